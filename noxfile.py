@@ -1,0 +1,108 @@
+"""The sessions of this repository: `nox` runs the everyday ones, `nox -s deep` the long ones.
+
+Each session installs the locked versions of constraints.txt, then this project without its dependencies, so
+that a session and CI see the same tools. The commands of the gates stand in tools/gates.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2026.2"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "types", "tests", "docs", "api"]
+
+ROOT = Path(__file__).parent
+PYTHONS = ["3.11", "3.12", "3.13"]
+LOCK_HEAD = """\
+# Exact versions, with hashes, of everything that tests, checks and docs need (the extras `all` and `dev`) on
+# Python 3.11 and later, any platform. It names no package index: pip and uv ask the one they are set up for.
+# It locks the dependencies, not this project, so an installation takes two steps:
+#     python -m pip install -r constraints.txt
+#     python -m pip install --no-deps --no-build-isolation -e .
+# Made by `nox -s lock` (`nox -s lock -- --upgrade` for newer versions); do not edit.
+"""
+
+
+def set_up(session: nox.Session) -> None:
+    """Install the locked tools, and this project in place."""
+    session.install("-r", "constraints.txt")
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Format, lint, layers, dependencies and house rules."""
+    set_up(session)
+    session.run("python", "tools/gates.py", "format", "lint", "layers", "dependencies", "house")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types with mypy, and the public surface with pyright."""
+    set_up(session)
+    session.run("python", "tools/gates.py", "types", "strict-types", "public-types")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the everyday suite under coverage."""
+    set_up(session)
+    session.run("python", "-m", "coverage", "run", "-m", "pytest", *session.posargs)
+    if not session.posargs:
+        session.run("python", "tools/gates.py", "coverage")
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the suites for providers and storages against our own, with the recorded data where it is found."""
+    set_up(session)
+    data = ROOT.parent / "shared" / "data"
+    environment = {"ROUNDTABLE_SHARED_DATA": str(data)} if data.is_dir() else {}
+    session.run("python", "-m", "pytest", "-ra", "tests/conformance", *session.posargs, env=environment)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site strictly and run every example of it."""
+    set_up(session)
+    session.run("python", "tools/gates.py", "generated", "docs")
+    session.run("python", "-m", "pytest", "tests/docs", "README.md", "docs", "src")
+
+
+@nox.session
+def api(session: nox.Session) -> None:
+    """Check the public names, their types and what was promised about them."""
+    set_up(session)
+    session.run("python", "tools/gates.py", "public-types", "generated", "wheel")
+    session.run("python", "-m", "pytest", "tests/contract")
+
+
+@nox.session
+def gates(session: nox.Session) -> None:
+    """Plant violations and check that each gate catches its own."""
+    set_up(session)
+    session.run("python", "-m", "pytest", "-v", "-m", "gates", "tests/gates", *session.posargs)
+
+
+@nox.session
+def deep(session: nox.Session) -> None:
+    """Run the long checks and the full benchmarks, whose figures are kept under docs/benchmarks."""
+    set_up(session)
+    session.run("python", "-m", "pytest", "-m", "deep", *session.posargs)
+    for benchmark in sorted((ROOT / "benchmarks").glob("bench_*.py")):
+        session.run("python", str(benchmark), "--out", str(ROOT / "docs" / "benchmarks"))
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Write constraints.txt anew; `-- --upgrade` asks for the newest versions."""
+    session.install("uv")
+    path = ROOT / "constraints.txt"
+    command = ["uv", "pip", "compile", "pyproject.toml", "--extra", "all", "--extra", "dev", "--universal"]
+    form = ["--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-header", "--quiet"]
+    session.run(*command, *form, "--output-file", str(path), *session.posargs)
+    path.write_text(LOCK_HEAD + path.read_text("utf-8"), "utf-8")

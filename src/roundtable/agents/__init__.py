@@ -1,0 +1,15 @@
+"""Agents: the template, the registry, the personas."""
+
+from roundtable.agents.base import BaseAgent
+from roundtable.agents.personas import GENERAL_PERSONAS, seat_personas
+from roundtable.agents.registry import AgentFactory, AgentRegistry, get_global_registry, reset_global_registry
+
+__all__ = [
+    "GENERAL_PERSONAS",
+    "AgentFactory",
+    "AgentRegistry",
+    "BaseAgent",
+    "get_global_registry",
+    "reset_global_registry",
+    "seat_personas",
+]

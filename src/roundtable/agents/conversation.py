@@ -1,0 +1,122 @@
+"""One turn's talk with a model: calls, tool calls, and an account of both."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from roundtable.errors import APINetworkError
+from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from roundtable.prompts import Fence
+    from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
+    from roundtable.types import AgentTool, ChatRequest, Citation, ToolCall, ToolPolicy
+
+__all__ = ["Conversation"]
+
+_MAX_RESULT_CHARS = 20_000
+_DEFAULT_STEPS = 10
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Speaks to one model on behalf of one turn and keeps count, so that a failed turn is charged too."""
+
+    model: ChatModel
+    """Model spoken to."""
+    fence: Fence
+    """Quotes what tools return."""
+    listener: TurnListener | None = None
+    """Hears the turn."""
+    toolkit: AgentToolkit | None = None
+    """Tools offered; none when left out."""
+    usage: Usage = field(default_factory=Usage)
+    """What has been spent so far."""
+    request_ids: list[str] = field(default_factory=list)
+    """The provider's ids of the calls."""
+    tool_calls: list[ToolCallRecord] = field(default_factory=list)
+    """Tools used, in order."""
+    citations: list[Citation] = field(default_factory=list)
+    """Sources the provider returned, over all calls."""
+
+    async def ask(self, request: ChatRequest, policy: ToolPolicy, max_steps: int | None = None) -> ChatResponse:
+        """Call the model until it answers without asking for a tool.
+
+        When the tool allowance or the steps are used up, the model is called once more without tools.
+
+        Args:
+            request: The call; tools are added to it.
+            policy: How many tool calls are carried out, and which.
+            max_steps: Most model calls; 10 when left out.
+        """
+        tools = self._allowed(policy)
+        steps = max_steps or _DEFAULT_STEPS
+        for step in range(1, steps + 1):
+            last = step == steps or len(self.tool_calls) >= policy.max
+            offered = request if last or not tools else request.model_copy(update={"tools": tools})
+            response = await self._call(offered)
+            if not response.tool_calls or not offered.tools:
+                return response
+            answers = [await self._run_tool(call, policy) for call in response.tool_calls]
+            said = Message(role="assistant", content=response.text, tool_calls=response.tool_calls)
+            request = request.model_copy(update={"messages": (*request.messages, said, *answers)})
+        return response
+
+    def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
+        if self.toolkit is None or policy.max == 0:
+            return ()
+        return tuple(tool for tool in self.toolkit.get_tools() if policy.allow is None or tool.name in policy.allow)
+
+    async def _call(self, request: ChatRequest) -> ChatResponse:
+        if self.listener is not None:
+            await self.listener.before_call()
+        if self.listener is not None and self.model.profile.streams:
+            response = await self._stream(request, self.listener)
+        else:
+            response = await self.model.complete(request)
+        self.usage += response.usage
+        self.citations.extend(response.citations)
+        if response.request_id:
+            self.request_ids.append(response.request_id)
+        return response
+
+    async def _stream(self, request: ChatRequest, listener: TurnListener) -> ChatResponse:
+        pieces = self.model.stream(request)
+        try:
+            async for piece in pieces:
+                if isinstance(piece, ChatResponse):
+                    return piece
+                if piece.text:
+                    await listener.chunk(piece.text)
+        finally:
+            # The protocol promises an iterator; generators also have to be closed, or their call goes on.
+            close = getattr(pieces, "aclose", None)
+            if close is not None:
+                await close()
+        msg = "the stream ended without its response"
+        raise APINetworkError(msg, provider=self.model.provider)
+
+    async def _run_tool(self, call: ToolCall, policy: ToolPolicy) -> Message:
+        result = await self._tool_result(call, policy)
+        output = result.model_dump(mode="json", exclude_none=True)
+        self.tool_calls.append(ToolCallRecord(tool_name=call.name or "?", input=dict(call.arguments), output=output))
+        text = json.dumps(output, ensure_ascii=False)
+        if len(text) > _MAX_RESULT_CHARS:
+            text = text[:_MAX_RESULT_CHARS] + " … (cut)"
+        quoted = self.fence.quote(text, label=f"result of tool {call.name}")
+        return Message(role="tool", content=quoted, tool_call_id=call.id)
+
+    async def _tool_result(self, call: ToolCall, policy: ToolPolicy) -> ToolResult:
+        if self.toolkit is None or len(self.tool_calls) >= policy.max:
+            return ToolResult(success=False, error="no more tool calls are allowed in this turn; answer now")
+        names = [tool.name for tool in self._allowed(policy)]
+        if call.name not in names:
+            return ToolResult(
+                success=False, error=f"there is no tool {call.name[:80]!r}; there are: {', '.join(names)}"
+            )
+        try:
+            return await self.toolkit.execute_tool(call.name, dict(call.arguments))
+        except Exception as error:  # noqa: BLE001  (a tool is foreign code; the model is told)
+            return ToolResult(success=False, error=f"{type(error).__name__}: {error}"[:500])

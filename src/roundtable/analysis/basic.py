@@ -1,0 +1,82 @@
+"""Agreement by counting equal positions: no model, no guess at meaning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.scoring import basic_agreement, casefold
+from roundtable.types import Cluster, ConsensusResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.types import AgentResponse
+
+__all__ = ["BasicMeter", "ConsensusAnalyzer", "cluster_positions"]
+
+
+def cluster_positions(responses: Sequence[AgentResponse]) -> tuple[Cluster, ...]:
+    """Group answers whose positions are equal once case, width, white space and outer punctuation are set aside.
+
+    With options, answers are grouped by the option chosen. Larger groups come first, equal ones in
+    the order they were first held.
+    """
+    groups: dict[str, list[AgentResponse]] = {}
+    for response in responses:
+        groups.setdefault(casefold(response.choice or response.position), []).append(response)
+    ordered = sorted(groups.values(), key=len, reverse=True)
+    return tuple(
+        Cluster(
+            theme=members[0].choice or members[0].position,
+            agent_ids=tuple(member.agent_id for member in members),
+            summary=members[0].position,
+        )
+        for members in ordered
+    )
+
+
+class ConsensusAnalyzer:
+    """Measures agreement as `1 - (distinct - 1) / n` over positions that are equal or not.
+
+    The formula is the documented fallback of this library: it sees no meaning, so two wordings of one
+    view count as two, and it is not replication-invariant (two of two distinct give 0.5, the same four
+    voices doubled give 0.75). Results say `method="basic"`.
+
+    Example:
+        >>> from roundtable.types import AgentResponse
+        >>> said = [AgentResponse(agent_id=i, agent_name=i, position=p) for i, p in [("a", "Tea"), ("b", "tea.")]]
+        >>> ConsensusAnalyzer().analyze(said).agreement_level
+        1.0
+    """
+
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        """Measure the agreement of one round's positions; no positions agree on nothing (0.0)."""
+        clusters = cluster_positions(responses)
+        level = basic_agreement([response.choice or response.position for response in responses])
+        return ConsensusResult(
+            agreement_level=float(level),
+            common_ground=tuple(cluster.theme for cluster in clusters if len(cluster.agent_ids) > 1),
+            disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
+            summary=_summary(len(responses), clusters),
+            method="basic",
+            clusters=clusters,
+        )
+
+
+def _summary(count: int, clusters: tuple[Cluster, ...]) -> str:
+    if not count:
+        return "Nobody gave a position."
+    if len(clusters) == 1:
+        return "One agent gave a position." if count == 1 else f"All {count} agents hold the same position."
+    largest = len(clusters[0].agent_ids)
+    if largest == 1:
+        return f"{count} agents hold {count} different positions."
+    return f"{largest} of {count} agents share a position; there are {len(clusters)} different ones."
+
+
+class BasicMeter:
+    """`ConsensusAnalyzer` as the meter of a debate."""
+
+    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> ConsensusResult:
+        """Measure; never fails."""
+        return ConsensusAnalyzer().analyze(responses)

@@ -1,0 +1,214 @@
+"""One debate from the caller's words to a result: check everything, create, run, fold."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
+
+from pydantic import ValidationError
+
+from roundtable.api.seats import seat_agents
+from roundtable.api.stream import Prepared
+from roundtable.engine import RunLimits
+from roundtable.errors import ConfigurationError, QuorumLost, SessionBusy, SessionError
+from roundtable.result import DebateResult
+from roundtable.scoring import find_rule
+from roundtable.types import DebateConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from roundtable.api.options import DebateOptions
+    from roundtable.api.seats import AgentLike
+    from roundtable.api.wiring import Wiring
+    from roundtable.engine import DebateRun
+    from roundtable.exits import Exit
+    from roundtable.protocols import Agent
+    from roundtable.record import Fold
+    from roundtable.types import ContextResult, JsonValue
+
+__all__ = ["Debates", "finish"]
+
+logger = logging.getLogger("roundtable.api")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ask:
+    """What a caller asks for in one debate."""
+
+    topic: str
+    mode: str = "collaborative"
+    rounds: int = 3
+    options: Sequence[str] | None = None
+    decide: str = "plurality"
+    exit_when: Exit | None = None
+    focus_question: str | None = None
+    agents: Sequence[AgentLike] | None = None
+    deadline_s: float | None = None
+    metadata: Mapping[str, JsonValue] | None = None
+
+
+class Debates:
+    """Creates, runs and continues the debates of one table."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._brought: dict[str, Mapping[str, Agent]] = {}
+
+    async def prepare(self, topic: str, **options: Unpack[DebateOptions]) -> Prepared:
+        """Check everything and store an empty session; nobody is asked anything yet.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit.
+            StorageError: The session could not be stored.
+        """
+        ask, wiring = _Ask(topic=topic, **options), self._wiring
+        if not 1 <= ask.rounds <= wiring.settings.max_rounds:
+            msg = f"rounds must lie in 1 to {wiring.settings.max_rounds}, not {ask.rounds}"
+            raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the upper end.")
+        if ask.deadline_s is not None and not ask.deadline_s > 0:
+            msg = f"deadline_s must be above 0, not {ask.deadline_s}"
+            raise ConfigurationError(msg)
+        find_rule(ask.decide)
+        wiring.engine.modes.get_mode(ask.mode)
+        seats = wiring.seats(ask.agents)
+        config = _config(ask, [seat.config.id for seat in seats], wiring)
+        session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
+        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
+        self._brought[session.id] = agents
+        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), agents)
+
+    def _prepared(self, session_id: str, limits: RunLimits, agents: Mapping[str, Agent] | None) -> Prepared:
+        wiring = self._wiring
+
+        async def run(on_start: Callable[[DebateRun], None]) -> Fold:
+            try:
+                return await wiring.engine.run(session_id, limits, agents=agents, on_start=on_start)
+            except QuorumLost as error:
+                error.partial = await self.load(session_id)
+                raise
+
+        return Prepared(
+            session_id=session_id,
+            run=run,
+            to_result=_to_result,
+            subscribe=lambda: wiring.hub.subscribe(session_id, wiring.storage, tenant=wiring.options.tenant),
+        )
+
+    async def debate(self, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+        """Hold a debate from its first to its last event."""
+        return await finish(await self.prepare(topic, **options))
+
+    async def continued(
+        self, session_id: str, *, deadline_s: float | None = None, agents: Sequence[AgentLike] | None = None
+    ) -> Prepared:
+        """Prepare a stored session to go on from where it stopped.
+
+        Raises:
+            SessionError: There is no such session, or it is completed.
+            ConfigurationError: An agent of the session cannot be made here.
+        """
+        fold = await self._wiring.sessions.load(session_id)
+        if fold.progress.status == "completed":
+            msg = f"session {session_id!r} is completed"
+            raise SessionError(msg, hint="Extend it to hold further rounds.")
+        table = self._agents_of(session_id, fold, agents)
+        return self._prepared(session_id, RunLimits(deadline_s=deadline_s), table)
+
+    def _agents_of(self, session_id: str, fold: Fold, given: Sequence[AgentLike] | None) -> Mapping[str, Agent]:
+        """Give the agents of a stored session: those brought along under the same ids, others made anew."""
+        brought = dict(self._brought.get(session_id, {}))
+        chosen = given if given is not None else self._wiring.options.agents
+        wanted = {config.id for config in fold.record.agents}
+        if chosen is not None:
+            for seat in seat_agents(chosen, self._wiring.gateway.guard):
+                if seat.agent is not None and seat.config.id in wanted:
+                    brought.setdefault(seat.config.id, seat.agent)
+        missing = [config for config in fold.record.agents if config.id not in brought]
+        return {**self._wiring.agents.resolve(missing), **brought}
+
+    async def extend(
+        self,
+        session_id: str,
+        rounds: int,
+        focus_question: str | None,
+        context_results: Sequence[ContextResult],
+        agents: Sequence[AgentLike] | None = None,
+    ) -> DebateResult:
+        """Hold further rounds of a stored session."""
+        if rounds < 1:
+            msg = f"rounds must be at least 1, not {rounds}"
+            raise ConfigurationError(msg)
+        fold = await self._wiring.sessions.load(session_id)
+        held = sum(1 for turns in fold.rounds if turns.complete)
+        open_round = 1 if fold.current is not None and not fold.current.complete else 0
+        await self._wiring.sessions.control(
+            session_id,
+            "extend",
+            total_rounds=held + open_round + rounds,
+            focus_question=focus_question,
+            context_results=context_results,
+        )
+        return await finish(await self.continued(session_id, agents=agents))
+
+    async def load(self, session_id: str) -> DebateResult:
+        """Give the result of a stored session, as it stands now."""
+        return _to_result(await self._wiring.sessions.load(session_id))
+
+    async def stop(self, session_id: str) -> None:
+        """Ask the session to stop; complete it here when nobody runs it."""
+        sessions = self._wiring.sessions
+        fold = await sessions.load(session_id)
+        if fold.progress.status == "completed":
+            msg = f"session {session_id!r} is completed already"
+            raise SessionError(msg)
+        await sessions.control(session_id, "stop")
+        try:
+            await self._wiring.engine.obey(session_id)
+        except SessionBusy:
+            logger.debug("the owner of the session will stop it", extra={"session": session_id})
+
+    async def pause(self, session_id: str) -> None:
+        """Ask the session to pause; put it to rest here when nobody runs it."""
+        sessions = self._wiring.sessions
+        fold = await sessions.load(session_id)
+        if fold.progress.status not in {"created", "active"}:
+            msg = f"session {session_id!r} is {fold.progress.status}; only a running one can be paused"
+            raise SessionError(msg)
+        await sessions.control(session_id, "pause")
+        try:
+            await self._wiring.engine.obey(session_id)
+        except SessionBusy:
+            logger.debug("the owner of the session will pause it", extra={"session": session_id})
+
+
+async def finish(prepared: Prepared) -> DebateResult:
+    """Run a prepared session to its end."""
+    return prepared.to_result(await prepared.run(lambda _: None))
+
+
+def _to_result(fold: Fold) -> DebateResult:
+    return DebateResult.from_record(fold.to_record())
+
+
+def _config(ask: _Ask, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
+    try:
+        return DebateConfig(
+            topic=ask.topic,
+            mode=ask.mode,
+            agents=tuple(agents),
+            rounds=ask.rounds,
+            focus_question=ask.focus_question,
+            options=None if ask.options is None else tuple(ask.options),
+            decide=ask.decide,
+            exit=None if ask.exit_when is None else ask.exit_when.to_spec(),
+            quorum=wiring.options.quorum,
+            seed=wiring.options.seed,
+            metadata=dict(ask.metadata or {}),
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the debate"
+        msg = f"{where}: {first['msg']}"
+        raise ConfigurationError(msg, cause=error) from None

@@ -1,0 +1,309 @@
+"""The facade: one object that wires everything, and one method for each thing a user does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, Unpack
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+
+    from roundtable.api.debates import Debates
+    from roundtable.api.handle import DebateHandle
+    from roundtable.api.options import DebateOptions
+    from roundtable.api.seats import AgentLike
+    from roundtable.api.stream import DebateStream, Watch
+    from roundtable.api.wiring import Wiring
+    from roundtable.exits import Exit
+    from roundtable.protocols import ChatModel, Storage
+    from roundtable.result import DebateResult
+    from roundtable.settings import Settings
+    from roundtable.types import ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+
+__all__ = ["Roundtable", "debate"]
+
+
+class Roundtable:
+    """A table at which agents debate.
+
+    `debate`, `resume` and `extend` work at once; `start` needs `async with`, which also releases
+    connections and files at its end (or call `aclose`). Nothing is opened, read or connected before
+    the first use.
+
+    Args:
+        agents: Who debates: `"provider:model"`, an `AgentConfig`, an agent, or a chat model. Left out, the
+            environment decides: keys of providers, then `ROUNDTABLE_BASE_URL` or `OLLAMA_HOST`, then the
+            embedded model.
+        providers: Overrides by provider name.
+        storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
+            `./data/roundtable.db` when left out.
+        quorum: Answers needed in each stage that asks for positions; one when left out.
+        concurrency: Most calls under way at once per model.
+        timeout_s: Total deadline of a model call in seconds; the provider's when left out.
+        seed: Seed of everything random.
+        tenant: Whose sessions these are.
+        settings: What the environment says; read from it when left out.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.testing import scripted_agents
+        >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Coffee"}), storage="memory://")
+        >>> async def main():
+        ...     return await table.debate("Tea or coffee?", rounds=1)
+        >>> result = anyio.run(main)
+        >>> result.answer, dict(result.decision.scores)
+        ('Tea', {'Tea': 2.0, 'Coffee': 1.0})
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[AgentLike] | None = None,
+        *,
+        providers: Mapping[str, ProviderConfig] | None = None,
+        storage: str | Storage | None = None,
+        quorum: int | None = None,
+        concurrency: int = 8,
+        timeout_s: float | None = None,
+        seed: int = 0,
+        tenant: str = "default",
+        settings: Settings | None = None,
+    ) -> None:
+        self._agents = agents
+        self._providers = dict(providers or {})
+        self._storage = storage
+        self._quorum = quorum
+        self._concurrency = concurrency
+        self._timeout_s = timeout_s
+        self._seed = seed
+        self._tenant = tenant
+        self._settings = settings
+        self._wired: Wiring | None = None
+        self._debating: Debates | None = None
+        self._group: TaskGroup | None = None
+
+    def __repr__(self) -> str:
+        return f"Roundtable(agents={self._agents!r}, storage={self._storage!r}, tenant={self._tenant!r})"
+
+    @property
+    def wiring(self) -> Wiring:
+        """The objects behind the table, made on first use: engine, registries, storage, gateway."""
+        if self._wired is None:
+            # Late on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
+            from roundtable.api.wiring import Options, Wiring
+
+            self._wired = Wiring(
+                Options(
+                    agents=self._agents,
+                    providers=self._providers,
+                    storage=self._storage,
+                    quorum=self._quorum,
+                    concurrency=self._concurrency,
+                    timeout_s=self._timeout_s,
+                    seed=self._seed,
+                    tenant=self._tenant,
+                    settings=self._settings,
+                )
+            )
+        return self._wired
+
+    @property
+    def _debates(self) -> Debates:
+        if self._debating is None:
+            from roundtable.api.debates import Debates
+
+            self._debating = Debates(self.wiring)
+        return self._debating
+
+    async def debate(
+        self,
+        topic: str,
+        *,
+        mode: str = "collaborative",
+        rounds: int = 3,
+        options: Sequence[str] | None = None,
+        decide: str = "plurality",
+        exit_when: Exit | None = None,
+        focus_question: str | None = None,
+        agents: Sequence[AgentLike] | None = None,
+        deadline_s: float | None = None,
+        metadata: Mapping[str, JsonValue] | None = None,
+    ) -> DebateResult:
+        """Hold a debate and give its result.
+
+        A debate of which at least one turn is stored gives a result even when it ends early; its
+        `status` and `exit` say so.
+
+        Args:
+            topic: The question, 1 to 10,000 characters.
+            mode: Debate mode.
+            rounds: Rounds to hold at most, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` says otherwise.
+            options: Options to choose from; left out, the agents find their own positions.
+            decide: Rule that turns the last round's positions into a decision.
+            exit_when: Criterion that ends the debate early.
+            focus_question: Narrower question for the rounds.
+            agents: Who debates, instead of the table's agents.
+            deadline_s: Seconds after which running calls are cancelled and the result is partial.
+            metadata: Your own notes, kept with the session.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit; nothing was called.
+            QuorumLost: Too few agents answered; `partial` holds the result so far.
+            StorageError: Something could not be stored.
+        """
+        return await self._debates.debate(
+            topic,
+            mode=mode,
+            rounds=rounds,
+            options=options,
+            decide=decide,
+            exit_when=exit_when,
+            focus_question=focus_question,
+            agents=agents,
+            deadline_s=deadline_s,
+            metadata=metadata,
+        )
+
+    def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
+        """Hold a debate and give its events as they happen; see `debate` for the arguments.
+
+        Nothing happens before the stream is entered with `async with`; leaving the block ends the debate.
+        """
+        from roundtable.api.stream import DebateStream
+
+        return DebateStream(lambda: self._debates.prepare(topic, **options))
+
+    async def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
+        """Begin a debate that runs by itself while the table is entered; see `debate` for the arguments.
+
+        Leaving the table's block pauses it.
+
+        Raises:
+            ConfigurationError: The table was not entered with `async with`, or as `debate`.
+        """
+        if self._group is None:
+            msg = "start() needs an entered table, which holds the running debate"
+            raise ConfigurationError(msg, hint="Write `async with roundtable.Roundtable(...) as table:`.")
+        from roundtable.api.handle import DebateHandle
+
+        prepared = await self._debates.prepare(topic, **options)
+        handle = DebateHandle(self, prepared)
+        self._group.start_soon(handle.drive)
+        return handle
+
+    def watch(self, session_id: str, *, after: int = 0) -> Watch:
+        """Follow a session that runs here or elsewhere, from the event after number `after`."""
+        from roundtable.api.stream import Watch
+
+        wiring = self.wiring
+        return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._tenant)
+
+    async def resume(self, session_id: str, *, deadline_s: float | None = None) -> DebateResult:
+        """Go on with a session that was paused, broke, or whose process died.
+
+        No stored answer is asked for again. Agents come from the session; those of this table with the
+        same ids take their place.
+
+        Raises:
+            SessionError: There is no such session, or it is completed.
+            SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
+        """
+        from roundtable.api.debates import finish
+
+        return await finish(await self._debates.continued(session_id, deadline_s=deadline_s))
+
+    async def extend(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 1,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+    ) -> DebateResult:
+        """Hold further rounds of a session.
+
+        Args:
+            session_id: Which session.
+            rounds: Rounds to add to those held.
+            focus_question: Narrower question for them.
+            context_results: Answers to what the agents asked for.
+
+        Raises:
+            SessionError: There is no such session.
+            SessionBusy: Somebody is running it.
+        """
+        return await self._debates.extend(session_id, rounds, focus_question, context_results)
+
+    async def pause(self, session_id: str) -> None:
+        """Ask a session to pause, whoever runs it: no further call starts, running ones settle.
+
+        Raises:
+            SessionError: There is no such session, or it does not run.
+        """
+        await self._debates.pause(session_id)
+
+    async def stop(self, session_id: str) -> None:
+        """Ask a session to stop for good, whoever runs it; it ends up completed.
+
+        Raises:
+            SessionError: There is no such session, or it is completed already.
+        """
+        await self._debates.stop(session_id)
+
+    async def session(self, session_id: str) -> DebateResult:
+        """Give the result of a stored session as it stands now; nothing is called or paid for.
+
+        Raises:
+            SessionError: There is no such session.
+        """
+        return await self._debates.load(session_id)
+
+    async def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
+        """List stored sessions, newest first."""
+        return await self.wiring.sessions.summaries(wanted)
+
+    def chat_model(self, name: str) -> ChatModel:
+        """Give a guarded model by `"provider:model"`.
+
+        Raises:
+            ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
+        """
+        provider, _, model = name.partition(":")
+        return self.wiring.model(provider, model or None)
+
+    async def aclose(self) -> None:
+        """Release connections, models and files; idempotent. The table can be used again afterwards."""
+        wiring, self._wired, self._debating = self._wired, None, None
+        if wiring is not None:
+            await wiring.aclose()
+
+    async def __aenter__(self) -> Self:
+        if self._group is not None:
+            msg = "this table is entered already"
+            raise ConfigurationError(msg)
+        from anyio import create_task_group
+
+        self._group = create_task_group()
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        group, self._group = self._group, None
+        if group is not None:
+            group.cancel_scope.cancel()
+            await group.__aexit__(None, None, None)
+        await self.aclose()
+
+
+async def debate(topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+    """Hold one debate with what the environment offers; see `Roundtable.debate` for the arguments.
+
+    Connections and files are released before the result is given.
+    """
+    async with Roundtable() as table:
+        return await table.debate(topic, **options)

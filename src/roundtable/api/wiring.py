@@ -1,0 +1,146 @@
+"""Everything a table is made of, put together on first use.
+
+Loaded late: `import roundtable; roundtable.Roundtable` must not load the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from roundtable.agents import AgentRegistry, BaseAgent
+from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
+from roundtable.engine import DebateEngine, EventHub, SessionManager
+from roundtable.errors import ConfigurationError
+from roundtable.gateway import Gateway
+from roundtable.modes import ModeRegistry
+from roundtable.plugins import load_catalog
+from roundtable.providers import LocalProvider
+from roundtable.settings import Settings
+from roundtable.types import ProviderConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from roundtable.api.seats import Offer
+    from roundtable.plugins import Catalog
+    from roundtable.protocols import ChatModel, Storage
+    from roundtable.types import AgentConfig
+
+__all__ = ["Options", "Wiring"]
+
+logger = logging.getLogger("roundtable.api")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a caller set on a table."""
+
+    agents: Sequence[AgentLike] | None = None
+    providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
+    storage: str | Storage | None = None
+    quorum: int | None = None
+    concurrency: int = 8
+    timeout_s: float | None = None
+    seed: int = 0
+    tenant: str = "default"
+    settings: Settings | None = None
+
+
+class Wiring:
+    """The objects behind one table."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.settings = options.settings or Settings.from_env()
+        self.catalog: Catalog = load_catalog()
+        self.gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
+        self._models: dict[tuple[str, str | None], ChatModel] = {}
+        self._own_storage = not _is_storage(options.storage)
+        self.storage: Storage = self._open_storage(options.storage)
+        self.sessions = SessionManager(self.storage, tenant=options.tenant)
+        self.hub = EventHub()
+        self.agents = self._registry()
+        modes = ModeRegistry(builtin=False)
+        for entry in self.catalog.modes:
+            modes.register_mode(entry.name, entry.thing, summary=entry.summary)
+        self.engine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub)
+
+    def _open_storage(self, given: str | Storage | None) -> Storage:
+        if given is not None and not isinstance(given, str):
+            return given
+        if given is None:
+            return self._open_url(f"sqlite:///{_default_database(self.settings)}")
+        return self._open_url(given)
+
+    def _open_url(self, url: str) -> Storage:
+        scheme, colon, _ = url.partition(":")
+        if not colon:
+            msg = f"{url!r} is no storage address"
+            raise ConfigurationError(msg, hint="Use 'memory://' or 'sqlite:///path/to/file.db'.")
+        return self.catalog.storages.get(scheme)(url)
+
+    def _registry(self) -> AgentRegistry:
+        registry = AgentRegistry()
+        for entry in self.catalog.providers:
+            registry.register_provider(entry.name, self._agent_factory(), None)
+        return registry
+
+    def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
+        return lambda config: BaseAgent(config, self.model(config.provider, config.model))
+
+    def model(self, provider: str, model: str | None = None) -> ChatModel:
+        """Give the guarded model of a provider; one object per provider and model.
+
+        Raises:
+            ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
+        """
+        key = (provider, model)
+        if key not in self._models:
+            config = self.options.providers.get(provider) or ProviderConfig()
+            made = self.catalog.providers.get(provider)(model, config, self.settings)
+            timeout_s = None if self.options.timeout_s is not None else config.timeout_s
+            self._models[key] = self.gateway.guard(made, timeout_s=timeout_s)
+        return self._models[key]
+
+    def offers(self) -> tuple[Offer, ...]:
+        """List what the environment offers."""
+        fix = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
+        return offers(self.settings, self.catalog.providers, embedded=fix)
+
+    def seats(self, given: Sequence[AgentLike] | None) -> tuple[Seated, ...]:
+        """Give the agents of one debate; the table's, or what the environment offers, when none are given.
+
+        Raises:
+            ConfigurationError: There is no model to debate with, or an agent cannot be made.
+        """
+        chosen = given if given is not None else self.options.agents
+        if chosen is None:
+            seated = default_seats(self.settings, self.offers())
+        else:
+            seated = seat_agents(chosen, self.gateway.guard)
+        return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
+
+    async def aclose(self) -> None:
+        """Release models and, where the table opened it, the storage."""
+        models, self._models = list(self._models.values()), {}
+        for model in models:
+            await model.aclose()
+        for entry in self.catalog.providers:
+            close = getattr(entry.thing, "aclose", None)
+            if close is not None:
+                await close()
+        if self._own_storage:
+            await self.storage.aclose()
+
+
+def _is_storage(given: object) -> bool:
+    return given is not None and not isinstance(given, str)
+
+
+def _default_database(settings: Settings) -> Path:
+    from roundtable.storage.locations import writable_database
+
+    return writable_database(settings.database_path, settings.get("XDG_DATA_HOME"))

@@ -1,0 +1,17 @@
+"""The debate loop: sessions, leases, the journal, the run."""
+
+from roundtable.analysis import ConsensusAnalyzer
+from roundtable.engine.debate_engine import DebateEngine
+from roundtable.engine.hub import EventHub, Subscription
+from roundtable.engine.run import DebateRun, RunLimits
+from roundtable.engine.session_manager import SessionManager
+
+__all__ = [
+    "ConsensusAnalyzer",
+    "DebateEngine",
+    "DebateRun",
+    "EventHub",
+    "RunLimits",
+    "SessionManager",
+    "Subscription",
+]

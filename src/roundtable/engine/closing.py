@@ -1,0 +1,118 @@
+"""Closing a round: what was measured, what was decided, and whether the debate goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.analysis import decide_round, independent_agreement
+from roundtable.errors import QuorumLost
+from roundtable.types import ConsensusMeasured, DebateComplete, DebateExit, ExitResult, RoundComplete
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from roundtable.protocols import ExitCriterion
+    from roundtable.record import Fold
+    from roundtable.types import AnyConsensus, AnyTurn, JsonValue, RoundRecord, SessionStatus, Stage
+
+__all__ = ["check_quorum", "exit_after", "last_events", "leaving_events", "measured_events", "with_measure"]
+
+
+def last_events(
+    fold: Fold, now: datetime, result: ExitResult, status: SessionStatus
+) -> tuple[DebateExit, DebateComplete]:
+    """Give the events that end a run for a reason."""
+    held = sum(1 for turns in fold.rounds if turns.turns)
+    return (
+        DebateExit(session_id=fold.record.id, timestamp=now, exit=result),
+        DebateComplete(session_id=fold.record.id, timestamp=now, status=status, total_rounds=held),
+    )
+
+
+def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit, DebateComplete]:
+    """Give the events that answer the pending request to pause or stop."""
+    asked = fold.pending_control
+    by = asked.by if asked and asked.by else "the caller"
+    if asked is not None and asked.action == "stop":
+        return last_events(
+            fold, now, ExitResult(should_exit=True, reason="stopped", details=f"{by} asked to stop"), "completed"
+        )
+    return last_events(
+        fold, now, ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause"), "paused"
+    )
+
+
+def check_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> None:
+    """See that enough agents of a finished stage gave the positions asked for.
+
+    Raises:
+        QuorumLost: Too few did; the message and `details` hold every cause.
+    """
+    asked = {spec.slot for spec in stage.turns if spec.answer == "position"}
+    answered = sum(turn.outcome == "answered" and turn.slot in asked for turn in turns)
+    quorum = needed or 1
+    if not asked or answered >= quorum:
+        return
+    failed = [turn for turn in turns if turn.outcome == "failed"]
+    causes = "; ".join(f"{turn.agent_name or turn.agent_id}: {turn.error.message}" for turn in failed)
+    msg = f"{answered} of {len(asked)} agents answered, {quorum} needed. {causes}"
+    details: list[JsonValue] = [
+        turn.error.model_dump(mode="json", exclude_none=True) | {"agentId": turn.agent_id} for turn in failed
+    ]
+    hint = next((turn.error.hint for turn in failed if turn.error.hint), None)
+    raise QuorumLost(msg, hint=hint and f"{hint} Then resume the session.", details={"failed": details})
+
+
+def measured_events(
+    fold: Fold, record: RoundRecord, consensus: AnyConsensus, now: datetime, *, assigned: bool
+) -> tuple[ConsensusMeasured, RoundComplete]:
+    """Give the events that close a round."""
+    if assigned:
+        consensus = consensus.model_copy(update={"assigned": True})
+    independent: tuple[float | None, str | None] = (None, None)
+    if record.number == 1:
+        independent = independent_agreement(record.turns, consensus, assigned=assigned)
+    answered = sum(turn.outcome == "answered" for turn in record.turns)
+    return (
+        ConsensusMeasured(
+            session_id=fold.record.id,
+            timestamp=now,
+            round=record.number,
+            consensus=consensus,
+            decision=decide_round(record.responses, consensus, fold.record.config),
+            independent_agreement=independent[0],
+            independent_agreement_reason=independent[1],
+        ),
+        RoundComplete(
+            session_id=fold.record.id,
+            timestamp=now,
+            round=record.number,
+            answered=answered,
+            failed=len(record.turns) - answered,
+        ),
+    )
+
+
+def with_measure(record: RoundRecord, measured: ConsensusMeasured) -> RoundRecord:
+    """Give a round as it is once its closing events are stored."""
+    return record.model_copy(update={"consensus": measured.consensus, "decision": measured.decision, "complete": True})
+
+
+def exit_after(
+    rounds: Sequence[RoundRecord], exits: ExitCriterion, planned: int, ended_by_mode: str | None
+) -> ExitResult | None:
+    """Say why the debate ends after these complete rounds; `None` while it goes on."""
+    if ended_by_mode is not None:
+        return ExitResult(should_exit=True, reason=ended_by_mode, details="the mode has nothing more to ask")
+    result = exits.check(rounds)
+    if result.should_exit:
+        return result
+    if len(rounds) >= planned:
+        return ExitResult(
+            should_exit=True,
+            reason="max_rounds",
+            details=f"{len(rounds)} of {planned} planned rounds were held",
+            figures={"rounds": len(rounds), "maxRounds": planned},
+        )
+    return None

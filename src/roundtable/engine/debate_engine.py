@@ -1,0 +1,263 @@
+"""The engine: starts debates, runs them under a lease, and answers questions about them."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from roundtable.analysis import BasicMeter
+from roundtable.engine.closing import leaving_events
+from roundtable.engine.hub import EventHub
+from roundtable.engine.journal import Journal
+from roundtable.engine.run import DebateRun, RunLimits
+from roundtable.errors import ConfigurationError, SessionError, StorageError
+from roundtable.exits import MaxRounds, exit_from_spec
+from roundtable.types import AgentConfig, RoundResult
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from roundtable.agents import AgentRegistry
+    from roundtable.engine.session_manager import SessionManager
+    from roundtable.modes import ModeRegistry
+    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, ExitCriterion, Storage
+    from roundtable.record import Fold
+    from roundtable.types import AnyConsensus, DebateConfig, DurableEvent, LiveEvent, Owner, Session
+
+__all__ = ["DebateEngine"]
+
+logger = logging.getLogger("roundtable.engine")
+
+_RELEASE_TIMEOUT_S = 5.0
+
+
+class DebateEngine:
+    """Runs debates out of a session manager, an agent registry and a mode registry.
+
+    Args:
+        session_manager: Where sessions are kept.
+        agent_registry: Where agents come from.
+        mode_registry: Where modes come from.
+        toolkit: Tools for all agents of the registry.
+        meter: Measures each round; counts equal positions when left out.
+        hub: Where events are told.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.agents import AgentRegistry, BaseAgent
+        >>> from roundtable.engine import SessionManager
+        >>> from roundtable.modes import ModeRegistry
+        >>> from roundtable.providers.scripted import ScriptedModel
+        >>> from roundtable.storage import MemoryStorage
+        >>> from roundtable.types import AgentConfig, DebateConfig
+        >>> model = ScriptedModel({"*": {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.9}})
+        >>> agents = AgentRegistry()
+        >>> agents.register_provider("scripted", lambda config: BaseAgent(config, model), "scripted")
+        >>> for name in ("ada", "bo"):
+        ...     agent = agents.create_agent(AgentConfig(id=name, name=name.title(), provider="scripted"))
+        >>> engine = DebateEngine(SessionManager(MemoryStorage()), agents, ModeRegistry())
+        >>> async def one_round():
+        ...     session = await engine.start_debate(DebateConfig(topic="Tea or coffee?", agents=("ada", "bo")))
+        ...     return await engine.run_round(session.id)
+        >>> anyio.run(one_round).consensus.agreement_level
+        1.0
+    """
+
+    def __init__(
+        self,
+        session_manager: SessionManager,
+        agent_registry: AgentRegistry,
+        mode_registry: ModeRegistry,
+        toolkit: AgentToolkit | None = None,
+        *,
+        meter: ConsensusMeter | None = None,
+        hub: EventHub | None = None,
+    ) -> None:
+        self.sessions = session_manager
+        self.agents = agent_registry
+        self.modes = mode_registry
+        self.meter = meter or BasicMeter()
+        self.hub = hub or EventHub()
+        if toolkit is not None:
+            agent_registry.set_toolkit(toolkit)
+
+    async def start_debate(self, config: DebateConfig, agents: Sequence[AgentConfig] = ()) -> Session:
+        """Create a session; nobody is asked anything yet.
+
+        Args:
+            config: What to debate and how.
+            agents: Configurations of agents that the registry does not keep.
+
+        Raises:
+            ConfigurationError: The mode is unknown, an agent is, or the mode cannot hold so many rounds.
+        """
+        mode = self.modes.get_mode(config.mode)
+        if config.rounds not in mode.rounds:
+            allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
+            msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
+            raise ConfigurationError(msg)
+        if config.exit is not None:
+            exit_from_spec(config.exit)
+        known = {agent.id: agent for agent in agents}
+        for agent_id in config.agents:
+            kept = self.agents.get_agent(agent_id)
+            if agent_id not in known and kept is not None:
+                known[agent_id] = _config_of(kept)
+        missing = [agent_id for agent_id in config.agents if agent_id not in known]
+        if missing:
+            there = ", ".join(self.agents.get_all_agent_ids()) or "none"
+            msg = f"unknown agents: {', '.join(missing)}. Known: {there}"
+            raise ConfigurationError(msg, hint="Create them in the agent registry first.")
+        return await self.sessions.create_session(config, tuple(known.values()))
+
+    async def run_round(self, session_id: str, focus_question: str | None = None) -> RoundResult:
+        """Hold exactly one round, finishing one that was interrupted.
+
+        Raises:
+            SessionError: The session is unknown, paused, completed or broken.
+            SessionBusy: Somebody else is running it.
+            QuorumLost: Too few agents answered.
+        """
+        fold = await self.sessions.load(session_id)
+        status = fold.progress.status
+        if status not in {"created", "active"} or fold.pending_control is not None:
+            msg = f"session {session_id!r} is {status}; run_round needs a created or active one"
+            raise SessionError(msg, hint="Resume or extend it first.")
+        fold = await self.run(session_id, RunLimits(rounds=1), focus_question=focus_question)
+        last = fold.rounds[-1].to_record()
+        if last.consensus is None:
+            msg = f"round {last.number} of session {session_id!r} was left before its end"
+            raise SessionError(msg)
+        return RoundResult(
+            round_number=last.number,
+            responses=last.responses,
+            consensus=last.consensus,
+            decision=last.decision,
+            failed=tuple(turn.error for turn in last.turns if turn.outcome == "failed"),
+            context_requests=fold.context_requests or None,
+        )
+
+    async def run(
+        self,
+        session_id: str,
+        limits: RunLimits | None = None,
+        *,
+        agents: Mapping[str, Agent] | None = None,
+        focus_question: str | None = None,
+        on_start: Callable[[DebateRun], None] | None = None,
+    ) -> Fold:
+        """Run a session until it ends, pauses or breaks, or until the limits are reached.
+
+        Args:
+            session_id: Which session.
+            limits: How far to go.
+            agents: Who takes part; made by the registry from the stored configurations when left out.
+            focus_question: Narrower question for the rounds to come.
+            on_start: Is handed the run before anything is asked.
+
+        Returns:
+            The state of the session afterwards.
+
+        Raises:
+            SessionError: The session is unknown or completed.
+            SessionBusy: Somebody else is running it.
+            QuorumLost: Too few agents answered.
+            StorageError: Something could not be stored.
+        """
+        limits = limits or RunLimits()
+        async with self._owned(session_id, limits.lease_ttl_s) as journal:
+            fold = journal.fold
+            if fold.progress.status == "completed":
+                msg = f"session {session_id!r} is completed"
+                raise SessionError(msg, hint="Extend it to hold further rounds.")
+            if focus_question is not None:
+                fold.next_focus = focus_question
+            config = fold.record.config
+            run = DebateRun(
+                journal,
+                self.modes.get_mode(config.mode),
+                agents if agents is not None else self.agents.resolve(fold.record.agents),
+                meter=self.meter,
+                exits=_exits(fold),
+                limits=limits,
+            )
+            if on_start is not None:
+                on_start(run)
+            await run.run()
+            return fold
+
+    async def obey(self, session_id: str) -> None:
+        """Carry out a pending request to pause or stop on a session that nobody runs.
+
+        Raises:
+            SessionBusy: Somebody runs it, and will obey by itself.
+        """
+        async with self._owned(session_id, RunLimits().lease_ttl_s) as journal:
+            if journal.fold.pending_control is not None:
+                await journal.append(*leaving_events(journal.fold, self.sessions.clock.now()))
+
+    @asynccontextmanager
+    async def _owned(self, session_id: str, ttl_s: float) -> AsyncIterator[Journal]:
+        """Hold the lease of a session."""
+        storage, tenant = self.sessions.storage, self.sessions.tenant
+        lease = await storage.lease(session_id, self.sessions.owner(), ttl_s, tenant=tenant)
+        try:
+            fold = await self.sessions.load(session_id)
+            journal = Journal(storage, fold, lease, self.tell, self.sessions.clock)
+            yield journal
+        finally:
+            await _release(storage, session_id, lease.owner, tenant)
+
+    def tell(self, event: DurableEvent | LiveEvent) -> None:
+        """Tell an event to whoever listens."""
+        self.hub.publish(event)
+
+    async def get_consensus(self, session_id: str) -> AnyConsensus:
+        """Give the stored agreement of the last complete round; nothing is paid for again.
+
+        Raises:
+            SessionError: There is no such session, or nobody has answered yet.
+        """
+        fold = await self.sessions.load(session_id)
+        for held in reversed(fold.rounds):
+            if held.consensus is not None:
+                return held.consensus
+        responses = fold.view().previous_responses
+        if not responses:
+            msg = f"session {session_id!r} has no answers yet"
+            raise SessionError(msg)
+        return await self.meter.measure(responses, fold.record.config.topic)
+
+    async def get_session(self, session_id: str) -> Session | None:
+        """Give a session, or `None` when there is none."""
+        return await self.sessions.get_session(session_id)
+
+    async def list_sessions(self) -> tuple[Session, ...]:
+        """Give all sessions, newest first."""
+        return await self.sessions.list_sessions()
+
+
+def _config_of(agent: Agent) -> AgentConfig:
+    """Give the configuration an agent was made from, or what it says about itself."""
+    config = getattr(agent, "config", None)
+    if isinstance(config, AgentConfig):
+        return config
+    info = agent.get_info()
+    return AgentConfig(id=info.id, name=info.name, provider=info.provider, model=info.model)
+
+
+def _exits(fold: Fold) -> ExitCriterion:
+    spec = fold.record.config.exit
+    return MaxRounds(fold.progress.total_rounds) if spec is None else exit_from_spec(spec)
+
+
+async def _release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:
+    """Give up a lease; one that cannot be given up lapses by itself."""
+    with anyio.move_on_after(_RELEASE_TIMEOUT_S, shield=True):
+        try:
+            await storage.lease(session_id, owner, 0, tenant=tenant)
+        except (SessionError, StorageError) as error:
+            logger.warning("the lease was not given up: %s", error.message, extra={"session": session_id})

@@ -1,0 +1,113 @@
+"""What the engine adds to a stage: storing turns, telling them, and keeping calls from starting."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from roundtable.stages import Halt
+from roundtable.types import AgentComplete, AgentError, AgentResponseChunk, AgentStart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.engine.journal import Journal
+    from roundtable.types import AnyTurn, TurnSpec
+
+__all__ = ["StoringHooks"]
+
+logger = logging.getLogger("roundtable.engine")
+
+
+class StoringHooks:
+    """Stores and tells the turns of one stage.
+
+    Args:
+        journal: Where turns are written.
+        stage: Name of the stage.
+        may_call: Tells whether model calls may still start.
+    """
+
+    def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool]) -> None:
+        self._journal = journal
+        self._stage = stage
+        self._may_call = may_call
+        self._round = journal.fold.progress.current_round
+
+    async def started(self, spec: TurnSpec, attempt: int) -> _TurnEars:
+        """Tell that a turn begins.
+
+        Raises:
+            Halt: The run has to end.
+        """
+        journal = self._journal
+        ears = _TurnEars(journal, spec.agent, self._round, self._may_call)
+        await ears.before_call()
+        journal.tell(
+            AgentStart(
+                session_id=journal.session_id,
+                timestamp=journal.clock.now(),
+                after=journal.fold.last_seq,
+                agent=spec.agent,
+                round=self._round,
+                stage=self._stage,
+                slot=spec.slot,
+                role=spec.role,
+                max_steps=spec.max_steps,
+            )
+        )
+        return ears
+
+    async def settled(self, turn: AnyTurn) -> None:
+        """Store and tell how a turn ended."""
+        session_id, number = self._journal.session_id, turn.round
+        if turn.outcome == "answered":
+            await self._journal.append(
+                AgentComplete(
+                    session_id=session_id, timestamp=turn.timestamp, turn=turn, agent=turn.agent_id, round=number
+                )
+            )
+            return
+        logger.warning(
+            "agent failed: %s",
+            turn.error.message,
+            extra={"session": session_id, "agent": turn.agent_id, "round": number},
+        )
+        await self._journal.append(
+            AgentError(
+                session_id=session_id,
+                timestamp=turn.timestamp,
+                turn=turn,
+                agent=turn.agent_id,
+                round=number,
+                error=turn.error.message,
+            )
+        )
+
+
+class _TurnEars:
+    """Hears one turn, and keeps its calls from starting once the run has to end."""
+
+    def __init__(self, journal: Journal, agent: str, number: int, may_call: Callable[[], bool]) -> None:
+        self._journal = journal
+        self._agent = agent
+        self._round = number
+        self._may_call = may_call
+
+    async def before_call(self) -> None:
+        await self._journal.look()
+        if not self._may_call():
+            raise Halt
+
+    async def chunk(self, text: str) -> None:
+        journal = self._journal
+        journal.tell(
+            AgentResponseChunk(
+                session_id=journal.session_id,
+                timestamp=journal.clock.now(),
+                after=journal.fold.last_seq,
+                agent=self._agent,
+                round=self._round,
+                chunk=text,
+            )
+        )

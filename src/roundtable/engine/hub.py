@@ -1,0 +1,125 @@
+"""Telling events to whoever listens, without ever waiting for them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+if TYPE_CHECKING:
+    from roundtable.protocols import Storage
+    from roundtable.types import DurableEvent, LiveEvent
+
+__all__ = ["EventHub", "Subscription"]
+
+_QUEUE = 256
+
+
+class EventHub:
+    """Hands events of running sessions to subscribers of this process.
+
+    Publishing never blocks: a subscriber that falls behind loses live events and reads the durable
+    ones again from the storage.
+    """
+
+    def __init__(self) -> None:
+        self._subscribers: dict[str, list[Subscription]] = {}
+
+    def publish(self, event: DurableEvent | LiveEvent) -> None:
+        """Tell an event to all subscribers of its session."""
+        for subscriber in self._subscribers.get(event.session_id, ()):
+            subscriber.offer(event)
+
+    def subscribe(self, session_id: str, storage: Storage, *, after: int = 0, tenant: str = "default") -> Subscription:
+        """Listen to a session from now on; durable events above `after` come first."""
+        subscription = Subscription(self, session_id, storage, after, tenant)
+        self._subscribers.setdefault(session_id, []).append(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Stop telling this subscriber; idempotent."""
+        listening = self._subscribers.get(subscription.session_id, [])
+        if subscription in listening:
+            listening.remove(subscription)
+        if not listening:
+            self._subscribers.pop(subscription.session_id, None)
+
+
+class Subscription:
+    """One listener's place in the log: every durable event once, in order, without gaps.
+
+    Not for use from several tasks at once.
+    """
+
+    def __init__(self, hub: EventHub, session_id: str, storage: Storage, after: int, tenant: str) -> None:
+        self.session_id = session_id
+        self.last_seq = after
+        self._hub = hub
+        self._storage = storage
+        self._tenant = tenant
+        self._queue: deque[DurableEvent | LiveEvent] = deque()
+        self._behind = False
+        self._ended = False
+        self._wake = anyio.Event()
+
+    def offer(self, event: DurableEvent | LiveEvent) -> None:
+        """Take an event, or note that the log has to be read when the queue is full."""
+        if len(self._queue) >= _QUEUE or self._behind:
+            self._behind = self._behind or event.durable
+        else:
+            self._queue.append(event)
+        self._wake.set()
+
+    def fall_behind(self) -> None:
+        """Have the log read next, such as after events were stored by another process."""
+        self._behind = True
+        self._wake.set()
+
+    def end(self) -> None:
+        """Say that nothing more will come: what the log still holds is given, then `take` gives `None`."""
+        self._ended = True
+        self.fall_behind()
+
+    async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
+        """Give the next event; `None` when none came in time, or when there will be none."""
+        while True:
+            while self._queue:
+                event = self._queue.popleft()
+                if self._is_news(event):
+                    return event
+            if self._behind:
+                await self._read_log()
+                continue
+            if self._ended:
+                return None
+            self._wake = anyio.Event()
+            with anyio.move_on_after(timeout_s) as scope:
+                await self._wake.wait()
+            if scope.cancelled_caught:
+                return None
+
+    def _is_news(self, event: DurableEvent | LiveEvent) -> bool:
+        seq = getattr(event, "seq", None)
+        if seq is None:
+            return True
+        if seq <= self.last_seq:
+            return False
+        self.last_seq = seq
+        return True
+
+    async def _read_log(self) -> None:
+        self._behind = False
+        _, events = await self._storage.read(self.session_id, self.last_seq, tenant=self._tenant)
+        waiting = [event for event in self._queue if not event.durable]
+        self._queue = deque([*events, *waiting])
+
+    def close(self) -> None:
+        """Stop listening; idempotent."""
+        self._hub.unsubscribe(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,156 @@
+"""The owner's pen: appends under the lease, grows the fold, then tells.
+
+Nothing is told before it is stored. Events of turns that end while an append is under way travel
+together in the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from roundtable.errors import SessionError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.protocols import Clock, Storage
+    from roundtable.record import Fold
+    from roundtable.types import DurableEvent, Lease, LiveEvent
+
+__all__ = ["Journal"]
+
+_SAVE_TIMEOUT_S = 30.0
+_FRESH_S = 0.005
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    events: tuple[DurableEvent, ...]
+    done: bool = False
+    error: Exception | None = None
+
+
+class Journal:
+    """One owner's way to write one session.
+
+    Args:
+        storage: Where events go.
+        fold: State of the session, grown with every stored event.
+        lease: The right to append; renewed by `renew`.
+        tell: Hears every event once it is stored, and every live event.
+        clock: Where time comes from.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        fold: Fold,
+        lease: Lease,
+        tell: Callable[[DurableEvent | LiveEvent], None],
+        clock: Clock,
+    ) -> None:
+        self.storage = storage
+        self.fold = fold
+        self.lease = lease
+        self.clock = clock
+        self._tell = tell
+        self._outbox: list[_Entry] = []
+        self._lock = anyio.Lock()
+        self._looked_at = -1.0
+
+    @property
+    def session_id(self) -> str:
+        """Session written to."""
+        return self.fold.record.id
+
+    @property
+    def tenant(self) -> str:
+        """Whose session it is."""
+        return self.fold.record.tenant
+
+    def tell(self, event: LiveEvent) -> None:
+        """Tell a live event."""
+        self._tell(event)
+
+    async def append(self, *events: DurableEvent) -> None:
+        """Store events, then tell them. A cancellation that arrives meanwhile waits until they are stored.
+
+        Raises:
+            StorageError: They could not be stored.
+            SessionError: The lease was lost.
+        """
+        entry = _Entry(events)
+        self._outbox.append(entry)
+        with anyio.CancelScope(shield=True):
+            async with self._lock:
+                if not entry.done:
+                    await self._flush()
+        if entry.error is not None:
+            raise entry.error
+
+    async def _flush(self) -> None:
+        batch, self._outbox = self._outbox, []
+        stored: list[DurableEvent] = []
+        try:
+            with anyio.fail_after(_SAVE_TIMEOUT_S):
+                stored = await self._store([event for entry in batch for event in entry.events])
+        except TimeoutError as error:
+            failure: Exception = StorageError(f"the storage did not answer within {_SAVE_TIMEOUT_S:g} s", cause=error)
+            _settle(batch, failure)
+        except Exception as error:  # noqa: BLE001  (handed to every caller whose events were in the batch)
+            _settle(batch, error)
+        else:
+            _settle(batch, None)
+        for event in stored:
+            self._tell(event)
+
+    async def _store(self, events: list[DurableEvent]) -> list[DurableEvent]:
+        while True:
+            first = self.fold.last_seq
+            numbered = [event.model_copy(update={"seq": first + place}) for place, event in enumerate(events, 1)]
+            try:
+                await self.storage.append(self.session_id, first, self.lease.token, numbered, tenant=self.tenant)
+            except SessionError as error:
+                if error.code != "SEQ_CLASH" or not await self._catch_up():
+                    raise
+                continue
+            for event in numbered:
+                self.fold.apply(event)
+            return numbered
+
+    async def look(self) -> None:
+        """See whether someone asks the session to pause or stop; at most every 5 ms."""
+        now = self.clock.monotonic()
+        if now - self._looked_at < _FRESH_S or self._lock.locked():
+            return
+        self._looked_at = now
+        async with self._lock:
+            await self._catch_up()
+
+    async def _catch_up(self) -> bool:
+        """Take events that others stored; tell whether there were any."""
+        _, events = await self.storage.read(self.session_id, self.fold.last_seq, tenant=self.tenant)
+        strange = [event for event in events if event.type != "control"]
+        if strange:
+            msg = f"session {self.session_id!r} was written by another owner ({strange[0].type})"
+            raise SessionError(msg, code="LEASE_LOST")
+        for event in events:
+            self.fold.apply(event)
+            self._tell(event)
+        return bool(events)
+
+    async def renew(self, ttl_s: float) -> None:
+        """Renew the lease.
+
+        Raises:
+            SessionBusy: Another owner has it.
+        """
+        self.lease = await self.storage.lease(self.session_id, self.lease.owner, ttl_s, tenant=self.tenant)
+
+
+def _settle(batch: list[_Entry], error: Exception | None) -> None:
+    for entry in batch:
+        entry.done, entry.error = True, error

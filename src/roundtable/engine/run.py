@@ -1,0 +1,331 @@
+"""One run of one debate: plan, take the turns, store, measure, decide whether to go on."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from roundtable.engine.closing import (
+    check_quorum,
+    exit_after,
+    last_events,
+    leaving_events,
+    measured_events,
+    with_measure,
+)
+from roundtable.engine.hooks import StoringHooks
+from roundtable.errors import RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.stages import run_stage
+from roundtable.types import (
+    Control,
+    DebateError,
+    DebateStart,
+    EndDebate,
+    ErrorInfo,
+    ExitResult,
+    RoundStart,
+    Stage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from roundtable.engine.journal import Journal
+    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
+    from roundtable.record import Fold
+    from roundtable.types import DurableEvent, RoundRecord
+
+__all__ = ["DebateRun", "RunLimits"]
+
+logger = logging.getLogger("roundtable.engine")
+
+_LEAVE_TIMEOUT_S = 10.0
+_CONTROL_INTERVAL_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """How far one run may go."""
+
+    rounds: int | None = None
+    """Rounds to hold at most in this run; as many as planned when left out."""
+    deadline_s: float | None = None
+    """Seconds after which running calls are cancelled and the run ends."""
+    lease_ttl_s: float = 15.0
+    """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
+
+
+class DebateRun:
+    """Runs a session until it ends, pauses or breaks. Made for one run, under one lease.
+
+    Args:
+        journal: Where everything is written.
+        mode: Says what happens next.
+        agents: Who takes part, by id.
+        meter: Measures each round.
+        exits: Says after each round whether the debate ends.
+        limits: How far this run may go.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        mode: DebateModeStrategy,
+        agents: Mapping[str, Agent],
+        *,
+        meter: ConsensusMeter,
+        exits: ExitCriterion,
+        limits: RunLimits,
+    ) -> None:
+        self.journal = journal
+        self.mode = mode
+        self.agents = agents
+        self.meter = meter
+        self.exits = exits
+        self.limits = limits
+        self.closed = False
+        """Set from outside to keep any further call from starting."""
+        self._held = 0
+        self._ended = False
+        self._resuming = False
+        self._retry_failed = journal.fold.error is not None
+        self._lost: Exception | None = None
+        self._scope = anyio.CancelScope()
+
+    @property
+    def fold(self) -> Fold:
+        """State of the session."""
+        return self.journal.fold
+
+    async def run(self) -> None:
+        """Run.
+
+        Raises:
+            QuorumLost: Too few agents answered; stored answers stay, the session can be resumed.
+            StorageError: Something could not be stored.
+            SessionError: Another owner took over.
+        """
+        failure: Exception | None = None
+        try:
+            async with anyio.create_task_group() as background:
+                background.start_soon(self._keep_lease)
+                background.start_soon(self._watch_control)
+                with self._scope:
+                    failure = await self._loop()
+                background.cancel_scope.cancel()
+        finally:
+            if not self._ended and self._lost is None:
+                await self._leave("cancelled", "the debate was left before its end")
+        failure = self._lost or failure
+        if failure is not None:
+            raise failure
+
+    async def _loop(self) -> Exception | None:
+        """Run the debate; give an error instead of raising it, so that nobody meets an exception group."""
+        try:
+            with anyio.move_on_after(self.limits.deadline_s) as deadline:
+                await self._begin()
+                while not self._ended and not self._done_for_now():
+                    await self._step()
+            if deadline.cancelled_caught and not self._ended:
+                await self._leave("deadline", f"the deadline of {self.limits.deadline_s:g} s passed")
+        except RoundtableError as error:
+            await self._break(error)
+            return error
+        except Exception as error:  # noqa: BLE001  (modes, meters and exits may be foreign code)
+            wrapped = RoundtableError(f"the debate broke on {type(error).__name__}: {error}", cause=error)
+            await self._break(wrapped)
+            return wrapped
+        return None
+
+    def _done_for_now(self) -> bool:
+        if self.limits.rounds is not None and self._held >= self.limits.rounds:
+            self._ended = True
+        return self._ended
+
+    async def _begin(self) -> None:
+        fold = self.fold
+        if fold.progress.status in {"paused", "error"} or fold.pending_control is not None:
+            session_id, now = self._stamp()
+            await self.journal.append(Control(session_id=session_id, timestamp=now, action="resume"))
+        if not fold.started:
+            session_id, now = self._stamp()
+            config = fold.record.config
+            await self.journal.append(
+                DebateStart(
+                    session_id=session_id,
+                    timestamp=now,
+                    topic=config.topic,
+                    mode=config.mode,
+                    agents=config.agents,
+                    rounds=config.rounds,
+                )
+            )
+        self._resuming = fold.current is not None and not fold.current.complete
+
+    def _stamp(self) -> tuple[str, datetime]:
+        return self.journal.session_id, self.journal.clock.now()
+
+    def _may_call(self) -> bool:
+        return not self.closed and self.fold.pending_control is None
+
+    async def _step(self) -> None:
+        """Do one thing: obey, open a round, take a stage, or close the round."""
+        if await self._obey():
+            return
+        current = self.fold.current
+        if current is None or current.complete:
+            await self._open_round()
+            return
+        if self._resuming:
+            self._resuming = False
+            if await self._finish_stage():
+                return
+        plan = self.mode.next_stage(self.fold.view())
+        if isinstance(plan, Stage):
+            await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns})
+        else:
+            await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)
+
+    async def _obey(self) -> bool:
+        """Answer a request to pause or stop; tell whether the run is over."""
+        await self.journal.look()
+        if self.fold.pending_control is not None:
+            self._ended = True
+            await self._write_last(*leaving_events(self.fold, self.journal.clock.now()))
+        elif self.closed:
+            await self._leave("cancelled", "the debate was left before its end")
+        return self._ended
+
+    async def _open_round(self) -> None:
+        fold = self.fold
+        number = fold.current.number + 1 if fold.current else 1
+        if number > fold.progress.total_rounds:
+            await self._exit(ExitResult(should_exit=True, reason="max_rounds", details="all planned rounds were held"))
+            return
+        session_id, now = self._stamp()
+        await self.journal.append(
+            RoundStart(
+                session_id=session_id,
+                timestamp=now,
+                round=number,
+                agents=fold.record.config.agents,
+                focus_question=fold.next_focus,
+                context_results=fold.next_context,
+            )
+        )
+
+    async def _finish_stage(self) -> bool:
+        """After a break: take the turns that are missing from the stage that was under way."""
+        current = self.fold.current
+        stages = [stage for stage, _ in current.turns if stage != "external"] if current else []
+        if not stages or current is None:
+            return False
+        plan = self.mode.next_stage(self.fold.view(without_stage=stages[-1]))
+        if not isinstance(plan, Stage) or plan.name != stages[-1]:
+            msg = f"mode {self.mode.name!r} no longer plans the stage {stages[-1]!r} that was under way"
+            raise SessionError(msg, hint="Resume with the version of the mode that began this debate.")
+        attempts: dict[int, int] = {}
+        for spec in plan.turns:
+            held = current.turns.get((plan.name, spec.slot))
+            if held is None:
+                attempts[spec.slot] = 1
+            elif held.outcome == "failed" and self._retry_failed:
+                attempts[spec.slot] = held.attempt + 1
+        if attempts:
+            await self._take_stage(plan, attempts)
+        return bool(attempts)
+
+    async def _take_stage(self, stage: Stage, attempts: dict[int, int]) -> None:
+        hooks = StoringHooks(self.journal, stage.name, self._may_call)
+        view = self.fold.view(without_stage=stage.name)
+        await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=self.journal.clock)
+        current = self.fold.current
+        turns = current.turns if current else {}
+        held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
+        if len(held) == len(stage.turns):
+            check_quorum(stage, held, self.fold.record.config.quorum)
+
+    async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
+        fold = self.fold
+        consensus = await self.meter.measure(current.responses, fold.record.config.topic)
+        now = self.journal.clock.now()
+        closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances)
+        rounds = [held.to_record() for held in fold.rounds[:-1]]
+        rounds.append(with_measure(current, closing[0]))
+        self._held += 1
+        leaving = exit_after(rounds, self.exits, fold.progress.total_rounds, ended_by_mode)
+        if leaving is None:
+            await self.journal.append(*closing)
+        else:
+            self._ended = True
+            await self.journal.append(*closing, *last_events(fold, now, leaving, "completed"))
+
+    async def _exit(self, result: ExitResult) -> None:
+        self._ended = True
+        await self.journal.append(*last_events(self.fold, self.journal.clock.now(), result, "completed"))
+
+    async def _leave(self, reason: str, details: str) -> None:
+        """Write the end of a run that did not reach its own; bounded, and not to be cancelled."""
+        self._ended = True
+        result = ExitResult(should_exit=True, reason=reason, details=details)
+        await self._write_last(*last_events(self.fold, self.journal.clock.now(), result, "paused"))
+
+    async def _write_last(self, *events: DurableEvent) -> None:
+        try:
+            with anyio.move_on_after(_LEAVE_TIMEOUT_S, shield=True):
+                await self.journal.append(*events)
+        except (StorageError, SessionError) as error:
+            # What ended the run is what its caller has to hear; that it could not be written is said in the log.
+            logger.warning("the end of the run could not be stored: %s", error.message, extra=self._fields())
+
+    def _fields(self) -> dict[str, str]:
+        return {"session": self.journal.session_id}
+
+    async def _break(self, error: RoundtableError) -> None:
+        """Write that the run broke, where it still can be written."""
+        self._ended = True
+        if error.code == "LEASE_LOST":
+            return
+        info = ErrorInfo.model_validate(error.to_dict())
+        current = self.fold.current
+        session_id, now = self._stamp()
+        event = DebateError(
+            session_id=session_id,
+            timestamp=now,
+            error=error.message,
+            code=error.code,
+            info=info,
+            round=current.number if current else None,
+        )
+        await self._write_last(event)
+
+    async def _keep_lease(self) -> None:
+        while True:
+            await anyio.sleep(self.limits.lease_ttl_s / 3)
+            try:
+                await self.journal.renew(self.limits.lease_ttl_s)
+            except SessionBusy as error:
+                self._give_up(error)
+                return
+            except StorageError as error:
+                logger.warning("the lease was not renewed: %s", error.message, extra=self._fields())
+
+    async def _watch_control(self) -> None:
+        while True:
+            await anyio.sleep(_CONTROL_INTERVAL_S)
+            try:
+                await self.journal.look()
+            except SessionError as error:
+                self._give_up(error)
+                return
+            except StorageError as error:
+                logger.warning("the session could not be looked at: %s", error.message, extra=self._fields())
+
+    def _give_up(self, error: Exception) -> None:
+        self._lost = error
+        self._scope.cancel()

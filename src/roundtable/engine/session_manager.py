@@ -1,0 +1,164 @@
+"""Sessions: created, found, listed, changed by hand, deleted."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from roundtable._clock import SystemClock
+from roundtable.errors import ConfigurationError, SessionError
+from roundtable.record import Fold
+from roundtable.storage.amend import append_response, save_changes
+from roundtable.storage.owner import current_owner
+from roundtable.types import AgentConfig, Control, SessionFilter, SessionRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.protocols import Clock, Storage
+    from roundtable.types import (
+        AgentResponse,
+        ContextResult,
+        ControlAction,
+        DebateConfig,
+        Owner,
+        Session,
+        SessionSummary,
+    )
+
+__all__ = ["SessionManager"]
+
+
+class SessionManager:
+    """Keeps the sessions of one tenant in a storage.
+
+    Args:
+        storage: Where they are kept.
+        tenant: Whose they are; sessions of other tenants do not exist for this manager.
+        clock: Where time comes from.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.storage import MemoryStorage
+        >>> from roundtable.types import DebateConfig
+        >>> manager = SessionManager(MemoryStorage())
+        >>> session = anyio.run(manager.create_session, DebateConfig(topic="Tea or coffee?", agents=("ada", "bo")))
+        >>> session.status, session.total_rounds
+        ('created', 3)
+    """
+
+    def __init__(self, storage: Storage, *, tenant: str = "default", clock: Clock | None = None) -> None:
+        self.storage = storage
+        self.tenant = tenant
+        self.clock = clock or SystemClock()
+
+    async def create_session(self, config: DebateConfig, agents: Sequence[AgentConfig] = ()) -> Session:
+        """Create an empty session.
+
+        Args:
+            config: What to debate and how.
+            agents: Configurations of `config.agents`; an id without one stands for an agent outside the
+                library, whose answers come in through `add_response`.
+
+        Raises:
+            ConfigurationError: No agents, the same agent twice, or configurations of other agents.
+        """
+        known = {agent.id: agent for agent in agents}
+        if not config.agents or len(set(config.agents)) != len(config.agents):
+            msg = f"a debate needs at least one agent, each once; not {list(config.agents)!r}"
+            raise ConfigurationError(msg)
+        if set(known) - set(config.agents):
+            msg = f"configurations of agents that do not take part: {sorted(set(known) - set(config.agents))!r}"
+            raise ConfigurationError(msg)
+        record = SessionRecord(
+            id=secrets.token_hex(16),
+            tenant=self.tenant,
+            config=config,
+            agents=tuple(
+                known.get(agent_id) or AgentConfig(id=agent_id, name=agent_id, provider="external")
+                for agent_id in config.agents
+            ),
+            created_at=self.clock.now(),
+        )
+        await self.storage.create(record)
+        return Fold(record).to_session()
+
+    async def load(self, session_id: str) -> Fold:
+        """Give the state of a session.
+
+        Raises:
+            SessionError: There is no such session.
+        """
+        record, events = await self.storage.read(session_id, tenant=self.tenant)
+        return Fold(record, events)
+
+    async def get_session(self, session_id: str) -> Session | None:
+        """Give a session, or `None` when there is none."""
+        try:
+            return (await self.load(session_id)).to_session()
+        except SessionError as error:
+            if error.code == "SESSION_NOT_FOUND":
+                return None
+            raise
+
+    async def update_session(self, session: Session) -> None:
+        """Append what is new in `session` to the log.
+
+        Raises:
+            SessionError: A stored response was changed or dropped, or the change of state is not allowed.
+            SessionBusy: Somebody is running the session.
+        """
+        await save_changes(self.storage, session, tenant=self.tenant, clock=self.clock)
+
+    async def add_response(self, session_id: str, response: AgentResponse) -> None:
+        """Append an answer given outside the library to the current round, in its stage `external`.
+
+        Raises:
+            SessionError: There is no such session.
+            SessionBusy: Somebody is running it.
+        """
+        await append_response(self.storage, session_id, response, tenant=self.tenant, clock=self.clock)
+
+    async def list_sessions(self, wanted: SessionFilter | None = None) -> tuple[Session, ...]:
+        """Give sessions whole, newest first; `summaries` is cheaper."""
+        listed = await self.summaries(wanted)
+        return tuple([(await self.load(summary.id)).to_session() for summary in listed])
+
+    async def summaries(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
+        """List sessions, newest first, without their responses."""
+        asked = (wanted or SessionFilter()).model_copy(update={"tenant": self.tenant})
+        return await self.storage.list(asked)
+
+    async def delete_session(self, session_id: str) -> None:
+        """Remove a session and all that was said in it.
+
+        Raises:
+            SessionError: There is no such session.
+        """
+        await self.storage.delete(session_id, tenant=self.tenant)
+
+    async def control(
+        self,
+        session_id: str,
+        action: ControlAction,
+        *,
+        by: str | None = None,
+        total_rounds: int | None = None,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+    ) -> int:
+        """Ask for something, whoever runs the session; give the number of the request."""
+        event = Control(
+            session_id=session_id,
+            timestamp=self.clock.now(),
+            action=action,
+            by=by,
+            total_rounds=total_rounds,
+            focus_question=focus_question,
+            context_results=tuple(context_results),
+        )
+        return await self.storage.append(session_id, None, None, (event,), tenant=self.tenant)
+
+    def owner(self) -> Owner:
+        """Give a fresh identity for taking a lease."""
+        return current_owner()

@@ -1,0 +1,319 @@
+"""Every error the library raises.
+
+```
+RoundtableError
+├── APIRateLimitError     API_RATE_LIMIT        retryable
+├── APIAuthError          API_AUTH_FAILED
+├── APINetworkError       API_NETWORK_ERROR     retryable
+├── APITimeoutError       API_TIMEOUT           retryable
+├── AgentError            AGENT_ERROR
+│   ├── ContextTooLong    AGENT_ERROR
+│   └── ParseError        PARSE_ERROR
+├── SessionError          SESSION_ERROR
+│   └── SessionBusy       SESSION_ERROR         retryable
+├── StorageError          STORAGE_ERROR
+├── ConfigurationError    CONFIGURATION_ERROR
+├── PluginError           PLUGIN_ERROR
+├── BudgetExceeded        BUDGET_EXCEEDED
+└── QuorumLost            QUORUM_LOST           retryable
+```
+"""
+
+from __future__ import annotations
+
+import math
+import traceback
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from roundtable.types import Usage
+
+__all__ = [
+    "APIAuthError",
+    "APINetworkError",
+    "APIRateLimitError",
+    "APITimeoutError",
+    "AgentError",
+    "BudgetExceeded",
+    "ConfigurationError",
+    "ContextTooLong",
+    "ParseError",
+    "PluginError",
+    "QuorumLost",
+    "RoundtableError",
+    "SessionBusy",
+    "SessionError",
+    "StorageError",
+    "error_kinds",
+]
+
+
+def _encodable(text: str) -> str:
+    """Give text that every wire can carry: half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _cause_of(error: BaseException) -> str | None:
+    cause = error.__cause__
+    return None if cause is None else _encodable(str(cause)) or type(cause).__name__
+
+
+class RoundtableError(Exception):
+    """Base of all errors of this library.
+
+    Args:
+        message: What happened and what to do; the class's default message when left out.
+        code: Stable machine-readable code; the class's when left out.
+        provider: Provider that failed.
+        retryable: Whether the same call may succeed later; the class's rule when left out.
+        cause: The wrapped error; also set as `__cause__`.
+        hint: How to recover; the class's when left out.
+        request_id: The provider's id of the failed call.
+        retry_after_s: Seconds the provider asked to wait.
+        details: Facts that belong to one kind of error, JSON values without secrets.
+
+    What was spent before the failure stands in the attribute `usage`, where it is known.
+
+    Example:
+        >>> error = APIRateLimitError(provider="anthropic")
+        >>> error.code, error.retryable, str(error)
+        ('API_RATE_LIMIT', True, 'API rate limit exceeded')
+    """
+
+    default_message: ClassVar[str] = "AI Roundtable failed"
+    default_code: ClassVar[str] = "ROUNDTABLE_ERROR"
+    default_retryable: ClassVar[bool] = False
+    default_hint: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        code: str | None = None,
+        provider: str | None = None,
+        retryable: bool | None = None,
+        cause: BaseException | None = None,
+        hint: str | None = None,
+        request_id: str | None = None,
+        retry_after_s: float | None = None,
+        details: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        self.message = _encodable(message or self.default_message)
+        super().__init__(self.message)
+        self.code = code or self.default_code
+        self.provider = provider
+        self.retryable = self.default_retryable if retryable is None else retryable
+        self.hint = hint or self.default_hint
+        self.request_id = request_id
+        self.retry_after_s = retry_after_s if retry_after_s is not None and math.isfinite(retry_after_s) else None
+        self.details = dict(details) if details else None
+        self.usage: Usage | None = None
+        if cause is not None:
+            self.__cause__ = cause
+
+    def to_dict(self, *, debug: bool = False) -> dict[str, JsonValue]:
+        """Give the error as JSON values, camelCase, without empty fields.
+
+        Args:
+            debug: Adds the stack trace. Leave it off wherever the reader is not the developer.
+        """
+        facts: dict[str, JsonValue] = {
+            "name": type(self).__name__,
+            "message": self.message,
+            "code": self.code,
+            "provider": self.provider,
+            "retryable": self.retryable,
+            "cause": _cause_of(self),
+            "hint": self.hint,
+            "requestId": self.request_id,
+            "retryAfterS": self.retry_after_s,
+            "details": None if self.details is None else dict(self.details),
+            "stack": _encodable("".join(traceback.format_exception(self))) if debug else None,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle all fields; the wrapped error travels as its text."""
+        return (_rebuild, (type(self), self.args, dict(self.__dict__), _cause_of(self)))
+
+
+def _rebuild(
+    kind: type[RoundtableError], args: tuple[str, ...], fields: dict[str, object], cause: str | None
+) -> RoundtableError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    if cause is not None:
+        error.__cause__ = RuntimeError(cause)
+    return error
+
+
+class APIRateLimitError(RoundtableError):
+    """The provider refused the call because too many were made."""
+
+    default_message = "API rate limit exceeded"
+    default_code = "API_RATE_LIMIT"
+    default_retryable = True
+    default_hint = "Wait and try again, or lower `concurrency`."
+
+
+class APIAuthError(RoundtableError):
+    """The provider refused the key, or the account may not do this."""
+
+    default_message = "API authentication failed"
+    default_code = "API_AUTH_FAILED"
+    default_hint = "Check the provider's API key and its permissions; a retry will not help."
+
+
+class APINetworkError(RoundtableError):
+    """The provider could not be reached, or did not answer as an API does."""
+
+    default_message = "Network error occurred"
+    default_code = "API_NETWORK_ERROR"
+    default_retryable = True
+    default_hint = "Check the network and the provider's base URL, then try again."
+
+
+class APITimeoutError(RoundtableError):
+    """The provider did not answer within the deadline."""
+
+    default_message = "API request timed out"
+    default_code = "API_TIMEOUT"
+    default_retryable = True
+    default_hint = "Try again, raise `timeout_s`, or ask for a shorter answer with `max_tokens`."
+
+
+class AgentError(RoundtableError):
+    """An agent could not give an answer."""
+
+    default_message = "The agent failed to answer"
+    default_code = "AGENT_ERROR"
+    default_hint = "Check the agent's provider, model and limits."
+
+
+class ContextTooLong(AgentError):
+    """The prompt does not fit the model's context window."""
+
+    default_message = "The prompt is longer than the model's context window"
+    default_hint = "Use fewer rounds or agents, a shorter topic, or a model with a larger context window."
+
+
+class ParseError(AgentError):
+    """A model's text could not be read as the answer asked for."""
+
+    default_message = "The answer could not be read"
+    default_code = "PARSE_ERROR"
+    default_hint = "Use a model that follows the answer format, or one with structured output."
+
+
+class SessionError(RoundtableError):
+    """A session does not exist, or is not in a state that allows this."""
+
+    default_message = "The session does not allow this"
+    default_code = "SESSION_ERROR"
+    default_hint = "List the sessions and check the state of this one."
+
+
+class SessionBusy(SessionError):
+    """Another owner is running this session."""
+
+    default_message = "The session is being run by another owner"
+    default_retryable = True
+    default_hint = "Wait until its lease ends, or stop it there."
+
+
+class StorageError(RoundtableError):
+    """The storage could not read or write."""
+
+    default_message = "The storage failed"
+    default_code = "STORAGE_ERROR"
+    default_hint = "Check the path, its permissions and the free disk space."
+
+
+class ConfigurationError(RoundtableError):
+    """Something asked for does not exist or does not fit; raised before any paid call."""
+
+    default_message = "The configuration is not usable"
+    default_code = "CONFIGURATION_ERROR"
+
+
+class PluginError(RoundtableError):
+    """A plugin could not be loaded or used.
+
+    Args:
+        message: What happened.
+        plugin: Distribution or name of the plugin.
+        stage: Where it failed, such as `"import"` or `"register"`.
+        code: See `RoundtableError`.
+        cause: The plugin's own error.
+        hint: How to recover.
+    """
+
+    default_message = "A plugin failed"
+    default_code = "PLUGIN_ERROR"
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        plugin: str | None = None,
+        stage: str | None = None,
+        code: str | None = None,
+        cause: BaseException | None = None,
+        hint: str | None = None,
+    ) -> None:
+        facts: dict[str, JsonValue] = {k: v for k, v in (("plugin", plugin), ("stage", stage)) if v is not None}
+        super().__init__(message, code=code, cause=cause, hint=hint, details=facts)
+        self.plugin = plugin
+        self.stage = stage
+
+
+class BudgetExceeded(RoundtableError):
+    """The debate cannot start within its budget; raised before any paid call."""
+
+    default_message = "The budget does not cover this debate"
+    default_code = "BUDGET_EXCEEDED"
+    default_hint = "Raise the budget, or use fewer rounds or agents."
+
+
+class QuorumLost(RoundtableError):
+    """Too few agents answered to go on. Whatever was answered is in `partial` and in the storage.
+
+    Args:
+        message: What happened.
+        partial: The result so far.
+        code: See `RoundtableError`.
+        cause: One of the agents' errors.
+        hint: How to recover.
+        details: Who failed and why.
+    """
+
+    default_message = "Too few agents answered"
+    default_code = "QUORUM_LOST"
+    default_retryable = True
+    default_hint = "Mend the causes named, then resume the session; stored answers are not asked for again."
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        partial: object | None = None,
+        code: str | None = None,
+        cause: BaseException | None = None,
+        hint: str | None = None,
+        details: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        super().__init__(message, code=code, cause=cause, hint=hint, details=details)
+        self.partial = partial
+
+
+def error_kinds() -> tuple[type[RoundtableError], ...]:
+    """Give every error class of this module, base first, in definition order."""
+    found: list[type[RoundtableError]] = [RoundtableError]
+    for kind in found:
+        found.extend(kind.__subclasses__())
+    return tuple(kind for kind in found if kind.__module__ == __name__)

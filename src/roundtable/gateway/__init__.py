@@ -1,0 +1,7 @@
+"""What stands between an agent and a model: limits, deadlines, one kind of error."""
+
+from __future__ import annotations
+
+from roundtable.gateway.gateway import Gateway, GuardedModel
+
+__all__ = ["Gateway", "GuardedModel"]

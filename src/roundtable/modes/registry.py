@@ -1,0 +1,90 @@
+"""Modes by name, with the seed API's method names."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from roundtable._registry import Registry
+from roundtable.errors import ConfigurationError
+from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.collaborative import CollaborativeMode
+
+if TYPE_CHECKING:
+    from roundtable.protocols import DebateModeStrategy
+
+__all__ = ["BUILTIN_MODES", "ModeRegistry", "get_global_mode_registry", "reset_global_mode_registry"]
+
+BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = (
+    ("collaborative", CollaborativeMode, "All at once, looking for common ground."),
+)
+"""Name, class and summary of the modes that ship with the library."""
+
+
+class ModeRegistry:
+    """Knows debate modes by name; starts with the built-in ones.
+
+    Args:
+        builtin: Whether to start with the built-in modes.
+
+    Example:
+        >>> ModeRegistry().get_available_modes()
+        ('collaborative',)
+    """
+
+    def __init__(self, *, builtin: bool = True) -> None:
+        self.registry: Registry[DebateModeStrategy] = Registry("mode")
+        if builtin:
+            self.reset()
+
+    def register_mode(self, mode: str, strategy: DebateModeStrategy, *, summary: str = "") -> None:
+        """Add a mode, replacing one of the same name.
+
+        Raises:
+            ConfigurationError: The strategy plans no stages.
+        """
+        if not callable(getattr(strategy, "next_stage", None)):
+            msg = f"mode {mode!r}: {type(strategy).__name__} has no next_stage(view); a mode must plan its stages"
+            raise ConfigurationError(msg)
+        self.registry.add(mode, strategy, summary=summary, replace=True)
+
+    def get_mode(self, mode: str) -> DebateModeStrategy:
+        """Give a mode.
+
+        Raises:
+            ConfigurationError: It is unknown; the message lists those available.
+        """
+        return self.registry.get(mode)
+
+    def has_mode(self, mode: str) -> bool:
+        """Tell whether a mode is known."""
+        return mode in self.registry
+
+    def get_available_modes(self) -> tuple[str, ...]:
+        """List the modes in the order they were added."""
+        return self.registry.names()
+
+    def remove_mode(self, mode: str) -> bool:
+        """Forget a mode; tell whether it was known."""
+        return self.registry.remove(mode)
+
+    def clear(self) -> None:
+        """Forget all modes."""
+        self.registry.clear()
+
+    def reset(self) -> None:
+        """Go back to the built-in modes."""
+        self.registry.clear()
+        for name, kind, summary in BUILTIN_MODES:
+            self.registry.add(name, kind(), summary=summary)
+
+
+@cache
+def get_global_mode_registry() -> ModeRegistry:
+    """Give the registry shared by code that was handed none. The library itself never uses it."""
+    return ModeRegistry()
+
+
+def reset_global_mode_registry() -> None:
+    """Forget the shared registry; the next call makes a fresh one."""
+    get_global_mode_registry.cache_clear()

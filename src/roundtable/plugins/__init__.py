@@ -1,0 +1,31 @@
+"""Plugins: hook specifications, typed registrars, and what they register."""
+
+from roundtable.plugins.hookspecs import hookimpl
+from roundtable.plugins.loader import load_catalog
+from roundtable.plugins.registrar import (
+    HOST_API,
+    Catalog,
+    Host,
+    ModeRegistrar,
+    ProviderRegistrar,
+    Registrar,
+    StorageFactory,
+    StorageRegistrar,
+    ToolFactory,
+    ToolRegistrar,
+)
+
+__all__ = [
+    "HOST_API",
+    "Catalog",
+    "Host",
+    "ModeRegistrar",
+    "ProviderRegistrar",
+    "Registrar",
+    "StorageFactory",
+    "StorageRegistrar",
+    "ToolFactory",
+    "ToolRegistrar",
+    "hookimpl",
+    "load_catalog",
+]

@@ -1,0 +1,40 @@
+"""What ships with the library, registered the way anybody registers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.modes import BUILTIN_MODES
+from roundtable.plugins.hookspecs import hookimpl
+from roundtable.providers import builtin_providers
+from roundtable.storage import open_memory, open_sqlite
+
+if TYPE_CHECKING:
+    from roundtable.plugins.registrar import ModeRegistrar, ProviderRegistrar, StorageRegistrar
+
+__all__ = [
+    "roundtable_register_modes",
+    "roundtable_register_providers",
+    "roundtable_register_storages",
+]
+
+
+@hookimpl
+def roundtable_register_providers(registrar: ProviderRegistrar) -> None:
+    """Add the built-in providers."""
+    for name, factory, summary in builtin_providers():
+        registrar.add(name, factory, summary=summary)
+
+
+@hookimpl
+def roundtable_register_modes(registrar: ModeRegistrar) -> None:
+    """Add the built-in modes."""
+    for name, mode, summary in BUILTIN_MODES:
+        registrar.add(name, mode(), summary=summary)
+
+
+@hookimpl
+def roundtable_register_storages(registrar: StorageRegistrar) -> None:
+    """Add the built-in storages."""
+    registrar.add("memory", open_memory, summary="Kept as long as the process lives.")
+    registrar.add("sqlite", open_sqlite, summary="Kept in one file.")

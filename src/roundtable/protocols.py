@@ -1,0 +1,332 @@
+"""What others implement whole. Protocols only; nothing here does anything.
+
+A class satisfies a protocol by having its methods; it need not import it. `roundtable.testing` checks
+signatures, since `isinstance` on a protocol looks at names alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from datetime import datetime
+
+    from roundtable.types import (
+        AgentHealth,
+        AgentInfo,
+        AgentResponse,
+        AgentTool,
+        AnyConsensus,
+        ChatDelta,
+        ChatRequest,
+        ChatResponse,
+        DebateContext,
+        DurableEvent,
+        Event,
+        ExitResult,
+        JsonObject,
+        JsonValue,
+        Lease,
+        LiveEvent,
+        ModelProfile,
+        Owner,
+        Plan,
+        SessionFilter,
+        SessionRecord,
+        SessionSummary,
+        ToolResult,
+        TurnResult,
+    )
+
+__all__ = [
+    "Agent",
+    "AgentToolkit",
+    "ChatModel",
+    "Clock",
+    "ConsensusMeter",
+    "DebateModeStrategy",
+    "ExitCriterion",
+    "ExitRound",
+    "HasKeyValue",
+    "KeyValue",
+    "Listener",
+    "Observer",
+    "Storage",
+    "Tool",
+    "TurnListener",
+]
+
+
+class Clock(Protocol):
+    """Where time comes from; injected so that tests need not wait."""
+
+    def now(self) -> datetime:
+        """Give the wall time, aware and in UTC."""
+
+    def monotonic(self) -> float:
+        """Give seconds that never run backwards."""
+
+
+class ChatModel(Protocol):
+    """Turns messages into a completion: one model of one provider, whatever the transport."""
+
+    @property
+    def provider(self) -> str:
+        """Name of the provider."""
+
+    @property
+    def model(self) -> str:
+        """Model id used when a request names none."""
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What the library must know to prompt this model."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer once.
+
+        Raises:
+            RoundtableError: The call failed; `retryable` says whether it may succeed later.
+        """
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        """Answer in pieces: any number of deltas, then exactly one response, whole.
+
+        Closing the iterator early ends the call. Models that cannot stream give the response alone.
+
+        Raises:
+            RoundtableError: The call failed, also when the stream ended before its terminator.
+        """
+
+    async def aclose(self) -> None:
+        """Release what the model holds; idempotent."""
+
+
+class TurnListener(Protocol):
+    """Hears a turn while it is taken."""
+
+    async def chunk(self, text: str) -> None:
+        """A piece of the answer arrived."""
+
+    async def before_call(self) -> None:
+        """A model call is about to start.
+
+        Raises:
+            BaseException: To keep the call from starting; the turn ends.
+        """
+
+
+class Agent(Protocol):
+    """Takes turns. `BaseAgent` is the usual way to get one."""
+
+    @property
+    def id(self) -> str:
+        """Unique within a debate."""
+
+    @property
+    def name(self) -> str:
+        """Display name."""
+
+    async def take_turn(self, context: DebateContext, listener: TurnListener | None = None) -> TurnResult:
+        """Answer `context.turn` from what `context` shows.
+
+        Raises:
+            RoundtableError: No answer could be had; the debate records it and goes on.
+        """
+
+    async def health_check(self) -> AgentHealth:
+        """Try a minimal call; failures are reported, never raised."""
+
+    def get_info(self) -> AgentInfo:
+        """Say who this agent is."""
+
+
+class AgentToolkit(Protocol):
+    """Tools offered to an agent."""
+
+    def get_tools(self) -> tuple[AgentTool, ...]:
+        """List the tools."""
+
+    async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
+        """Run one; failures are results, never raised."""
+
+
+class Tool(Protocol):
+    """Something an agent can do."""
+
+    @property
+    def definition(self) -> AgentTool:
+        """Name, description and arguments, as a model sees them."""
+
+    async def run(self, tool_input: JsonObject) -> ToolResult:
+        """Do it; a failure is a result."""
+
+
+class DebateModeStrategy(Protocol):
+    """A debate mode: a pure function of what has been said.
+
+    Given the same view it gives the same plan; it awaits nothing, calls no model and draws no
+    randomness but from `view.seed`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name the mode is registered under."""
+
+    @property
+    def needs_groupthink_detection(self) -> bool:
+        """Whether easy agreement should be looked into."""
+
+    @property
+    def rounds(self) -> range:
+        """Numbers of rounds that make sense."""
+
+    @property
+    def assigns_stances(self) -> bool:
+        """Whether agents argue a side they were given, so that agreement says nothing about belief."""
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Say what happens next: a stage of turns, the end of the round, or the end of the debate."""
+
+    def build_agent_prompt(self, context: DebateContext) -> str:
+        """Give the mode's instructions for the turn `context.turn`."""
+
+
+class ConsensusMeter(Protocol):
+    """Measures how far the positions of one round agree; never loses the round."""
+
+    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> AnyConsensus:
+        """Measure; the result's `method` says how."""
+
+
+class ExitCriterion(Protocol):
+    """Decides after each round whether the debate ends; pure."""
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Look at the complete rounds so far."""
+
+    def to_spec(self) -> JsonObject:
+        """Give this criterion as data, so that a stored session can be resumed with it."""
+
+
+class ExitRound(Protocol):
+    """A complete round as an exit sees it; `RoundRecord` is one."""
+
+    @property
+    def number(self) -> int:
+        """Round, from 1."""
+
+    @property
+    def responses(self) -> tuple[AgentResponse, ...]:
+        """Positions of the round."""
+
+    @property
+    def consensus(self) -> AnyConsensus | None:
+        """Measured agreement."""
+
+
+class Storage(Protocol):
+    """An append-only log of events per session.
+
+    Everything else about a session is a fold of its log. Writing the same turn
+    (session, round, stage, slot, attempt) twice with the same body counts once; with another body
+    it is refused. All methods raise `StorageError` when the medium fails, and `SessionError` for an
+    unknown session; a session of another tenant is unknown.
+    """
+
+    async def create(self, record: SessionRecord) -> None:
+        """Store a new, empty session.
+
+        Raises:
+            SessionError: The id exists.
+        """
+
+    async def append(
+        self,
+        session_id: str,
+        expected_seq: int | None,
+        token: int | None,
+        events: Sequence[DurableEvent],
+        *,
+        tenant: str = "default",
+    ) -> int:
+        """Store events, all or none, and give the number of the last one.
+
+        Without `token` and `expected_seq` only `control` events are taken, so that anyone may pause or stop.
+
+        Raises:
+            SessionError: `token` is stale (code `LEASE_LOST`), `expected_seq` is not the last number
+                (code `SEQ_CLASH`), or a turn is stored with another body (code `TURN_CONFLICT`).
+        """
+
+    async def read(
+        self, session_id: str, after: int = 0, *, tenant: str = "default"
+    ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
+        """Give the session and its events numbered above `after`, in order."""
+
+    async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
+        """List sessions, newest first."""
+
+    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+        """Take or renew the right to append; the same owner keeps its token, `ttl_s=0` gives it up.
+
+        An owner that is provably dead on this host is taken over at once, any other when its lease has expired.
+
+        Raises:
+            SessionBusy: Another owner holds it; `details` say who and until when.
+        """
+
+    async def delete(self, session_id: str, *, tenant: str = "default") -> None:
+        """Remove a session and its events."""
+
+    async def aclose(self) -> None:
+        """Release the medium; idempotent."""
+
+
+class HasKeyValue(Protocol):
+    """The capability of a storage to keep small values beside its sessions."""
+
+    @property
+    def kv(self) -> KeyValue:
+        """The key-value side of this storage."""
+
+
+class KeyValue(Protocol):
+    """Small JSON values by key, with tenant and expiry."""
+
+    async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
+        """Give a value; `None` when there is none or it expired."""
+
+    async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
+        """Store a value, replacing an old one."""
+
+    async def delete(self, key: str, *, tenant: str = "default") -> bool:
+        """Delete a value; tell whether there was one."""
+
+    async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
+        """Give keys with this prefix and their values, in key order."""
+
+    async def update(
+        self,
+        key: str,
+        fn: Callable[[JsonValue], JsonValue],
+        *,
+        ttl_s: float | None = None,
+        tenant: str = "default",
+    ) -> JsonValue:
+        """Replace a value by a function of the present one, in one transaction; give the new value."""
+
+
+class Listener(Protocol):
+    """Hears the events of one run, after they are stored."""
+
+    async def __call__(self, event: Event) -> None:
+        """Take one event; must not raise."""
+
+
+class Observer(Protocol):
+    """Hears all events of a table; slow or failing observers never hold up a debate."""
+
+    def notify(self, event: DurableEvent | LiveEvent) -> None:
+        """Take one event."""

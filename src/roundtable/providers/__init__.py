@@ -1,0 +1,29 @@
+"""Models of providers: dialects over HTTP, the model inside this process, and the scripted double."""
+
+from __future__ import annotations
+
+from roundtable.providers.builtin import BUILTIN_SPECS, builtin_providers, chat_model, split_model_name
+from roundtable.providers.http_model import HttpChatModel
+from roundtable.providers.http_provider import HttpProvider
+from roundtable.providers.local import LocalProvider
+from roundtable.providers.openai_chat import OpenAIChat
+from roundtable.providers.scripted import Delay, ScriptedModel
+from roundtable.providers.spec import Decoder, Dialect, ProviderEntry, ProviderFactory, ProviderSpec
+
+__all__ = [
+    "BUILTIN_SPECS",
+    "Decoder",
+    "Delay",
+    "Dialect",
+    "HttpChatModel",
+    "HttpProvider",
+    "LocalProvider",
+    "OpenAIChat",
+    "ProviderEntry",
+    "ProviderFactory",
+    "ProviderSpec",
+    "ScriptedModel",
+    "builtin_providers",
+    "chat_model",
+    "split_model_name",
+]

@@ -1,0 +1,253 @@
+"""What a provider's refusal means: one table for all dialects."""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    ContextTooLong,
+    RoundtableError,
+)
+from roundtable.providers.wire import items_of, load_json, object_of, text_of
+from roundtable.types.base import utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roundtable.types import JsonValue
+
+__all__ = ["Refusal", "error_for", "read_refusal", "redacted", "request_id_of", "retry_after_of"]
+
+MESSAGE_CHARS: Final = 1000
+"""Most characters of a provider's own words in a message."""
+
+_QUOTA: Final = frozenset(
+    {
+        "insufficient_quota",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "insufficient_balance",
+        "payment_required",
+    }
+)
+_KEY: Final = frozenset(
+    {"invalid_api_key", "authentication_error", "invalid_authentication", "permission_error", "permission_denied",
+     "account_deactivated", "unauthorized"}
+)  # fmt: skip
+_RATE: Final = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
+_TOO_LONG: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
+_TOO_LONG_WORDS: Final = re.compile(
+    r"maximum context length|context length (?:of|is|exceeded)|context window|available context size"
+    r"|prompt is too long|input is too long|too many input tokens|exceeds? the (?:model'?s )?(?:maximum )?context",
+    re.IGNORECASE,
+)
+_MARKUP: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
+_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>?")
+_NOT_AGAIN: Final = frozenset({501, 505, 511})
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a provider said when it refused, in no provider's dialect."""
+
+    message: str = ""
+    """Its words."""
+    kinds: frozenset[str] = frozenset()
+    """Its codes and types, in lower case."""
+    status: int | None = None
+    """The status it names in the body, where the real one says nothing."""
+
+
+def read_refusal(body: bytes | JsonValue) -> Refusal:
+    """Read an error body of any known shape; what cannot be read gives an empty refusal. Never raises.
+
+    Example:
+        >>> read_refusal(b'{"error": {"message": "No.", "type": "invalid_request_error", "code": 400}}').message
+        'No.'
+    """
+    if isinstance(body, bytes):
+        if _MARKUP.match(body):
+            return Refusal("the server answered with a web page")
+        try:
+            value = load_json(body)
+        except RoundtableError:
+            return Refusal(body[: 2 * MESSAGE_CHARS].decode("utf-8", "replace"))
+    else:
+        value = body
+    for item in items_of(value):
+        value = item
+        break
+    outer = object_of(value)
+    inner = object_of(outer.get("error"))
+    facts = {**outer, **inner}
+    kinds = {text_of(facts.get(name)).lower() for name in ("code", "type", "status")}
+    return Refusal(_words(outer, inner), frozenset(kinds - {""}), _status(facts))
+
+
+def _words(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) -> str:
+    detail = outer.get("detail")
+    message = outer.get("message")
+    for found in (inner.get("message"), outer.get("error"), message, detail, object_of(message).get("detail")):
+        if words := text_of(found):
+            break
+        if problems := [text_of(object_of(item).get("msg")) for item in items_of(found)]:
+            words = "; ".join(problem for problem in problems if problem)
+            break
+    else:
+        return ""
+    # A router passes the words of the provider behind it on in a field of its own.
+    raw = text_of(object_of(inner.get("metadata")).get("raw"))
+    behind = read_refusal(raw.encode("utf-8", "replace")).message if raw else ""
+    return f"{words}: {behind}" if behind else words
+
+
+def _status(facts: Mapping[str, JsonValue]) -> int | None:
+    for name in ("code", "status", "status_code", "raw_status_code"):
+        value = facts.get(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) == 3:
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+            return value
+    return None
+
+
+def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: Refusal) -> RoundtableError:
+    """Give the error a refusal stands for; never raises.
+
+    Args:
+        provider: Name of the provider.
+        status: Status of the answer. For an error inside an answer of status 200 the body's own one is
+            used, and 503 where it names none.
+        headers: Headers of the answer, names in lower case.
+        refusal: What the body says.
+    """
+    if status < 400:
+        status = refusal.status or _status_of_kinds(refusal.kinds)
+    kind, retryable, hint = _meaning(status, refusal)
+    asked = headers.get("x-should-retry", "").strip().lower()
+    if asked in {"true", "false"}:
+        retryable = asked == "true"
+    words = _shortened(refusal.message)
+    return kind(
+        f"{provider} answered with status {status}" + (f": {words}" if words else ""),
+        provider=provider,
+        retryable=retryable,
+        hint=hint,
+        request_id=request_id_of(headers),
+        retry_after_s=retry_after_of(headers),
+        details={"status": status},
+    )
+
+
+def _status_of_kinds(kinds: frozenset[str]) -> int:
+    if kinds & _QUOTA:
+        return 402
+    if kinds & _KEY:
+        return 401
+    if kinds & _RATE:
+        return 429
+    return 400 if "invalid_request_error" in kinds else 503
+
+
+def _meaning(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
+    """Give error class, whether it may help to try again (None: the class's rule), and a hint of its own."""
+    kinds = refusal.kinds
+    if status == 402 or (status in {400, 403, 429} and kinds & _QUOTA):
+        return APIAuthError, False, "The account has no credit or quota left; check its billing."
+    if status in {401, 403} or (400 <= status < 500 and kinds & _KEY):
+        return APIAuthError, False, None
+    if status == 429:
+        return APIRateLimitError, None, None
+    if status in {400, 413, 422} and (kinds & _TOO_LONG or _TOO_LONG_WORDS.search(refusal.message)):
+        return ContextTooLong, False, None
+    if status in {408, 504}:
+        return APITimeoutError, None, None
+    if status in {409, 425}:
+        return APINetworkError, None, None
+    if status == 404:
+        return AgentError, False, "Check the model's id and the base URL."
+    if status < 500:
+        return AgentError, False, "The provider does not accept this request; check the model and its options."
+    return APINetworkError, status not in _NOT_AGAIN and status < 600, "The provider has a fault; try again later."
+
+
+def _shortened(words: str) -> str:
+    plain = _TAG.sub(" ", words[: 4 * MESSAGE_CHARS])
+    text = " ".join("".join(char if char.isprintable() else " " for char in plain).split())
+    return text if len(text) <= MESSAGE_CHARS else f"{text[:MESSAGE_CHARS]}..."
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """Find the provider's id of a call."""
+    for name in ("x-request-id", "request-id", "x-amzn-requestid"):
+        value = headers.get(name, "").strip()
+        if value and len(value) <= 200 and value.isprintable():
+            return value
+    return None
+
+
+def retry_after_of(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds the provider asks to wait; None for what makes no sense.
+
+    Example:
+        >>> retry_after_of({"retry-after": "1.5"}), retry_after_of({"retry-after": "soon"})
+        (1.5, None)
+    """
+    millis = _positive(headers.get("retry-after-ms", ""))
+    if millis is not None:
+        return millis / 1000
+    text = headers.get("retry-after", "").strip()
+    seconds = _positive(text)
+    if seconds is not None or not text:
+        return seconds
+    try:
+        at = parsedate_to_datetime(text)
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else utc_now()
+        return _positive(str((at - now).total_seconds()))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _positive(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number > 0 else None
+
+
+def redacted(error: RoundtableError, key: str | None) -> RoundtableError:
+    """Take a key out of an error, in case the provider repeated it; gives the same error.
+
+    Looks for the key itself, its URL-encoded and base64 forms, and its first twelve characters.
+    """
+    for form in _forms(key or ""):
+        error.message = error.message.replace(form, "***")
+        error.request_id = error.request_id and error.request_id.replace(form, "***")
+    error.args = (error.message,)
+    return error
+
+
+def _forms(key: str) -> list[str]:
+    if len(key) < 8:
+        # Stand-ins such as "none" or "ollama" are no secrets, and words of the message.
+        return []
+    raw = key.encode()
+    forms = {key, quote(key, safe="")}
+    for head in (b"", b"Bearer "):
+        plain = base64.b64encode(head + raw).decode()
+        forms |= {plain.rstrip("="), plain.translate(str.maketrans("+/", "-_")).rstrip("=")}
+    if len(key) >= 16:
+        forms.add(key[:12])
+    return sorted(forms, key=len, reverse=True)

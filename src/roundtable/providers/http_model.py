@@ -1,0 +1,159 @@
+"""A model behind HTTP: a dialect and a client put together."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.http.messages import HttpRequest
+from roundtable.providers.failures import redacted, request_id_of
+from roundtable.providers.wire import items_of, load_json, object_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+
+    from roundtable.http.client import HttpClient
+    from roundtable.providers.spec import ProviderSpec
+    from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile
+
+__all__ = ["FIRST_LISTED", "HttpChatModel"]
+
+FIRST_LISTED: Final = "first-listed"
+"""Stands for the first model a server lists, for servers that the environment names without a model."""
+
+
+class HttpChatModel:
+    """A `ChatModel` of a provider that speaks one of the dialects over HTTP.
+
+    Args:
+        spec: The provider.
+        http: The client to call through.
+        model: Model id used when a request names none; `FIRST_LISTED` asks the server on the first call.
+        base_url: Root of the API, checked.
+        key: The secret key, checked; None where the server wants none.
+        timeout_s: Total deadline of a call in seconds.
+        on_close: What to do when the model is closed; for a client that is shared.
+    """
+
+    def __init__(
+        self,
+        spec: ProviderSpec,
+        http: HttpClient,
+        *,
+        model: str,
+        base_url: str,
+        key: str | None = None,
+        timeout_s: float = 120.0,
+        on_close: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._spec = spec
+        self._http = http
+        self._model = model
+        self._base_url = base_url
+        self._key = key
+        self._timeout_s = timeout_s
+        self._on_close = on_close
+
+    def __repr__(self) -> str:
+        return f"HttpChatModel(provider={self.provider!r}, model={self._model!r}, base_url={self._base_url!r})"
+
+    @property
+    def provider(self) -> str:
+        """Name of the provider."""
+        return self._spec.name
+
+    @property
+    def model(self) -> str:
+        """Model id used when a request names none; `FIRST_LISTED` until the server was asked."""
+        return self._model
+
+    @property
+    def endpoint(self) -> str:
+        """Root of the API; models of one endpoint share limits."""
+        return self._base_url
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What the library must know to prompt this model."""
+        return self._spec.profile_of(self._model)
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer once.
+
+        Raises:
+            RoundtableError: The call failed; `retryable` says whether it may succeed later.
+        """
+        dialect = self._spec.dialect
+        with self._named({}):
+            sent = await self._request(request, stream=False)
+            answer = await self._http.send(sent, timeout_s=self._timeout_s)
+        with self._named(answer.headers):
+            if not 200 <= answer.status < 300:
+                raise dialect.parse_error(answer.status, answer.headers, answer.body)
+            return dialect.parse_response(answer.status, answer.headers, answer.body)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        """Answer in pieces, then whole; close the iterator to end the call.
+
+        Raises:
+            RoundtableError: The call failed, also when the stream ended before its terminator.
+        """
+        dialect = self._spec.dialect
+        with self._named({}):
+            sent = await self._request(request, stream=True)
+            async with self._http.stream(sent, timeout_s=self._timeout_s) as answer:
+                with self._named(answer.headers):
+                    if not 200 <= answer.status < 300:
+                        raise dialect.parse_error(answer.status, answer.headers, await answer.read())
+                    decoder = dialect.stream_decoder(answer.headers)
+                    async for chunk in answer:
+                        for delta in decoder.feed(chunk):
+                            yield delta
+                    response = decoder.finish()
+        yield response
+
+    async def aclose(self) -> None:
+        """Release the connections, unless another model of the provider still uses them; idempotent."""
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
+            await on_close()
+
+    async def _request(self, request: ChatRequest, *, stream: bool) -> HttpRequest:
+        if request.model in {"", FIRST_LISTED}:
+            if self._model == FIRST_LISTED:
+                self._model = await self._first_listed()
+            request = request.model_copy(update={"model": self._model})
+        built = self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream)
+        return built.with_headers(self._auth())
+
+    async def _first_listed(self) -> str:
+        asked = HttpRequest("GET", f"{self._base_url}/models", {"accept": "application/json"})
+        answer = await self._http.send(asked.with_headers(self._auth()), timeout_s=self._timeout_s)
+        if not 200 <= answer.status < 300:
+            raise self._spec.dialect.parse_error(answer.status, answer.headers, answer.body)
+        for item in items_of(object_of(load_json(answer.body)).get("data")):
+            if name := text_of(object_of(item).get("id")):
+                return name
+        raise ConfigurationError(
+            f"the server at {self._base_url} lists no model",
+            hint="Give the server a model (such as with `ollama pull`), or set ROUNDTABLE_MODEL.",
+        )
+
+    def _auth(self) -> dict[str, str]:
+        if self._key is None:
+            return {}
+        if self._spec.auth == "bearer":
+            return {"authorization": f"Bearer {self._key}"}
+        return {self._spec.auth: self._key}
+
+    @contextmanager
+    def _named(self, headers: Mapping[str, str]) -> Generator[None]:
+        """Complete what the library raises with who failed, and keep the key out of it."""
+        try:
+            yield
+        except RoundtableError as error:
+            error.provider = error.provider or self.provider
+            error.request_id = error.request_id or request_id_of(headers)
+            redacted(error, self._key)
+            raise

@@ -1,0 +1,134 @@
+"""The factory of models of one HTTP provider."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from roundtable.errors import ConfigurationError
+from roundtable.http import HttpClient, checked_url
+from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
+from roundtable.providers.shared import Shared
+
+if TYPE_CHECKING:
+    from roundtable.providers.spec import ProviderSpec
+    from roundtable.settings import Settings
+    from roundtable.types import ProviderConfig
+
+__all__ = ["HttpProvider", "ollama_url"]
+
+
+class HttpProvider:
+    """Makes models of one provider; they share one HTTP client for as long as one of them is open.
+
+    Args:
+        spec: The provider.
+
+    Example:
+        >>> from roundtable.providers import BUILTIN_SPECS
+        >>> from roundtable.settings import Settings
+        >>> from roundtable.types import ProviderConfig
+        >>> make = HttpProvider(BUILTIN_SPECS["compatible"])
+        >>> make("llama3", ProviderConfig(base_url="http://127.0.0.1:8080/v1"), Settings())
+        HttpChatModel(provider='compatible', model='llama3', base_url='http://127.0.0.1:8080/v1')
+    """
+
+    def __init__(self, spec: ProviderSpec) -> None:
+        self.spec = spec
+        self._clients = Shared[HttpClient]()
+
+    def __repr__(self) -> str:
+        return f"HttpProvider({self.spec.name!r})"
+
+    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> HttpChatModel:
+        """Make a model.
+
+        Raises:
+            ConfigurationError: Address, key or model is missing or unusable; the message says how to give it.
+        """
+        base_url, is_host = self._base_url(config, settings)
+        key = self._key(config, settings)
+        name = self._model(model, settings, FIRST_LISTED if is_host else None)
+        if not (config.timeout_s > 0 and math.isfinite(config.timeout_s)):
+            raise ConfigurationError(f"timeout_s must be a positive number of seconds, not {config.timeout_s!r}")
+        owner = id(config.client)
+        http = self._clients.take(owner, lambda: HttpClient(self.spec.name, client=config.client))
+
+        async def close() -> None:
+            last = self._clients.give_back(owner)
+            if last is not None:
+                await last.aclose()
+
+        return HttpChatModel(
+            self.spec, http, model=name, base_url=base_url, key=key, timeout_s=config.timeout_s, on_close=close
+        )
+
+    def _base_url(self, config: ProviderConfig, settings: Settings) -> tuple[str, bool]:
+        """Give the root of the API, and whether it comes from the variable that names a host only."""
+        spec = self.spec
+        variable = spec.base_url_env
+        if config.base_url is not None:
+            return checked_url(config.base_url), False
+        if variable is not None and (found := settings.get(variable)):
+            return checked_url(found, what=variable), False
+        if spec.host_env is not None and (host := settings.get(spec.host_env)):
+            return checked_url(ollama_url(host), what=spec.host_env), True
+        if spec.base_url is None:
+            ways = " or ".join(name for name in (variable, spec.host_env) if name)
+            raise ConfigurationError(
+                f"the provider {spec.name!r} needs the address of a server",
+                provider=spec.name,
+                hint=f"Set {ways}, or pass base_url in ProviderConfig.",
+            )
+        return checked_url(spec.base_url), False
+
+    def _key(self, config: ProviderConfig, settings: Settings) -> str | None:
+        spec = self.spec
+        key = config.api_key or next((found for name in spec.key_env if (found := settings.get(name))), None)
+        if key is None:
+            if not spec.key_required:
+                return None
+            raise ConfigurationError(
+                f"the provider {spec.name!r} needs an API key",
+                provider=spec.name,
+                hint=f"Set {' or '.join(spec.key_env)}, or pass api_key in ProviderConfig.",
+            )
+        key = key.strip()
+        if not key.isascii() or not key.isprintable() or " " in key:
+            # The key stays out of the message, however broken it is.
+            raise ConfigurationError(
+                f"the API key of {spec.name!r} holds characters that no key has",
+                provider=spec.name,
+                hint="Copy it again: printable ASCII without spaces.",
+            )
+        return key
+
+    def _model(self, model: str | None, settings: Settings, last_resort: str | None) -> str:
+        spec = self.spec
+        named = settings.get(spec.model_env) if spec.model_env is not None else None
+        found = model or named or spec.default_model or last_resort
+        if found is None:
+            name_one = f"Name one: '{spec.name}:MODEL'"
+            raise ConfigurationError(
+                f"the provider {spec.name!r} needs a model",
+                provider=spec.name,
+                hint=f"{name_one}, or set {spec.model_env}." if spec.model_env else f"{name_one}.",
+            )
+        return found
+
+
+def ollama_url(host: str) -> str:
+    """Read an address as Ollama writes it, and give the root of its OpenAI-compatible API.
+
+    Example:
+        >>> ollama_url("0.0.0.0"), ollama_url(":8000"), ollama_url("http://localhost:11434/")
+        ('http://127.0.0.1:11434/v1', 'http://127.0.0.1:8000/v1', 'http://localhost:11434/v1')
+    """
+    scheme, found, rest = host.strip().rpartition("://")
+    place = rest.rstrip("/")
+    name, colon, port = place.rpartition(":")
+    if not colon or "]" in port:
+        name, port = place, "443" if scheme == "https" else "80" if found else "11434"
+    # A server told to listen on every address is reached on this one; nothing is bound here.
+    name = "127.0.0.1" if name in {"", "0.0.0.0", "[::]"} else name  # noqa: S104
+    return f"{scheme or 'http'}://{name}:{port}/v1"

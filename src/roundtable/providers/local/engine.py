@@ -1,0 +1,132 @@
+"""xllamacpp behind three methods; nothing else of it is seen."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Protocol, cast
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from roundtable.types import JsonObject
+
+__all__ = ["Engine", "LlamaEngine"]
+
+
+class Engine(Protocol):
+    """Runs one loaded model."""
+
+    def chat(self, body: JsonObject, take: Callable[[JsonObject], bool]) -> None:
+        """Generate; blocks. `take` gets each piece and stops the generation by giving True."""
+
+    def close(self) -> None:
+        """Free the memory; idempotent."""
+
+
+class _Model(Protocol):
+    path: str
+
+
+class _Cpu(Protocol):
+    n_threads: int
+
+
+class _Params(Protocol):
+    model: _Model
+    cpuparams: _Cpu
+    cpuparams_batch: _Cpu
+    n_ctx: int
+    n_parallel: int
+    verbosity: int
+    cache_ram_mib: int
+    api_keys: list[str]
+    n_threads_http: int
+    ui: bool
+    endpoint_slots: bool
+
+
+class _Server(Protocol):
+    def handle_chat_completions(self, body: JsonObject, take: Callable[[JsonObject], bool]) -> None: ...
+
+
+class _Runtime(Protocol):
+    """What is used of xllamacpp, which comes without type information."""
+
+    # Named as the extension module names them.
+    def CommonParams(self) -> _Params: ...  # noqa: N802
+
+    # As above.
+    def Server(self, params: _Params) -> _Server: ...  # noqa: N802
+
+
+class LlamaEngine:
+    """A GGUF file loaded by llama.cpp, in this process.
+
+    Args:
+        path: The file.
+        context_tokens: Size of the context window.
+        threads: Threads that compute. More than one collapses to a tenth of the speed where cores are shared.
+
+    Raises:
+        ConfigurationError: xllamacpp is not installed, or the file cannot be loaded.
+    """
+
+    def __init__(self, path: Path, *, context_tokens: int, threads: int = 1) -> None:
+        try:
+            # The extension module comes without type information.
+            import xllamacpp  # type: ignore[import-untyped]
+        except ImportError as exc:
+            raise missing_extra(exc) from exc
+        runtime = cast("_Runtime", xllamacpp)
+        params = runtime.CommonParams()
+        params.model.path = str(path)
+        params.cpuparams.n_threads = threads
+        params.cpuparams_batch.n_threads = threads
+        params.n_ctx = context_tokens
+        params.n_parallel = 1
+        # Nothing on the standard streams: they belong to the application.
+        params.verbosity = -1
+        # A conversation that is kept would make an answer depend on who asked before.
+        params.cache_ram_mib = 0
+        # The engine always listens on a port of the loopback address; nobody knows this key.
+        params.api_keys = [secrets.token_urlsafe(32)]
+        params.n_threads_http = 1
+        params.ui = False
+        params.endpoint_slots = False
+        try:
+            self._server: _Server | None = runtime.Server(params)
+        except RuntimeError as exc:
+            raise ConfigurationError(
+                f"{path} cannot be loaded as a model",
+                provider="local",
+                cause=exc,
+                hint="Give a GGUF file of a model for chat that llama.cpp supports and that fits the memory.",
+            ) from exc
+
+    def chat(self, body: JsonObject, take: Callable[[JsonObject], bool]) -> None:
+        """Generate; blocks. `take` gets each piece and stops the generation by giving True.
+
+        Raises:
+            ValueError: The request cannot be carried out, such as one with a schema that is none.
+        """
+        if self._server is not None:
+            self._server.handle_chat_completions(
+                {**body, "stream": True, "stream_options": {"include_usage": True}}, take
+            )
+
+    def close(self) -> None:
+        """Free the memory once no generation is under way; idempotent."""
+        self._server = None
+
+
+def missing_extra(cause: BaseException | None = None) -> ConfigurationError:
+    """Say how to install what the provider needs."""
+    return ConfigurationError(
+        "the provider 'local' needs xllamacpp, which is not installed",
+        provider="local",
+        cause=cause,
+        hint="pip install 'roundtable-sdk[local]'",
+    )

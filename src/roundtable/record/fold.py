@@ -1,0 +1,251 @@
+"""A session as the fold of its events: one event at a time while it runs, or all at once from storage.
+
+Both ways give the same record, byte for byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from roundtable.record.progress import Progress, advance, start_progress
+from roundtable.types import DebateContext, DebateRecord, RoundRecord, Seat, Session, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from roundtable.types import (
+        AnyConsensus,
+        AnyTurn,
+        ConsensusMeasured,
+        ContextRequest,
+        ContextResult,
+        Control,
+        DebateComplete,
+        DebateError,
+        DebateExit,
+        Decision,
+        DurableEvent,
+        ErrorInfo,
+        ExitResult,
+        SessionRecord,
+    )
+
+__all__ = ["Fold", "fold_debate", "fold_session"]
+
+
+@dataclass(slots=True)
+class _Round:
+    number: int
+    focus_question: str | None
+    context_results: tuple[ContextResult, ...] = ()
+    turns: dict[tuple[str, int], AnyTurn] = field(default_factory=dict)
+    consensus: AnyConsensus | None = None
+    decision: Decision | None = None
+    complete: bool = False
+
+    def in_order(self) -> tuple[AnyTurn, ...]:
+        stages = {stage: place for place, stage in enumerate(dict.fromkeys(stage for stage, _ in self.turns))}
+        return tuple(self.turns[key] for key in sorted(self.turns, key=lambda key: (stages[key[0]], key[1])))
+
+    def to_record(self) -> RoundRecord:
+        return RoundRecord(
+            number=self.number,
+            turns=self.in_order(),
+            focus_question=self.focus_question,
+            consensus=self.consensus,
+            decision=self.decision,
+            complete=self.complete,
+        )
+
+
+class Fold:
+    """The state of one session, grown event by event.
+
+    Example:
+        >>> from roundtable.types import AgentConfig, DebateConfig, RoundStart, SessionRecord, utc_now
+        >>> config = DebateConfig(topic="Tea or coffee?", agents=("ada",))
+        >>> agents = (AgentConfig(id="ada", name="Ada", provider="scripted"),)
+        >>> fold = Fold(SessionRecord(id="s1", config=config, agents=agents))
+        >>> fold.apply(RoundStart(session_id="s1", seq=1, timestamp=utc_now(), round=1, agents=("ada",)))
+        >>> fold.progress.status, fold.progress.current_round
+        ('active', 1)
+    """
+
+    def __init__(self, record: SessionRecord, events: Iterable[DurableEvent] = ()) -> None:
+        self.record = record
+        self.progress: Progress = start_progress(record)
+        self.last_seq = 0
+        self.updated_at: datetime = record.created_at
+        self.rounds: list[_Round] = []
+        self.usage = Usage()
+        self.exit: ExitResult | None = None
+        self.error: ErrorInfo | None = None
+        self.started = False
+        self.independent_agreement: float | None = None
+        self.independent_reason: str | None = "no round has been measured yet"
+        self.context_requests: tuple[ContextRequest, ...] = ()
+        self.next_focus: str | None = record.config.focus_question
+        self.next_context: tuple[ContextResult, ...] = ()
+        self.pending_control: Control | None = None
+        for event in events:
+            self.apply(event)
+
+    @property
+    def current(self) -> _Round | None:
+        """The latest round, if any has begun."""
+        return self.rounds[-1] if self.rounds else None
+
+    def apply(self, event: DurableEvent) -> None:
+        """Take the next event. Events at or below the last number are passed over."""
+        if event.seq and event.seq <= self.last_seq:
+            return
+        self.last_seq = event.seq or self.last_seq
+        self.updated_at = event.timestamp
+        self.progress = advance(self.progress, (event,))
+        match event.type:
+            case "agent_complete" | "agent_error":
+                self._turn(event.turn)
+            case "debate_start":
+                self.started = True
+            case "round_start":
+                self.error = self.exit = None
+                self.rounds.append(_Round(event.round, event.focus_question, event.context_results))
+                self.next_context = ()
+            case "consensus":
+                self._measured(event)
+            case "context_requested":
+                self.context_requests += event.requests
+            case "round_complete":
+                self._find(event.round).complete = True
+            case "control":
+                self._control(event)
+            case "synthesis_complete":
+                self.usage += event.usage or Usage()
+            case "exit" | "error" | "debate_complete":
+                self._ended(event)
+            case _:
+                pass
+
+    def _ended(self, event: DebateExit | DebateError | DebateComplete) -> None:
+        if event.type == "exit":
+            self.exit = event.exit
+            return
+        self.pending_control = None
+        if event.type == "error":
+            self.error = event.info
+
+    def _find(self, number: int) -> _Round:
+        for held in reversed(self.rounds):
+            if held.number == number:
+                return held
+        self.rounds.append(_Round(number, None))
+        return self.rounds[-1]
+
+    def _turn(self, turn: AnyTurn) -> None:
+        self._find(turn.round).turns[turn.stage, turn.slot] = turn
+        self.usage += turn.result.usage if turn.outcome == "answered" else turn.usage
+
+    def _measured(self, event: ConsensusMeasured) -> None:
+        held = self._find(event.round)
+        held.consensus, held.decision = event.consensus, event.decision
+        self.usage += event.usage or Usage()
+        if event.independent_agreement is not None or event.independent_agreement_reason is not None:
+            self.independent_agreement = event.independent_agreement
+            self.independent_reason = event.independent_agreement_reason
+
+    def _control(self, event: Control) -> None:
+        if event.action in {"pause", "stop"}:
+            self.pending_control = event
+            return
+        self.pending_control = None
+        self.error = self.exit = None
+        if event.focus_question is not None:
+            self.next_focus = event.focus_question
+        if event.context_results:
+            answered = {result.request_id for result in event.context_results}
+            self.next_context += event.context_results
+            self.context_requests = tuple(asked for asked in self.context_requests if asked.id not in answered)
+
+    def view(self, *, without_stage: str | None = None) -> DebateContext:
+        """Give the mode's view: everything said so far.
+
+        Args:
+            without_stage: Leaves out this stage of the current round, for asking the mode again what
+                it had planned before that stage began.
+        """
+        config, current = self.record.config, self.current
+        turns = tuple(
+            turn
+            for held in self.rounds
+            for turn in held.in_order()
+            if not (held is current and turn.stage == without_stage)
+        )
+        return DebateContext(
+            session_id=self.record.id,
+            topic=config.topic,
+            mode=config.mode,
+            current_round=current.number if current else 1,
+            total_rounds=self.progress.total_rounds,
+            previous_responses=tuple(
+                turn.answer for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"
+            ),
+            focus_question=current.focus_question if current else config.focus_question,
+            context_results=current.context_results if current else (),
+            perspectives=config.perspectives,
+            options=config.options,
+            agents=tuple(
+                Seat(id=agent.id, name=agent.name, persona=agent.persona.name if agent.persona else None)
+                for agent in self.record.agents
+            ),
+            transcript=turns,
+            seed=config.seed,
+        )
+
+    def to_record(self) -> DebateRecord:
+        """Give the record of everything so far."""
+        return DebateRecord(
+            session=self.record,
+            status=self.progress.status,
+            total_rounds=self.progress.total_rounds,
+            rounds=tuple(held.to_record() for held in self.rounds),
+            independent_agreement=self.independent_agreement,
+            independent_agreement_reason=self.independent_reason,
+            context_requests=self.context_requests,
+            exit=self.exit,
+            usage=self.usage,
+            error=self.error,
+            last_seq=self.last_seq,
+            updated_at=self.updated_at,
+        )
+
+    def to_session(self) -> Session:
+        """Give the session as the seed API shows it."""
+        config = self.record.config
+        measured = [held.consensus for held in self.rounds if held.consensus is not None]
+        return Session(
+            id=self.record.id,
+            topic=config.topic,
+            mode=config.mode,
+            agent_ids=tuple(agent.id for agent in self.record.agents),
+            status=self.progress.status,
+            current_round=self.progress.current_round,
+            total_rounds=self.progress.total_rounds,
+            responses=self.view().previous_responses,
+            consensus=measured[-1] if measured else None,
+            perspectives=config.perspectives,
+            exit_on_consensus=config.exit_on_consensus,
+            created_at=self.record.created_at,
+            updated_at=self.updated_at,
+        )
+
+
+def fold_debate(record: SessionRecord, events: Iterable[DurableEvent]) -> DebateRecord:
+    """Give the record of a session from all its events."""
+    return Fold(record, events).to_record()
+
+
+def fold_session(record: SessionRecord, events: Iterable[DurableEvent]) -> Session:
+    """Give the session of the seed API from all its events."""
+    return Fold(record, events).to_session()

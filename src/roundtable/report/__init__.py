@@ -1,0 +1,6 @@
+"""Rendering a report view as text, Markdown or HTML; whatever agents wrote comes out inert."""
+
+from roundtable.report.render import to_html, to_markdown, to_text
+from roundtable.report.view import ReportView, RoundView, SpeakerView
+
+__all__ = ["ReportView", "RoundView", "SpeakerView", "to_html", "to_markdown", "to_text"]

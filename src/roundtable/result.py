@@ -1,0 +1,317 @@
+"""What a debate came to: a frozen value, rebuilt from storage byte for byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
+from roundtable.types import (
+    AgentConfig,
+    AnyConsensus,
+    ContextRequest,
+    DebateConfig,
+    DebateStatus,
+    Decision,
+    ErrorInfo,
+    ExitResult,
+    Roster,
+    RosterEntry,
+    RoundRecord,
+    Session,
+    SessionStatus,
+    Share,
+    Timestamp,
+    Usage,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from roundtable.types import DebateRecord, JsonObject
+
+__all__ = ["AnswerSource", "DebateResult"]
+
+AnswerSource = Literal["option", "cluster", "judge", "synthesis", "none"]
+
+
+class DebateResult(Value):
+    """The outcome of a debate and everything behind it.
+
+    `answer` is the winner of `decision`. Where there is none, `answer` is `None`, `answer_reason` says
+    why, and the positions stand in `rounds`. `consensus` is the agreement after debate,
+    `independent_agreement` the one before anybody had heard anybody.
+    """
+
+    session_id: str
+    """Session id; `Roundtable.session(id)` gives this result again."""
+    topic: str
+    """The question."""
+    mode: str
+    """Debate mode."""
+    status: DebateStatus
+    """How far the debate came."""
+    answer: str | None
+    """The winner of `decision`."""
+    answer_source: AnswerSource
+    """Where the answer comes from."""
+    answer_reason: str | None
+    """Why there is no answer."""
+    decision: Decision | None
+    """Outcome of the decision rule over the last complete round."""
+    consensus: AnyConsensus | None
+    """Agreement of the last complete round."""
+    independent_agreement: Share | None
+    """Agreement of answers given before anyone had seen another."""
+    independent_agreement_reason: str | None
+    """Why there is none."""
+    rounds: tuple[RoundRecord, ...]
+    """Everything that was said."""
+    roster: Roster
+    """Who was asked, who answered, who is missing."""
+    exit: ExitResult | None
+    """Why the debate stopped."""
+    usage: Usage
+    """What all calls consumed."""
+    error: ErrorInfo | None = None
+    """What broke the debate, if it broke."""
+    context_requests: tuple[ContextRequest, ...] = ()
+    """What agents asked the caller for."""
+    session_status: SessionStatus
+    """State of the stored session."""
+    total_rounds: int
+    """Rounds planned."""
+    config: DebateConfig
+    """What was asked for."""
+    agents: tuple[AgentConfig, ...]
+    """Who took part."""
+    created_at: Timestamp
+    """When the session was created."""
+    updated_at: Timestamp
+    """When it last changed."""
+
+    @classmethod
+    def from_record(cls, record: DebateRecord) -> Self:
+        """Build the result of a stored session; pure."""
+        config = record.session.config
+        measured = [held for held in record.rounds if held.complete]
+        last = measured[-1] if measured else None
+        decision = last.decision if last else None
+        answer = decision.winner if decision else None
+        source: AnswerSource = "none" if answer is None else "option" if config.options is not None else "cluster"
+        return cls(
+            session_id=record.session.id,
+            topic=config.topic,
+            mode=config.mode,
+            status=_status(record),
+            answer=answer,
+            answer_source=source,
+            answer_reason=None if answer is not None else _why_none(last, decision),
+            decision=decision,
+            consensus=last.consensus if last else None,
+            independent_agreement=record.independent_agreement,
+            independent_agreement_reason=record.independent_agreement_reason,
+            rounds=record.rounds,
+            roster=_roster(record),
+            exit=record.exit,
+            usage=record.usage,
+            error=record.error,
+            context_requests=record.context_requests,
+            session_status=record.status,
+            total_rounds=record.total_rounds,
+            config=config,
+            agents=record.session.agents,
+            created_at=record.session.created_at,
+            updated_at=record.updated_at,
+        )
+
+    @property
+    def session(self) -> Session:
+        """The session as the seed API shows it."""
+        return Session(
+            id=self.session_id,
+            topic=self.topic,
+            mode=self.mode,
+            agent_ids=tuple(agent.id for agent in self.agents),
+            status=self.session_status,
+            current_round=len(self.rounds),
+            total_rounds=self.total_rounds,
+            responses=tuple(response for held in self.rounds for response in held.responses),
+            consensus=self.consensus,
+            perspectives=self.config.perspectives,
+            exit_on_consensus=self.config.exit_on_consensus,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+        )
+
+    def ballots(
+        self, round: int = -1, by: Literal["choice", "stance", "cluster"] | None = None
+    ) -> tuple[str | None, ...]:
+        """Give the positions of a round as ballots, one per response in speaking order, for `roundtable.decide`.
+
+        Args:
+            round: Round number from 1, or from the end with -1 for the last one.
+            by: What counts as the vote; the option chosen where the debate has options, else the cluster.
+
+        Raises:
+            IndexError: There is no such round.
+        """
+        held = self.rounds[round if round < 0 else round - 1 if round else len(self.rounds)]
+        how = by or ("choice" if self.config.options is not None else "cluster")
+        if how == "choice":
+            return tuple(response.choice for response in held.responses)
+        if how == "stance":
+            return tuple(response.stance for response in held.responses)
+        clusters = held.consensus.clusters if held.consensus else ()
+        theme_of = {agent: cluster.theme for cluster in clusters for agent in cluster.agent_ids}
+        return tuple(theme_of.get(response.agent_id) for response in held.responses)
+
+    def to_records(self) -> list[JsonObject]:
+        """Give one flat row per turn, for data frames and CSV."""
+        rows: list[JsonObject] = []
+        for held in self.rounds:
+            for turn in held.turns:
+                row: JsonObject = {
+                    "sessionId": self.session_id,
+                    "round": turn.round,
+                    "stage": turn.stage,
+                    "slot": turn.slot,
+                    "agentId": turn.agent_id,
+                    "role": turn.role,
+                    "outcome": turn.outcome,
+                    "durationS": turn.duration_s,
+                }
+                if turn.outcome == "failed":
+                    row |= {"error": turn.error.message, "errorCode": turn.error.code}
+                elif turn.answer.kind == "position":
+                    said = turn.answer
+                    row |= {"position": said.position, "confidence": said.confidence, "stance": said.stance}
+                    row |= {"choice": said.choice, "reasoning": said.reasoning}
+                rows.append(row)
+        return rows
+
+    def to_markdown(self) -> str:
+        """Render as Markdown; what agents wrote is escaped."""
+        return to_markdown(self._view())
+
+    def to_html(self) -> str:
+        """Render as one HTML fragment without active content; what agents wrote is escaped."""
+        return to_html(self._view())
+
+    def to_text(self) -> str:
+        """Render as plain lines."""
+        return to_text(self._view())
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def _view(self) -> ReportView:
+        missing = [entry for entry in self.roster.agents if entry.failed]
+        return ReportView(
+            title=self.topic,
+            facts=_facts(self),
+            answer=self.answer,
+            answer_reason=self.answer_reason,
+            missing=tuple(
+                f"{entry.agent_name}: {entry.failed} of {entry.failed + entry.answered} turns failed "
+                f"({entry.errors[-1].message})"
+                for entry in missing
+            ),
+            rounds=tuple(_round_view(held) for held in self.rounds),
+        )
+
+
+def _status(record: DebateRecord) -> DebateStatus:
+    if any(asked.priority == "required" for asked in record.context_requests):
+        return "needs_context"
+    reason = record.exit.reason if record.exit else None
+    if record.status == "completed":
+        return "partial" if reason == "stopped" else "completed"
+    return "paused" if record.status == "paused" and reason == "paused" else "partial"
+
+
+def _why_none(last: RoundRecord | None, decision: Decision | None) -> str:
+    if last is None:
+        return "no round was completed"
+    if decision is None:
+        return "no decision rule was applied"
+    return decision.why
+
+
+def _roster(record: DebateRecord) -> Roster:
+    turns = [turn for held in record.rounds for turn in held.turns]
+    entries = []
+    for agent in record.session.agents:
+        own = [turn for turn in turns if turn.agent_id == agent.id]
+        errors = tuple(turn.error for turn in own if turn.outcome == "failed")
+        entries.append(
+            RosterEntry(
+                agent_id=agent.id,
+                agent_name=agent.name,
+                provider=agent.provider,
+                model=agent.model,
+                answered=len(own) - len(errors),
+                failed=len(errors),
+                errors=errors,
+            )
+        )
+    return Roster(agents=tuple(entries))
+
+
+def _facts(result: DebateResult) -> tuple[tuple[str, str], ...]:
+    facts = [
+        ("Status", result.status),
+        ("Mode", result.mode),
+        ("Rounds", f"{len(result.rounds)} of {result.total_rounds}"),
+    ]
+    if result.consensus is not None:
+        level = result.consensus
+        facts.append(("Agreement", f"{level.agreement_level:.2f} ({level.method}) — {level.summary}"))
+    independent = result.independent_agreement
+    facts.append(
+        (
+            "Independent agreement",
+            f"{independent:.2f}" if independent is not None else f"none ({result.independent_agreement_reason})",
+        )
+    )
+    if result.decision is not None:
+        facts.append(("Decision", f"{result.decision.rule}: {result.decision.why}"))
+    if result.exit is not None:
+        facts.append(("Ended", f"{result.exit.reason} — {result.exit.details}"))
+    usage = result.usage
+    cost = "unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+    facts.append(
+        ("Usage", f"{usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out, cost {cost}")
+    )
+    facts.append(("Session", result.session_id))
+    return tuple(facts)
+
+
+def _round_view(held: RoundRecord) -> RoundView:
+    speakers = []
+    for turn in held.turns:
+        name = turn.agent_name or turn.agent_id
+        if turn.outcome == "failed":
+            speakers.append(SpeakerView(name=name, role=turn.role, error=turn.error.message))
+        elif turn.answer.kind == "position":
+            said = turn.answer
+            speakers.append(
+                SpeakerView(
+                    name=name,
+                    role=turn.role,
+                    position=said.position,
+                    choice=said.choice,
+                    reasoning=said.reasoning,
+                    confidence=said.confidence,
+                    sources=tuple((citation.title, citation.url) for citation in said.citations),
+                    notes=turn.result.warnings,
+                )
+            )
+        else:
+            speakers.append(SpeakerView(name=name, role=turn.role, position=turn.answer.to_json()))
+    summary = held.consensus.summary if held.consensus else ""
+    level = held.consensus.agreement_level if held.consensus else None
+    return RoundView(
+        number=held.number, complete=held.complete, agreement=level, summary=summary, speakers=tuple(speakers)
+    )

@@ -1,0 +1,163 @@
+"""Ballots: what a voter says, plain or typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from roundtable.scoring.precise import Number, exact
+
+__all__ = [
+    "Abstention",
+    "Approval",
+    "Ballot",
+    "Choice",
+    "Distribution",
+    "Points",
+    "Prediction",
+    "Ranking",
+    "Scores",
+    "Tied",
+    "Trajectory",
+    "Verdict",
+]
+
+Tied: TypeAlias = str | Sequence[str] | AbstractSet[str]
+"""An option, or several that are tied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A vote for one option.
+
+    Example:
+        >>> Choice("yes", confidence=0.8).option
+        'yes'
+    """
+
+    option: str | None
+    """The option; `None` abstains."""
+    confidence: Number | None = None
+    """Reported confidence in [0, 1]; read by the confidence-weighted rules and the soft vote alone."""
+    accuracy: Number | None = None
+    """The voter's known share of right answers, strictly between 0 and 1; read by `log-odds` alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Options from best to worst. Options in one group are tied, options left out are unranked.
+
+    Example:
+        >>> Ranking.from_ranks({"b": 2, "a": 1, "c": 4, "d": 2}).groups
+        (('a',), ('b', 'd'), ('c',))
+    """
+
+    groups: Sequence[Tied]
+    """Options or groups of tied options, best first; an empty group is a gap without meaning."""
+
+    @classmethod
+    def from_ranks(cls, ranks: Mapping[str, Number]) -> Ranking:
+        """Build a ranking from rank numbers, lowest best; equal numbers tie, gaps between them have no meaning.
+
+        Raises:
+            ConfigurationError: A rank is not a number.
+        """
+        places: dict[Fraction, list[str]] = {}
+        for option, rank in ranks.items():
+            places.setdefault(exact(rank, f"the rank of {option!r}"), []).append(option)
+        return cls(tuple(tuple(places[rank]) for rank in sorted(places)))
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Every option the voter can live with; an empty set approves of nobody and still is a vote."""
+
+    options: AbstractSet[str] | Sequence[str]
+    """The options approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A grade for each option the voter wished to grade; higher is better."""
+
+    scores: Mapping[str, Number]
+    """Option to grade."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points out of one purse, spread over options."""
+
+    points: Mapping[str, Number]
+    """Option to points, none below 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How probable the voter holds each option."""
+
+    probabilities: Mapping[str, Number]
+    """Option to probability; options left out have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A vote, and the shares the voter expects the others' votes to have."""
+
+    option: str
+    """The option voted for."""
+    predicted: Mapping[str, Number]
+    """Option to expected share of votes; options left out are expected to get none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One voter's answers through the rounds."""
+
+    options: Sequence[str | None]
+    """The answer of each round from the first; `None` where there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A stored answer of a judge.
+
+    Example:
+        >>> Verdict("a", swapped="b").swapped
+        'b'
+    """
+
+    option: str | None
+    """Whom the judge found for; `None` abstains."""
+    swapped: str | None = None
+    """Whom the same judge found for when the options were shown in reverse order; `None` when not asked."""
+    own: Sequence[str] | AbstractSet[str] = ()
+    """Options that were written by a model of the judge's own family."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """No vote, on purpose; the same as a plain `None`."""
+
+
+Ballot: TypeAlias = (
+    str
+    | Sequence[Tied]
+    | AbstractSet[str]
+    | Mapping[str, Number]
+    | Choice
+    | Ranking
+    | Approval
+    | Scores
+    | Points
+    | Distribution
+    | Prediction
+    | Trajectory
+    | Verdict
+    | Abstention
+    | None
+)
+"""A plain ballot (text, list, set, dict, `None`) or a typed one."""

@@ -1,0 +1,147 @@
+"""Forms in which rules read ballots. Every kind of ballot that holds an order can be read as an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from fractions import Fraction
+from typing import TypeAlias
+
+from roundtable.scoring.ballots import (
+    Abstention,
+    Approval,
+    Ballot,
+    Choice,
+    Distribution,
+    Points,
+    Prediction,
+    Ranking,
+    Scores,
+    Trajectory,
+    Verdict,
+)
+from roundtable.scoring.electorate import InvalidBallot, KeyOf
+from roundtable.scoring.precise import exact_or_none
+from roundtable.scoring.words import quoted
+
+__all__ = ["Order", "Tops", "first_places", "is_abstention", "number_of", "numbers", "order"]
+
+Tops: TypeAlias = tuple[str, ...]
+"""The options a ballot puts first; several share its vote equally."""
+
+Order: TypeAlias = tuple[tuple[str, ...], ...]
+"""Groups of tied options, best first; options left out are unranked."""
+
+
+def is_abstention(ballot: Ballot) -> bool:
+    """Tell whether a ballot says nothing on purpose."""
+    return ballot is None or isinstance(ballot, Abstention)
+
+
+def number_of(value: object, what: str) -> Fraction:
+    """Read one number of a ballot.
+
+    Raises:
+        InvalidBallot: It is not a finite number.
+    """
+    found = exact_or_none(value)
+    if found is None:
+        raise InvalidBallot(f"{what} is not a number: {quoted(value)}")
+    return found
+
+
+def numbers(given: Mapping[str, object], key_of: KeyOf) -> dict[str, Fraction]:
+    """Read a number for each option named.
+
+    Raises:
+        InvalidBallot: An option is named twice, or something is not a number.
+    """
+    found: dict[str, Fraction] = {}
+    for option, value in given.items():
+        key = key_of(option)
+        if key in found:
+            raise InvalidBallot(f"it names {quoted(option)} twice")
+        found[key] = number_of(value, f"what it gives {quoted(option)}")
+    return found
+
+
+def order(ballot: Ballot, key_of: KeyOf) -> Order | None:
+    """Read any ballot as an order: a choice stands before all else, approved before not approved, more before less.
+
+    A ballot that names nothing abstains.
+
+    Raises:
+        InvalidBallot: It is of no known kind, names an option twice, or names something that is no option.
+    """
+    if is_abstention(ballot):
+        return None
+    if isinstance(ballot, str | Choice | Prediction | Verdict | Trajectory):
+        single = _single(ballot)
+        return None if single is None else ((key_of(single),),)
+    if (graded := _graded(ballot)) is not None:
+        return _by_number(numbers(graded, key_of)) or None
+    return _groups(_ranked(ballot), key_of) or None
+
+
+def _single(ballot: str | Choice | Prediction | Verdict | Trajectory) -> str | None:
+    if isinstance(ballot, str):
+        return ballot
+    if isinstance(ballot, Trajectory):
+        return next((option for option in reversed(ballot.options) if option is not None), None)
+    return ballot.option
+
+
+def _graded(ballot: Ballot) -> Mapping[str, object] | None:
+    match ballot:
+        case Scores():
+            return ballot.scores
+        case Points():
+            return ballot.points
+        case Distribution():
+            return ballot.probabilities
+        case Mapping():
+            return ballot
+        case _:
+            return None
+
+
+def _ranked(ballot: Ballot) -> Sequence[object]:
+    match ballot:
+        case Ranking():
+            return ballot.groups
+        case Approval():
+            return (ballot.options,)
+        case AbstractSet():
+            return (ballot,)
+        case list() | tuple():
+            return ballot
+        case _:
+            raise InvalidBallot(f"a ballot cannot be {quoted(ballot)}")
+
+
+def _groups(groups: Sequence[object], key_of: KeyOf) -> Order:
+    found: list[tuple[str, ...]] = []
+    seen: set[str] = set()
+    for group in groups:
+        members: Iterable[object] = group if isinstance(group, AbstractSet | list | tuple) else (group,)
+        keys = tuple(key_of(member) for member in members)
+        for key in keys:
+            if key in seen:
+                raise InvalidBallot(f"it ranks {quoted(key)} twice")
+            seen.add(key)
+        if keys:
+            found.append(tuple(sorted(keys)))
+    return tuple(found)
+
+
+def _by_number(given: Mapping[str, Fraction]) -> Order:
+    places: dict[Fraction, list[str]] = {}
+    for key, value in given.items():
+        places.setdefault(value, []).append(key)
+    return tuple(tuple(sorted(places[value])) for value in sorted(places, reverse=True))
+
+
+def first_places(ballot: Ballot, key_of: KeyOf) -> Tops | None:
+    """Read the options a ballot puts first; see `order`."""
+    found = order(ballot, key_of)
+    return None if found is None else found[0]

@@ -1,0 +1,68 @@
+"""Outcomes in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from roundtable.scoring.measure import Figure
+
+__all__ = ["amount", "counted", "listing", "percent", "quoted"]
+
+_LONGEST = 80
+
+
+def quoted(text: object) -> str:
+    """Quote a spelling, cut to a readable length."""
+    shown = repr(text)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Join names as a sentence does.
+
+    Example:
+        >>> listing(["a", "b", "c"])
+        'a, b and c'
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def amount(value: Figure) -> str:
+    """Write a number: whole ones as they are, others with up to six significant digits.
+
+    Example:
+        >>> amount(Fraction(4, 2)), amount(Fraction(1, 3))
+        ('2', '0.333333')
+    """
+    if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
+        return str(int(value))
+    return f"{float(value):.6g}"
+
+
+def percent(value: Fraction) -> str:
+    """Write a share in percent with at most one decimal; 100 % and 0 % only where they are exact.
+
+    Example:
+        >>> percent(Fraction(2, 3)), percent(Fraction(1)), percent(Fraction(9999, 10000))
+        ('66.7 %', '100 %', '99.9 %')
+    """
+    tenths = value * 1000
+    whole = round(tenths)
+    if value < 1 and whole == 1000:
+        whole = 999
+    if value > 0 and whole == 0:
+        whole = 1
+    return f"{whole / 10:.15g} %"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Write a count with its noun.
+
+    Example:
+        >>> counted(1, "ballot"), counted(2, "ballot")
+        ('1 ballot', '2 ballots')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,227 @@
+"""The environment, read once into a value; no other module looks at it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LOG_LEVELS", "Settings"]
+
+LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+"""Values `LOG_LEVEL` may take; `warn` and `fatal` are read as `warning` and `critical`."""
+
+_LEVEL_ALIASES: Final = {"warn": "warning", "fatal": "critical"}
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off"})
+
+_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic_api_key": ("ANTHROPIC_API_KEY",),
+    "openai_api_key": ("OPENAI_API_KEY",),
+    "google_api_key": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "perplexity_api_key": ("PERPLEXITY_API_KEY",),
+    "compatible_api_key": ("ROUNDTABLE_API_KEY",),
+    "anthropic_base_url": ("ANTHROPIC_BASE_URL",),
+    "openai_base_url": ("OPENAI_BASE_URL",),
+    "google_base_url": ("GOOGLE_BASE_URL",),
+    "perplexity_base_url": ("PERPLEXITY_BASE_URL",),
+    "compatible_base_url": ("ROUNDTABLE_BASE_URL",),
+    "compatible_model": ("ROUNDTABLE_MODEL",),
+    "ollama_host": ("OLLAMA_HOST",),
+    "model_path": ("ROUNDTABLE_MODEL_PATH",),
+    "cache_home": ("XDG_CACHE_HOME",),
+    "database_path": ("DATABASE_PATH",),
+    "log_level": ("LOG_LEVEL",),
+    "max_agents": ("ROUNDTABLE_MAX_AGENTS",),
+    "default_agent_count": ("ROUNDTABLE_DEFAULT_AGENT_COUNT",),
+    "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
+    "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
+}
+"""Field to the variables it is read from, the first one set wins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment says, as a value that is passed in.
+
+    An empty variable counts as one that is not set. Keys never show in the `repr`.
+
+    Example:
+        >>> settings = Settings.from_env({"OPENAI_API_KEY": "sk-secret", "LOG_LEVEL": "DEBUG"})
+        >>> settings.log_level, settings.max_rounds, "sk-secret" in repr(settings)
+        ('debug', 10, False)
+    """
+
+    anthropic_api_key: str | None = field(default=None, repr=False)
+    """`ANTHROPIC_API_KEY`."""
+    openai_api_key: str | None = field(default=None, repr=False)
+    """`OPENAI_API_KEY`."""
+    google_api_key: str | None = field(default=None, repr=False)
+    """`GOOGLE_API_KEY`, else `GEMINI_API_KEY`."""
+    perplexity_api_key: str | None = field(default=None, repr=False)
+    """`PERPLEXITY_API_KEY`."""
+    compatible_api_key: str | None = field(default=None, repr=False)
+    """`ROUNDTABLE_API_KEY`: key of the OpenAI-compatible server, if it wants one."""
+    anthropic_base_url: str | None = None
+    """`ANTHROPIC_BASE_URL`."""
+    openai_base_url: str | None = None
+    """`OPENAI_BASE_URL`."""
+    google_base_url: str | None = None
+    """`GOOGLE_BASE_URL`."""
+    perplexity_base_url: str | None = None
+    """`PERPLEXITY_BASE_URL`."""
+    compatible_base_url: str | None = None
+    """`ROUNDTABLE_BASE_URL`: root of an OpenAI-compatible API, such as `http://127.0.0.1:8080/v1`."""
+    compatible_model: str | None = None
+    """`ROUNDTABLE_MODEL`: model id at that server."""
+    ollama_host: str | None = None
+    """`OLLAMA_HOST`: where an Ollama server listens; used when `ROUNDTABLE_BASE_URL` is not set."""
+    model_path: Path | None = None
+    """`ROUNDTABLE_MODEL_PATH`: a GGUF file for the provider `local`."""
+    cache_home: Path | None = None
+    """`XDG_CACHE_HOME`: parent of the cache folder; `~/.cache` when not set."""
+    database_path: Path = Path("data/roundtable.db")
+    """`DATABASE_PATH`: file of the default storage."""
+    log_level: str = "info"
+    """`LOG_LEVEL`: one of `LOG_LEVELS`."""
+    max_agents: int = 5
+    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate."""
+    default_agent_count: int = 4
+    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: agents of a debate that names none; never above `max_agents`."""
+    max_rounds: int = 10
+    """`ROUNDTABLE_MAX_ROUNDS`: most rounds of a debate."""
+    debug_mode: bool = False
+    """`ROUNDTABLE_DEBUG_MODE`: adds stack traces to errors in JSON."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Every variable as it was found, for providers of plugins."""
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings.
+
+        Args:
+            environ: Where from; the process's environment when left out.
+
+        Raises:
+            ConfigurationError: A variable has a value that is not allowed. The message names the
+                variable, the value and what is allowed.
+        """
+        source = dict(os.environ if environ is None else environ)
+        read = _Reader(source)
+        max_agents = read.count("max_agents", 5)
+        return cls(
+            anthropic_api_key=read.key("anthropic_api_key"),
+            openai_api_key=read.key("openai_api_key"),
+            google_api_key=read.key("google_api_key"),
+            perplexity_api_key=read.key("perplexity_api_key"),
+            compatible_api_key=read.key("compatible_api_key"),
+            anthropic_base_url=read.text("anthropic_base_url"),
+            openai_base_url=read.text("openai_base_url"),
+            google_base_url=read.text("google_base_url"),
+            perplexity_base_url=read.text("perplexity_base_url"),
+            compatible_base_url=read.text("compatible_base_url"),
+            compatible_model=read.text("compatible_model"),
+            ollama_host=read.text("ollama_host"),
+            model_path=read.path("model_path"),
+            cache_home=read.path("cache_home"),
+            database_path=read.path("database_path") or Path("data/roundtable.db"),
+            log_level=read.log_level("log_level"),
+            max_agents=max_agents,
+            default_agent_count=min(read.count("default_agent_count", 4), max_agents),
+            max_rounds=read.count("max_rounds", 10),
+            debug_mode=read.flag("debug_mode"),
+            environment=source,
+        )
+
+    def get(self, variable: str) -> str | None:
+        """Give one setting by the name of its variable, as text.
+
+        A variable this class has no field for is looked up in `environment`.
+
+        Example:
+            >>> Settings(openai_api_key="sk-1", environment={"ACME_API_KEY": "k"}).get("ACME_API_KEY")
+            'k'
+        """
+        for name, variables in _VARIABLES.items():
+            if variable in variables:
+                value = getattr(self, name)
+                return None if value is None else str(value)
+        return self.environment.get(variable, "").strip() or None
+
+    @staticmethod
+    def variables(name: str) -> tuple[str, ...]:
+        """Give the variables a field is read from, for messages.
+
+        Example:
+            >>> Settings.variables("google_api_key")
+            ('GOOGLE_API_KEY', 'GEMINI_API_KEY')
+        """
+        return _VARIABLES[name]
+
+
+class _Reader:
+    def __init__(self, source: Mapping[str, str]) -> None:
+        self._source = source
+
+    def _find(self, name: str) -> tuple[str, str]:
+        for variable in _VARIABLES[name]:
+            text = self._source.get(variable, "").strip()
+            if text:
+                return variable, text
+        return _VARIABLES[name][0], ""
+
+    def text(self, name: str) -> str | None:
+        return self._find(name)[1] or None
+
+    def key(self, name: str) -> str | None:
+        variable, text = self._find(name)
+        if not text.isascii() or not text.isprintable() or " " in text:
+            # The value stays out of the message: it is a secret, however broken.
+            raise ConfigurationError(
+                f"{variable} holds characters no key has; allowed: printable ASCII without spaces",
+                hint=f"Set {variable} again; a part of it may have been lost or added when it was copied.",
+            )
+        return text or None
+
+    def path(self, name: str) -> Path | None:
+        variable, text = self._find(name)
+        try:
+            return Path(text).expanduser() if text else None
+        except RuntimeError as exc:
+            raise _refusal(variable, text, "a path; '~' needs a home folder") from exc
+
+    def count(self, name: str, default: int) -> int:
+        variable, text = self._find(name)
+        if not text:
+            return default
+        # Length first: int() of thousands of digits is refused by Python with an error of its own.
+        if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
+            raise _refusal(variable, text, "a whole number from 1")
+        return int(text)
+
+    def flag(self, name: str) -> bool:
+        variable, text = self._find(name)
+        if text and text.lower() not in _TRUE | _FALSE:
+            raise _refusal(variable, text, "true or false")
+        return text.lower() in _TRUE
+
+    def log_level(self, name: str) -> str:
+        variable, text = self._find(name)
+        level = text.lower() or "info"
+        level = _LEVEL_ALIASES.get(level, level)
+        if level not in LOG_LEVELS:
+            raise _refusal(variable, text, " or ".join((", ".join(LOG_LEVELS[:-1]), LOG_LEVELS[-1])))
+        return level
+
+
+def _refusal(variable: str, text: str, allowed: str) -> ConfigurationError:
+    shown = text if len(text) <= 80 else f"{text[:80]}..."
+    return ConfigurationError(
+        f"{variable}={shown!r} is not allowed; allowed: {allowed}", hint=f"Correct {variable}, or unset it."
+    )

@@ -1,0 +1,166 @@
+"""Running one stage: every turn at once, each ending in an answer or in a failure that is data.
+
+Knows only the `Agent` protocol. The engine uses the same function and adds storing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import anyio
+
+from roundtable._clock import SystemClock
+from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roundtable.protocols import Agent, Clock, TurnListener
+    from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
+
+__all__ = ["Halt", "StageHooks", "narrow", "run_stage", "visible_responses"]
+
+
+class Halt(Exception):
+    """Raised by a listener to keep a model call from starting; the turn ends without an outcome."""
+
+
+class StageHooks(Protocol):
+    """What a caller of `run_stage` may add: hearing and storing turns."""
+
+    async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
+        """A turn begins; give what should hear it.
+
+        Raises:
+            Halt: The turn must not begin.
+        """
+
+    async def settled(self, turn: AnyTurn) -> None:
+        """A turn ended. An error raised here ends the whole stage and is raised by `run_stage`."""
+
+
+def visible_responses(view: DebateContext, spec: TurnSpec) -> tuple[AgentResponse, ...]:
+    """Give the positions a turn may see, in the order and under the names its spec states."""
+    by_key = {turn.key: turn for turn in view.transcript}
+    shown: list[AgentResponse] = []
+    for visible in spec.sees:
+        turn = by_key.get(visible.turn)
+        if turn is not None and turn.outcome == "answered" and isinstance(turn.answer, AgentResponse):
+            shown.append(turn.answer.model_copy(update={"agent_name": visible.shown_as}))
+    return tuple(shown)
+
+
+def narrow(view: DebateContext, spec: TurnSpec) -> DebateContext:
+    """Cut the full view down to what one turn may see."""
+    seen: set[TurnKey] = {visible.turn for visible in spec.sees}
+    return view.model_copy(
+        update={
+            "turn": spec,
+            "previous_responses": visible_responses(view, spec),
+            "transcript": tuple(turn for turn in view.transcript if turn.key in seen),
+        }
+    )
+
+
+async def run_stage(
+    stage: Stage,
+    agents: Mapping[str, Agent],
+    view: DebateContext,
+    *,
+    hooks: StageHooks | None = None,
+    attempts: Mapping[int, int] | None = None,
+    clock: Clock | None = None,
+) -> tuple[AnyTurn, ...]:
+    """Take all turns of a stage at once.
+
+    Args:
+        stage: The stage.
+        agents: Agents by id.
+        view: The mode's view; each turn sees only its own part of it.
+        hooks: Hears and stores turns.
+        attempts: Slots to run, with the number of the try; all slots, first try, when left out.
+        clock: Where durations come from.
+
+    Returns:
+        Outcomes in slot order; a halted turn has none.
+
+    Raises:
+        ConfigurationError: A turn asks for an agent that is not there.
+    """
+    clock = clock or SystemClock()
+    todo = {spec.slot: 1 for spec in stage.turns} if attempts is None else dict(attempts)
+    specs = [spec for spec in stage.turns if spec.slot in todo]
+    missing = sorted({spec.agent for spec in specs} - set(agents))
+    if missing:
+        msg = f"stage {stage.name!r} asks for agents that are not at the table: {', '.join(missing)}"
+        raise ConfigurationError(msg)
+    outcomes: dict[int, AnyTurn] = {}
+    broken: list[Exception] = []
+
+    async def run(spec: TurnSpec) -> None:
+        try:
+            outcome = await _take(_Order(spec, stage.name, todo[spec.slot], agents[spec.agent]), view, hooks, clock)
+            if outcome is not None:
+                if hooks is not None:
+                    await hooks.settled(outcome)
+                outcomes[spec.slot] = outcome
+        except Exception as error:  # noqa: BLE001  (kept and raised below, so that nobody meets an exception group)
+            broken.append(error)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for spec in specs:
+            group.start_soon(run, spec)
+    if broken:
+        raise broken[0]
+    return tuple(outcomes[slot] for slot in sorted(outcomes))
+
+
+class _Order(NamedTuple):
+    spec: TurnSpec
+    stage: str
+    attempt: int
+    agent: Agent
+
+
+async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
+    spec, agent = order.spec, order.agent
+    began = clock.monotonic()
+    failure: RoundtableError
+    try:
+        listener = None if hooks is None else await hooks.started(spec, order.attempt)
+        result = await agent.take_turn(narrow(view, spec), listener)
+    except Halt:
+        return None
+    except RoundtableError as error:
+        failure = error
+    except Exception as error:  # noqa: BLE001  (an agent is foreign code; its error becomes data)
+        failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {error}", cause=error)
+    else:
+        return Turn(
+            round=view.current_round,
+            stage=order.stage,
+            slot=spec.slot,
+            attempt=order.attempt,
+            agent_id=agent.id,
+            agent_name=agent.name,
+            role=spec.role,
+            duration_s=max(0.0, clock.monotonic() - began),
+            timestamp=clock.now(),
+            result=result,
+            independent=not spec.sees,
+        )
+    return FailedTurn(
+        round=view.current_round,
+        stage=order.stage,
+        slot=spec.slot,
+        attempt=order.attempt,
+        agent_id=agent.id,
+        agent_name=agent.name,
+        role=spec.role,
+        duration_s=max(0.0, clock.monotonic() - began),
+        timestamp=clock.now(),
+        error=ErrorInfo.model_validate(failure.to_dict()),
+        usage=failure.usage or Usage(),
+    )

@@ -1,0 +1,41 @@
+"""Where sessions go when nobody says where."""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cache
+from pathlib import Path
+
+__all__ = ["writable_database"]
+
+logger = logging.getLogger("roundtable.storage")
+
+
+def writable_database(wanted: Path, data_home: str | None = None) -> Path:
+    """Give the wanted file, or one in the user's data folder when that cannot be written; says so once.
+
+    Args:
+        wanted: The file asked for, made by the storage on first use.
+        data_home: The user's data folder; `~/.local/share` when left out.
+    """
+    if _can_write(wanted):
+        return wanted
+    folder = Path(data_home) if data_home else Path.home() / ".local" / "share"
+    instead = folder / "roundtable" / "roundtable.db"
+    _warn_once(str(wanted), str(instead))
+    return instead
+
+
+def _can_write(path: Path) -> bool:
+    if path.exists():
+        return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    parent = path.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    return parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
+
+
+@cache
+def _warn_once(wanted: str, instead: str) -> None:
+    logger.warning("%s cannot be written; sessions are kept in %s", wanted, instead)

@@ -1,0 +1,326 @@
+"""Sessions in memory: the same rules as on disk, gone with the process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyio.lowlevel import checkpoint
+
+from roundtable._clock import SystemClock
+from roundtable.errors import StorageError
+from roundtable.record import Progress, advance, start_progress
+from roundtable.storage.rules import (
+    LeaseState,
+    TurnPlace,
+    check_append,
+    check_fence,
+    check_number,
+    event_text,
+    grant,
+    known_turn,
+    session_exists,
+    session_not_found,
+    turn_place,
+)
+from roundtable.storage.seed_methods import SeedStorageMethods
+from roundtable.storage.text import clean, json_text, searchable, span_end, value_text
+from roundtable.types import SessionRecord, SessionSummary, durable_event
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from datetime import datetime
+
+    from roundtable.protocols import Clock, KeyValue
+    from roundtable.types import DurableEvent, JsonValue, Lease, Owner, SessionFilter
+
+__all__ = ["MemoryKeyValue", "MemoryStorage"]
+
+
+@dataclass(slots=True)
+class _Event:
+    text: str
+    read: DurableEvent | None = None
+
+    def value(self) -> DurableEvent:
+        if self.read is None:
+            self.read = durable_event(self.text)
+        return self.read
+
+
+@dataclass(slots=True)
+class _Held:
+    record: SessionRecord
+    topic: str
+    progress: Progress
+    updated_at: datetime
+    events: list[_Event] = field(default_factory=list)
+    turns: dict[TurnPlace, _Event] = field(default_factory=dict)
+    lease: LeaseState | None = None
+
+    def summary(self) -> SessionSummary:
+        config = self.record.config
+        return SessionSummary(
+            id=self.record.id,
+            topic=config.topic,
+            mode=config.mode,
+            status=self.progress.status,
+            current_round=self.progress.current_round,
+            total_rounds=self.progress.total_rounds,
+            agent_ids=tuple(agent.id for agent in self.record.agents),
+            response_count=self.progress.response_count,
+            created_at=self.record.created_at,
+            updated_at=self.updated_at,
+        )
+
+    def matches(self, wanted: SessionFilter) -> bool:
+        created = self.record.created_at
+        return (
+            (wanted.topic is None or searchable(wanted.topic) in self.topic)
+            and (wanted.mode is None or clean(wanted.mode) == self.record.config.mode)
+            and (wanted.status is None or wanted.status == self.progress.status)
+            and (wanted.created_from is None or wanted.created_from <= created)
+            and (wanted.created_to is None or created <= wanted.created_to)
+        )
+
+
+class _Item(NamedTuple):
+    text: str
+    expires_at: datetime | None
+
+    def lives(self, now: datetime) -> bool:
+        return self.expires_at is None or now < self.expires_at
+
+
+class MemoryStorage(SeedStorageMethods):
+    """Keeps sessions for as long as the object lives; for tests, experiments and `memory://`.
+
+    Values are kept as the JSON they would have on disk, so that what is read back is what any
+    storage would give. May be used from several event loops.
+
+    Args:
+        clock: Decides when leases and values lapse; the machine's when left out.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.types import SessionFilter
+        >>> anyio.run(MemoryStorage().list, SessionFilter())
+        ()
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock: Clock = clock or SystemClock()
+        self._lock = Lock()
+        self._sessions: dict[tuple[str, str], _Held] = {}
+        self._tokens: dict[str, int] = {}
+        self._closed = False
+        self._kv = MemoryKeyValue(self._clock, self._open)
+
+    @property
+    def kv(self) -> KeyValue:
+        """Small values beside the sessions."""
+        return self._kv
+
+    async def create(self, record: SessionRecord) -> None:
+        """Store a new, empty session. See `Storage.create`."""
+        await self._open()
+        stored = SessionRecord.from_json(value_text(record))
+        key = stored.tenant, stored.id
+        held = _Held(stored, searchable(stored.config.topic), start_progress(stored), stored.created_at)
+        with self._lock:
+            if self._sessions.setdefault(key, held) is not held:
+                raise session_exists(record.id)
+
+    async def append(
+        self,
+        session_id: str,
+        expected_seq: int | None,
+        token: int | None,
+        events: Sequence[DurableEvent],
+        *,
+        tenant: str = "default",
+    ) -> int:
+        """Store events, all or none, and give the number of the last one. See `Storage.append`."""
+        await self._open()
+        check_append(session_id, token, events)
+        with self._lock:
+            held = self._find(tenant, session_id)
+            if token is not None:
+                check_fence(session_id, held.lease, token)
+            check_number(session_id, expected_seq, len(held.events))
+            return _extend(held, session_id, events)
+
+    async def read(
+        self, session_id: str, after: int = 0, *, tenant: str = "default"
+    ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
+        """Give the session and its events numbered above `after`, in order. See `Storage.read`."""
+        await self._open()
+        with self._lock:
+            held = self._find(tenant, session_id)
+            found = held.events[max(after, 0) :]
+        return held.record, tuple(event.value() for event in found)
+
+    async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
+        """List sessions, newest first. See `Storage.list`."""
+        await self._open()
+        tenant = clean(filter.tenant)
+        with self._lock:
+            found = [held for (owner, _), held in self._sessions.items() if owner == tenant and held.matches(filter)]
+            found.sort(key=lambda held: (held.record.created_at, held.record.id), reverse=True)
+            return tuple(held.summary() for held in found[: filter.limit])
+
+    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+        """Take, renew or give up the right to append. See `Storage.lease`."""
+        await self._open()
+        with self._lock:
+            held = self._find(tenant, session_id)
+            now = self._clock.now()
+            held.lease = grant(
+                session_id, held.lease, owner, ttl_s, now=now, next_token=lambda: self._next_token(clean(tenant))
+            )
+            return held.lease.to_lease(owner)
+
+    async def delete(self, session_id: str, *, tenant: str = "default") -> None:
+        """Remove a session and its events. See `Storage.delete`."""
+        await self._open()
+        with self._lock:
+            self._find(tenant, session_id)
+            del self._sessions[clean(tenant), clean(session_id)]
+
+    async def aclose(self) -> None:
+        """Forget everything; idempotent."""
+        self.close()
+
+    def close(self) -> None:
+        """Forget everything; idempotent."""
+        with self._lock:
+            self._closed = True
+            self._sessions.clear()
+
+    async def _open(self) -> None:
+        await checkpoint()
+        if self._closed:
+            raise StorageError("the storage is closed", hint="Open a new one.")
+
+    def _find(self, tenant: str, session_id: str) -> _Held:
+        held = self._sessions.get((clean(tenant), clean(session_id)))
+        if held is None:
+            raise session_not_found(session_id)
+        return held
+
+    def _next_token(self, tenant: str) -> int:
+        self._tokens[tenant] = self._tokens.get(tenant, 0) + 1
+        return self._tokens[tenant]
+
+
+def _extend(held: _Held, session_id: str, events: Sequence[DurableEvent]) -> int:
+    """Add events to a log that is known to take them; changes nothing when one is refused."""
+    fresh: list[_Event] = []
+    turns: dict[TurnPlace, _Event] = {}
+    taken: list[DurableEvent] = []
+    for event in events:
+        seq = len(held.events) + len(fresh) + 1
+        made = _Event(event_text(event, seq))
+        place = turn_place(event)
+        if place is not None:
+            known = held.turns.get(place) or turns.get(place)
+            if known is not None:
+                known_turn(place, known.text, made.text)
+                continue
+            turns[place] = made
+        if event.seq:
+            check_number(session_id, event.seq - 1, seq - 1)
+        fresh.append(made)
+        taken.append(event)
+    held.events += fresh
+    held.turns |= turns
+    if taken:
+        held.progress = advance(held.progress, taken)
+        held.updated_at = taken[-1].timestamp
+    return len(held.events)
+
+
+class MemoryKeyValue:
+    """The key-value side of `MemoryStorage`.
+
+    Args:
+        clock: Decides when values lapse.
+        enter: Called first by every method; refuses a closed storage.
+    """
+
+    def __init__(self, clock: Clock, enter: Callable[[], Awaitable[None]]) -> None:
+        self._clock = clock
+        self._enter = enter
+        self._lock = Lock()
+        self._items: dict[tuple[str, str], _Item] = {}
+
+    async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
+        """Give a value; `None` when there is none or it lapsed."""
+        await self._enter()
+        with self._lock:
+            return self._value((clean(tenant), clean(key)))
+
+    async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
+        """Store a value, replacing an old one. See `KeyValue.put`.
+
+        Raises:
+            ValueError: The value or `ttl_s` cannot be stored.
+            TypeError: The value is no JSON value.
+        """
+        await self._enter()
+        text = json_text(value)
+        with self._lock:
+            self._store((clean(tenant), clean(key)), text, ttl_s)
+
+    async def delete(self, key: str, *, tenant: str = "default") -> bool:
+        """Delete a value; tell whether there was one."""
+        await self._enter()
+        with self._lock:
+            item = self._items.pop((clean(tenant), clean(key)), None)
+            return item is not None and item.lives(self._clock.now())
+
+    async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
+        """Give keys with this prefix and their values, in key order."""
+        await self._enter()
+        wanted, start = clean(tenant), clean(prefix)
+        with self._lock:
+            now = self._clock.now()
+            found = sorted(
+                (key, item.text)
+                for (owner, key), item in self._items.items()
+                if owner == wanted and key.startswith(start) and item.lives(now)
+            )
+        return tuple((key, json.loads(text)) for key, text in found)
+
+    async def update(
+        self,
+        key: str,
+        fn: Callable[[JsonValue], JsonValue],
+        *,
+        ttl_s: float | None = None,
+        tenant: str = "default",
+    ) -> JsonValue:
+        """Replace a value by a function of the present one, with nothing in between. See `KeyValue.update`.
+
+        What `fn` raises is raised here, and nothing is changed. `fn` must be quick and must not use
+        the storage.
+        """
+        await self._enter()
+        place = clean(tenant), clean(key)
+        with self._lock:
+            text = json_text(fn(self._value(place)))
+            self._store(place, text, ttl_s)
+        value: JsonValue = json.loads(text)
+        return value
+
+    def _value(self, place: tuple[str, str]) -> JsonValue:
+        item = self._items.get(place)
+        return json.loads(item.text) if item is not None and item.lives(self._clock.now()) else None
+
+    def _store(self, place: tuple[str, str], text: str, ttl_s: float | None) -> None:
+        now = self._clock.now()
+        item = _Item(text, None if ttl_s is None else span_end(now, ttl_s))
+        self._items = {key: held for key, held in self._items.items() if held.lives(now)}
+        self._items[place] = item

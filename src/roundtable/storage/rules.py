@@ -1,0 +1,208 @@
+"""What every storage decides alike: which appends are taken, who may hold a lease, which turns are the same."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from roundtable.errors import SessionBusy, SessionError
+from roundtable.storage.owner import is_provably_dead
+from roundtable.storage.text import clean, span_end, value_text
+from roundtable.types import Lease, Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from roundtable.types import DurableEvent
+
+__all__ = [
+    "MAX_NUMBER",
+    "LeaseState",
+    "TurnPlace",
+    "check_append",
+    "check_fence",
+    "check_number",
+    "event_text",
+    "grant",
+    "known_turn",
+    "session_exists",
+    "session_not_found",
+    "turn_place",
+]
+
+MAX_NUMBER = 2**63 - 1
+"""Largest whole number a database holds."""
+
+
+class TurnPlace(NamedTuple):
+    """The key under which a turn counts once."""
+
+    round: int
+    """Round, from 1."""
+    stage: str
+    """Stage."""
+    slot: int
+    """Slot."""
+    attempt: int
+    """Try, from 1."""
+
+
+class LeaseState(NamedTuple):
+    """A lease as stored."""
+
+    token: int
+    """Token of the last holder."""
+    owner: str | None
+    """The last holder as JSON; `None` once it gave the lease up."""
+    expires_at: datetime
+    """When it lapses."""
+
+    def to_lease(self, owner: Owner) -> Lease:
+        """Give it as its holder sees it."""
+        return Lease(token=self.token, owner=owner, expires_at=self.expires_at)
+
+
+def session_not_found(session_id: str) -> SessionError:
+    """Make the error for an id that this tenant has no session of."""
+    return SessionError(f"there is no session {session_id!r}", code="SESSION_NOT_FOUND")
+
+
+def session_exists(session_id: str) -> SessionError:
+    """Make the error for an id that is taken."""
+    return SessionError(
+        f"there is a session {session_id!r} already", code="SESSION_EXISTS", hint="Use another id, or resume it."
+    )
+
+
+def check_append(session_id: str, token: int | None, events: Sequence[DurableEvent]) -> None:
+    """Refuse events that could never be stored, before anything is asked of the medium.
+
+    Raises:
+        SessionError: An event belongs to another session or is not durable, or something else than
+            `control` is to be stored without a token (code `LEASE_REQUIRED`).
+    """
+    for event in events:
+        if not event.durable:
+            raise SessionError(f"a live event ({event.type!r}) is told, never stored")
+        if event.session_id != session_id:
+            raise SessionError(f"an event of session {event.session_id!r} cannot be stored with {session_id!r}")
+        if token is None and event.type != "control":
+            raise SessionError(
+                f"storing {event.type!r} takes the token of a lease; without one only 'control' is taken",
+                code="LEASE_REQUIRED",
+                hint="Take a lease with `lease` and pass its token.",
+            )
+        place = turn_place(event)
+        if place is not None and max(place.round, place.slot, place.attempt) > MAX_NUMBER:
+            raise SessionError("the round, slot and attempt of a turn must be less than 2**63")
+
+
+def check_fence(session_id: str, held: LeaseState | None, token: int) -> None:
+    """Refuse a token that is not the current one.
+
+    A lease that has merely run out still holds: nobody else has taken the session meanwhile.
+
+    Raises:
+        SessionError: The token is stale (code `LEASE_LOST`).
+    """
+    if held is None or held.owner is None or held.token != token:
+        raise SessionError(
+            f"the lease on session {session_id!r} is lost: its token {token} is not the current one",
+            code="LEASE_LOST",
+            hint="Stop working on this session, or take the lease again and read what was stored meanwhile.",
+        )
+
+
+def check_number(session_id: str, expected: int | None, last: int) -> None:
+    """Refuse an append to a log that has moved on.
+
+    Raises:
+        SessionError: `expected` is not the last number (code `SEQ_CLASH`).
+    """
+    if expected is not None and expected != last:
+        raise SessionError(
+            f"session {session_id!r} stands at event {last}, not at {expected}",
+            code="SEQ_CLASH",
+            hint="Read what was stored meanwhile, then append to that.",
+            details={"expected": expected, "last": last},
+        )
+
+
+def turn_place(event: DurableEvent) -> TurnPlace | None:
+    """Give the key of the turn an event reports, if it reports one."""
+    match event.type:
+        case "agent_complete" | "agent_error":
+            turn = event.turn
+            return TurnPlace(turn.round, clean(turn.stage), turn.slot, turn.attempt)
+        case _:
+            return None
+
+
+def known_turn(place: TurnPlace, stored: str, offered: str) -> None:
+    """Accept a turn that is stored already, as long as it says the same.
+
+    The number and time of the event around a turn may differ: they tell of the writing, not of the turn.
+
+    Raises:
+        SessionError: It says something else (code `TURN_CONFLICT`).
+    """
+    if _body(stored) != _body(offered):
+        raise SessionError(
+            f"slot {place.slot} of stage {place.stage!r} in round {place.round}, attempt {place.attempt}, "
+            "is stored with another answer",
+            code="TURN_CONFLICT",
+            hint="Read the stored turn and use it; a new try needs the next attempt number.",
+        )
+
+
+def _body(text: str) -> dict[str, object]:
+    body: dict[str, object] = json.loads(text)
+    return {name: value for name, value in body.items() if name not in {"seq", "timestamp"}}
+
+
+def event_text(event: DurableEvent, seq: int) -> str:
+    """Give an event as JSON under its number."""
+    return value_text(event.model_copy(update={"seq": seq}))
+
+
+def grant(
+    session_id: str,
+    held: LeaseState | None,
+    owner: Owner,
+    ttl_s: float,
+    *,
+    now: datetime,
+    next_token: Callable[[], int],
+) -> LeaseState:
+    """Decide over a request for a lease; `ttl_s=0` takes it and gives it up at once.
+
+    Raises:
+        SessionBusy: Another owner holds it, has time left and is not provably dead.
+        ValueError: `ttl_s` is negative or not a number.
+    """
+    until = span_end(now, ttl_s)
+    asking = value_text(owner)
+    if held is None or held.owner is None:
+        token = next_token()
+    elif held.owner == asking:
+        token = held.token
+    else:
+        holder = Owner.from_json(held.owner)
+        if now < held.expires_at and not is_provably_dead(holder):
+            raise _busy(session_id, holder, held.expires_at, now)
+        token = next_token()
+    return LeaseState(token, asking if ttl_s else None, until)
+
+
+def _busy(session_id: str, holder: Owner, expires_at: datetime, now: datetime) -> SessionBusy:
+    return SessionBusy(
+        f"session {session_id!r} is being run by process {holder.pid} on {holder.host!r}",
+        retry_after_s=(expires_at - now).total_seconds(),
+        details={
+            "owner": holder.name,
+            "host": holder.host,
+            "pid": holder.pid,
+            "expiresAt": expires_at.isoformat(),
+        },
+    )

@@ -1,0 +1,111 @@
+"""Text as it is stored: valid Unicode, compact JSON, comparable topics, exact times."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from roundtable.types import Value
+
+if TYPE_CHECKING:
+    from roundtable.types import JsonValue
+
+__all__ = ["clean", "from_micros", "json_text", "micros", "searchable", "span_end", "value_text"]
+
+V = TypeVar("V", bound=Value)
+J = TypeVar("J")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, which no encoding can store, by U+FFFD; join pairs of them.
+
+    Example:
+        >>> clean("a" + chr(0xD800) + "b") == "a" + chr(0xFFFD) + "b"
+        True
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _clean_deep(value: J) -> J:
+    """Clean every text inside plain data; everything else stays as it is."""
+    match value:
+        case str():
+            made: object = clean(value)
+        case dict():
+            made = {_clean_deep(name): _clean_deep(item) for name, item in value.items()}
+        case list():
+            made = [_clean_deep(item) for item in value]
+        case tuple():
+            made = tuple(_clean_deep(item) for item in value)
+        case _:
+            return value
+    return cast("J", made)
+
+
+def value_text(value: Value) -> str:
+    """Give a value as JSON, with lone surrogates replaced."""
+    try:
+        return value.to_json()
+    except ValueError:  # pydantic refuses to write a lone surrogate
+        return type(value).model_validate(_clean_deep(value.model_dump())).to_json()
+
+
+def json_text(value: JsonValue) -> str:
+    """Give a plain JSON value as JSON, with lone surrogates replaced.
+
+    Raises:
+        ValueError: The value holds NaN, an infinity or itself, is nested too deeply, or has a number
+            too long to be written.
+        TypeError: The value is no JSON value.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except RecursionError as error:
+        raise ValueError("the value is nested too deeply to be stored") from error
+    cleaned = clean(text)
+    # Cleaning may have made two names of one object equal; reading once settles which of them stays.
+    return text if cleaned == text else json_text(json.loads(cleaned))
+
+
+def searchable(text: str) -> str:
+    """Give text in the form in which topics are compared: upper and lower case alike."""
+    return unicodedata.normalize("NFKC", clean(text)).casefold()
+
+
+def micros(moment: datetime) -> int:
+    """Give a time as whole microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(count: int) -> datetime:
+    """Give the time of `micros` back.
+
+    Example:
+        >>> from_micros(micros(datetime(1, 1, 1, tzinfo=UTC))).year
+        1
+    """
+    return _EPOCH + count * _MICROSECOND
+
+
+def span_end(now: datetime, seconds: float) -> datetime:
+    """Give the time so many seconds later, or the last there is.
+
+    Raises:
+        ValueError: `seconds` is negative or not a number.
+    """
+    if not seconds >= 0:
+        msg = f"a time span must be zero seconds or more, not {seconds!r}"
+        raise ValueError(msg)
+    try:
+        return now + timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)

@@ -1,0 +1,296 @@
+"""The facade for scripts and notebooks: the same methods, without `await`.
+
+Works inside a running event loop too, as in a notebook, since everything runs on a loop of its own.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+
+from roundtable._portal import Portal
+from roundtable.api.table import Roundtable as AsyncRoundtable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from roundtable.api.handle import DebateHandle as AsyncHandle
+    from roundtable.api.options import DebateOptions
+    from roundtable.api.seats import AgentLike
+    from roundtable.api.stream import DebateStream as AsyncStream
+    from roundtable.api.stream import Watch as AsyncWatch
+    from roundtable.exits import Exit
+    from roundtable.protocols import ChatModel, Storage
+    from roundtable.result import DebateResult
+    from roundtable.settings import Settings
+    from roundtable.types import ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+
+__all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
+
+T = TypeVar("T")
+
+
+@cache
+def _shared_portal() -> Portal:
+    """Give the one portal of this process; several would be several threads for nothing."""
+    return Portal()
+
+
+class _Events:
+    """Iterates over events of the loop behind the portal."""
+
+    def __init__(self, source: AsyncStream | AsyncWatch, portal: Portal) -> None:
+        self._source = source
+        self._portal = portal
+        self._context: AbstractContextManager[object] | None = None
+
+    def __enter__(self) -> Self:
+        context = self._portal.wrap(self._source)
+        context.__enter__()
+        self._context = context
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        context, self._context = self._context, None
+        if context is not None:
+            context.__exit__(kind, error, trace)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        event = self._portal.call(self._next)
+        if event is None:
+            raise StopIteration
+        return event
+
+    async def _next(self) -> Event | None:
+        try:
+            return await self._source.__anext__()
+        except StopAsyncIteration:
+            return None
+
+
+class DebateStream(_Events):
+    """Runs a debate and gives its events as they happen; enter it with `with`, then iterate."""
+
+    _source: AsyncStream
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+        return self._source.session_id
+
+    @property
+    def result(self) -> DebateResult:
+        """The result, once the debate is over or the block was left."""
+        return self._source.result
+
+
+class Watch(_Events):
+    """Follows a session that runs here or in another process; never runs it."""
+
+    _source: AsyncWatch
+
+    def close(self) -> None:
+        """Stop following; idempotent."""
+
+        async def close() -> None:
+            self._source.close()
+
+        self._portal.call(close)
+
+
+class DebateHandle:
+    """A running debate, made by `Roundtable.start`."""
+
+    def __init__(self, handle: AsyncHandle, portal: Portal) -> None:
+        self._handle = handle
+        self._portal = portal
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+        return self._handle.session_id
+
+    @property
+    def done(self) -> bool:
+        """Whether the debate is over."""
+        return self._handle.done
+
+    def events(self, *, after: int = 0) -> Watch:
+        """Follow the debate from the event after number `after`."""
+        return Watch(_made(self._portal, lambda: self._handle.events(after=after)), self._portal)
+
+    def result(self) -> DebateResult:
+        """Wait for the end and give the result; raises what `Roundtable.debate` would have raised."""
+        return self._portal.call(self._handle.result)
+
+    def pause(self) -> None:
+        """Ask the debate to pause."""
+        self._portal.call(self._handle.pause)
+
+    def stop(self) -> None:
+        """Ask the debate to stop for good."""
+        self._portal.call(self._handle.stop)
+
+
+def _made(portal: Portal, make: Callable[[], T]) -> T:
+    """Make an object on the portal's loop, which some objects bind to when they are made."""
+
+    async def run() -> T:
+        return make()
+
+    return portal.call(run)
+
+
+class Roundtable:
+    """`roundtable.Roundtable` without `await`; see there for arguments, results and errors.
+
+    Example:
+        >>> from roundtable.testing import scripted_agents
+        >>> with Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+        ...     table.debate("Tea or coffee?", rounds=1).answer
+        'Tea'
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[AgentLike] | None = None,
+        *,
+        providers: Mapping[str, ProviderConfig] | None = None,
+        storage: str | Storage | None = None,
+        quorum: int | None = None,
+        concurrency: int = 8,
+        timeout_s: float | None = None,
+        seed: int = 0,
+        tenant: str = "default",
+        settings: Settings | None = None,
+    ) -> None:
+        self._portal = _shared_portal()
+        self._table = AsyncRoundtable(
+            agents,
+            providers=providers,
+            storage=storage,
+            quorum=quorum,
+            concurrency=concurrency,
+            timeout_s=timeout_s,
+            seed=seed,
+            tenant=tenant,
+            settings=settings,
+        )
+        self._context: AbstractContextManager[AsyncRoundtable] | None = None
+
+    def __repr__(self) -> str:
+        return f"sync.{self._table!r}"
+
+    def debate(
+        self,
+        topic: str,
+        *,
+        mode: str = "collaborative",
+        rounds: int = 3,
+        options: Sequence[str] | None = None,
+        decide: str = "plurality",
+        exit_when: Exit | None = None,
+        focus_question: str | None = None,
+        agents: Sequence[AgentLike] | None = None,
+        deadline_s: float | None = None,
+        metadata: Mapping[str, JsonValue] | None = None,
+    ) -> DebateResult:
+        """Hold a debate and give its result."""
+        return self._portal.call(
+            lambda: self._table.debate(
+                topic,
+                mode=mode,
+                rounds=rounds,
+                options=options,
+                decide=decide,
+                exit_when=exit_when,
+                focus_question=focus_question,
+                agents=agents,
+                deadline_s=deadline_s,
+                metadata=metadata,
+            )
+        )
+
+    def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
+        """Hold a debate and give its events as they happen; enter it with `with`."""
+        return DebateStream(self._table.stream(topic, **options), self._portal)
+
+    def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
+        """Begin a debate that runs by itself while the table is entered."""
+        return DebateHandle(self._portal.call(lambda: self._table.start(topic, **options)), self._portal)
+
+    def watch(self, session_id: str, *, after: int = 0) -> Watch:
+        """Follow a session that runs here or elsewhere, from the event after number `after`."""
+        return Watch(_made(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
+
+    def resume(self, session_id: str, *, deadline_s: float | None = None) -> DebateResult:
+        """Go on with a session that was paused, broke, or whose process died."""
+        return self._portal.call(lambda: self._table.resume(session_id, deadline_s=deadline_s))
+
+    def extend(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 1,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+    ) -> DebateResult:
+        """Hold further rounds of a session."""
+        return self._portal.call(
+            lambda: self._table.extend(
+                session_id, rounds=rounds, focus_question=focus_question, context_results=context_results
+            )
+        )
+
+    def pause(self, session_id: str) -> None:
+        """Ask a session to pause, whoever runs it."""
+        self._portal.call(lambda: self._table.pause(session_id))
+
+    def stop(self, session_id: str) -> None:
+        """Ask a session to stop for good, whoever runs it."""
+        self._portal.call(lambda: self._table.stop(session_id))
+
+    def session(self, session_id: str) -> DebateResult:
+        """Give the result of a stored session as it stands now."""
+        return self._portal.call(lambda: self._table.session(session_id))
+
+    def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
+        """List stored sessions, newest first."""
+        return self._portal.call(lambda: self._table.sessions(wanted))
+
+    def chat_model(self, name: str) -> ChatModel:
+        """Give a guarded model by `"provider:model"`."""
+        return self._table.chat_model(name)
+
+    def close(self) -> None:
+        """Release connections, models and files; idempotent. Stands for `aclose`."""
+        self._portal.call(self._table.aclose)
+
+    def __enter__(self) -> Self:
+        context = self._portal.wrap(self._table)
+        context.__enter__()
+        self._context = context
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        context, self._context = self._context, None
+        if context is not None:
+            context.__exit__(kind, error, trace)
+
+
+def debate_sync(topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+    """Hold one debate with what the environment offers, in a script or a notebook.
+
+    See `Roundtable.debate` for the arguments, the result and the errors.
+    """
+    with Roundtable() as table:
+        return table.debate(topic, **options)

@@ -1,0 +1,137 @@
+"""What every storage with the key-value capability must do, as tests that the author of one inherits."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from roundtable.protocols import KeyValue
+from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.storage_suite import ODD_TEXTS
+from roundtable.types import JsonValue
+
+__all__ = ["KeyValueSuite"]
+
+
+class KeyValueSuite:
+    """Inherit this, give a fixture `kv`, and it is held to the `KeyValue` protocol.
+
+    It must take the time from the fixture `clock`.
+    """
+
+    pytestmark = pytest.mark.anyio
+
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        """Give the clock that the storage is to use."""
+        return ManualClock()
+
+    @pytest.fixture
+    def kv(self) -> KeyValue:
+        """Give the key-value side under test, empty."""
+        raise NotImplementedError("a key-value suite needs a fixture `kv`")
+
+    async def test_a_value_is_kept_replaced_and_deleted(self, kv: KeyValue) -> None:
+        """What was put last is what is got."""
+        assert await kv.get("k") is None
+        await kv.put("k", {"a": [1, 2.5, None, True, "x"]})
+        assert await kv.get("k") == {"a": [1, 2.5, None, True, "x"]}
+        await kv.put("k", 2)
+        assert await kv.get("k") == 2
+        assert await kv.delete("k")
+        assert not await kv.delete("k")
+        assert await kv.get("k") is None
+
+    async def test_a_stored_value_is_out_of_reach(self, kv: KeyValue) -> None:
+        """Changing what was given or got changes nothing stored."""
+        given: list[JsonValue] = [1]
+        await kv.put("k", given)
+        given.append(2)
+        got = await kv.get("k")
+        assert isinstance(got, list)
+        got.append(3)
+        assert await kv.get("k") == [1]
+
+    async def test_tenants_do_not_see_each_other(self, kv: KeyValue) -> None:
+        """Not by any method."""
+        await kv.put("k", 1, tenant="one")
+        assert await kv.get("k", tenant="two") is None
+        assert await kv.scan(tenant="two") == ()
+        assert not await kv.delete("k", tenant="two")
+        assert await kv.update("k", lambda old: [old], tenant="two") == [None]
+        assert await kv.get("k", tenant="one") == 1
+
+    async def test_a_scan_goes_by_plain_prefix_in_key_order(self, kv: KeyValue) -> None:
+        """Wildcards and the ends of the alphabet mean themselves."""
+        keys = ["a", "a%", "a%b", "a_", "aa", "b", "a\0", "\U0010ffff", "\U0010ffffx", "\ud7ff", "\ud7ffz", "\ue000"]
+        for key in keys:
+            await kv.put(key, key)
+        for prefix in ("", "a", "a%", "a_", "a\0", "b", "c", "\U0010ffff", "\ud7ff"):
+            expected = tuple((key, key) for key in sorted(keys) if key.startswith(prefix))
+            assert await kv.scan(prefix) == expected
+
+    async def test_a_value_lapses(self, kv: KeyValue, clock: ManualClock) -> None:
+        """At its time, for every method; without a time, never."""
+        await kv.put("short", 1, ttl_s=10)
+        await kv.put("long", 2)
+        clock.move(9.999)
+        assert await kv.get("short") == 1
+        clock.move(0.001)
+        assert await kv.get("short") is None
+        assert await kv.scan() == (("long", 2),)
+        assert await kv.update("short", lambda old: [old], ttl_s=1) == [None]
+        clock.move(1)
+        assert not await kv.delete("short")
+        await kv.put("gone", 1, ttl_s=0)
+        assert await kv.get("gone") is None
+        await kv.put("long", 3, ttl_s=float("inf"))
+        clock.move(1e9)
+        assert await kv.get("long") == 3
+
+    async def test_an_update_sees_the_value_it_replaces(self, kv: KeyValue) -> None:
+        """Many at once lose none."""
+
+        def more(old: JsonValue) -> JsonValue:
+            return (old if isinstance(old, int) else 0) + 1
+
+        async with anyio.create_task_group() as group:
+            for _ in range(25):
+                group.start_soon(kv.update, "n", more)
+        assert await kv.get("n") == 25
+        assert await kv.update("n", lambda _: None) is None
+        assert await kv.scan() == (("n", None),)
+
+    async def test_an_update_that_fails_changes_nothing(self, kv: KeyValue) -> None:
+        """What the function raises reaches the caller."""
+        await kv.put("k", 1)
+        with pytest.raises(ZeroDivisionError):
+            await kv.update("k", lambda _: 1 // 0)
+        with pytest.raises(ValueError, match="JSON compliant"):
+            await kv.update("k", lambda _: float("nan"))
+        assert await kv.get("k") == 1
+        assert await kv.update("k", lambda old: [old]) == [1]
+
+    @pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
+    async def test_text_of_any_kind_comes_back_unchanged(self, kv: KeyValue, text: str) -> None:
+        """In keys, tenants and values."""
+        await kv.put(text, {text: text}, tenant=text)
+        assert await kv.scan(text, tenant=text) == ((text, {text: text}),)
+        assert await kv.get(text, tenant=text) == {text: text}
+
+    async def test_lone_surrogates_are_replaced(self, kv: KeyValue) -> None:
+        """In keys and values, and where they are asked for."""
+        await kv.put("\ud800", {"\ud800": "\udfff"})
+        assert await kv.get("\ud800") == {"\ufffd": "\ufffd"}
+        assert await kv.scan("\udbff") == (("\ufffd", {"\ufffd": "\ufffd"}),)
+
+    async def test_what_is_no_json_is_refused(self, kv: KeyValue) -> None:
+        """Before anything is stored."""
+        deep: JsonValue = []
+        for _ in range(100_000):
+            deep = [deep]
+        for value in (float("nan"), float("inf"), deep, 10**5000):
+            with pytest.raises(ValueError, match=r"."):
+                await kv.put("k", value)
+        with pytest.raises(ValueError, match="zero seconds or more"):
+            await kv.put("k", 1, ttl_s=-1)
+        assert await kv.scan() == ()

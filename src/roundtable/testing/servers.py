@@ -1,0 +1,293 @@
+"""A chat-completions server on the loopback address that does what it is told, faults included."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+    from typing import BinaryIO
+
+    from roundtable.types import JsonObject, JsonValue
+
+__all__ = ["LoopbackServer", "Seen", "WireReply", "chat_chunks", "chat_reply", "http_reply", "sse_reply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request as it arrived."""
+
+    method: str
+    """Method in capitals."""
+    path: str
+    """Path with query."""
+    headers: Mapping[str, str] = field(repr=False)
+    """Headers, names in lower case."""
+    body: bytes = field(repr=False)
+    """What was sent."""
+
+    @property
+    def json(self) -> JsonObject:
+        """The body as a JSON object."""
+        value: JsonValue = json.loads(self.body)
+        assert isinstance(value, dict)
+        return value
+
+    @property
+    def wants_stream(self) -> bool:
+        """Whether the answer is wanted in pieces."""
+        return bool(self.body) and self.json.get("stream") is True
+
+
+@dataclass(frozen=True, slots=True)
+class WireReply:
+    """Bytes to send as they stand, with pauses in between."""
+
+    parts: Sequence[bytes | float]
+    """Bytes, and pauses in seconds; a pause ends early when the client hangs up."""
+    end: Literal["keep", "close", "reset"] = "keep"
+    """What becomes of the connection."""
+
+
+Reply: TypeAlias = "WireReply | str | Mapping[str, JsonValue]"
+"""What a server answers: bytes, or a text or JSON document as the content of a completion."""
+
+
+class LoopbackServer:
+    """Serves Chat Completions on 127.0.0.1, on threads of its own, so that any event loop can call it.
+
+    Replies that were queued come first, then those of `answer`. Requests for `/v1/models` get a list of one
+    model and are not answered from the queue. A path with `/trap` in it counts as a trap that was stepped into.
+
+    Args:
+        answer: Gives the reply to a request; left out, every request is answered `"ok"`.
+
+    Example:
+        >>> from roundtable.providers import chat_model
+        >>> from roundtable.types import ChatRequest, Message
+        >>> import anyio
+        >>> ask = ChatRequest(model="", messages=(Message(role="user", content="Hello"),))
+        >>> with LoopbackServer(lambda seen: "Hello yourself") as server:
+        ...     model = chat_model("compatible:any", base_url=server.url)
+        ...     anyio.run(model.complete, ask).text
+        'Hello yourself'
+    """
+
+    def __init__(self, answer: Callable[[Seen], Reply] | None = None) -> None:
+        self._answer = answer or _ok
+        self._queue: deque[Reply] = deque()
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._closing = threading.Event()
+        self.seen: list[Seen] = []
+        """Requests in order of arrival, those for the list of models left out."""
+        self.traps = 0
+        """Requests to a path with `/trap` in it."""
+        self.hang_ups: list[float] = []
+        """When a client hung up in the middle of a reply, as `time.monotonic` tells it."""
+        self.connections = 0
+        """Connections accepted."""
+
+    @property
+    def url(self) -> str:
+        """Root of the API."""
+        return f"{self.origin}/v1"
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        host, port = self._listener.getsockname()
+        return f"http://{host}:{port}"
+
+    @property
+    def open_connections(self) -> int:
+        """Connections that are open now."""
+        with self._lock:
+            return len(self._open)
+
+    def queue(self, *replies: Reply) -> None:
+        """Answer the next requests like this, one each."""
+        self._queue.extend(replies)
+
+    def __enter__(self) -> Self:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._open:
+                _hang_up(connection)
+        for thread in list(self._threads):
+            thread.join(5)
+
+    def _start(self, work: Callable[..., None], *args: object) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while not self._closing.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._open.add(connection)
+                self.connections += 1
+            self._start(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with connection.makefile("rb") as reader:
+                while (seen := _read(reader)) is not None and self._reply(connection, self._choose(seen)):
+                    pass
+        except OSError:
+            self.hang_ups.append(time.monotonic())
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+                connection.close()
+
+    def _choose(self, seen: Seen) -> WireReply:
+        if "/trap" in seen.path:
+            self.traps += 1
+        if seen.path.endswith("/models"):
+            return http_reply(b'{"object":"list","data":[{"id":"first-model","object":"model"}]}')
+        with self._lock:
+            self.seen.append(seen)
+            queued = self._queue.popleft() if self._queue else None
+        reply = self._answer(seen) if queued is None else queued
+        return reply if isinstance(reply, WireReply) else chat_reply(reply, stream=seen.wants_stream)
+
+    def _reply(self, connection: socket.socket, reply: WireReply) -> bool:
+        for part in reply.parts:
+            if isinstance(part, bytes):
+                connection.sendall(part)
+            elif _gone_within(connection, part):
+                self.hang_ups.append(time.monotonic())
+                return False
+        if reply.end == "reset":
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        return reply.end == "keep"
+
+
+def _ok(_seen: Seen) -> Reply:
+    return "ok"
+
+
+def _hang_up(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        # The client was faster.
+        return
+
+
+def _gone_within(connection: socket.socket, seconds: float) -> bool:
+    readable, _, _ = select.select([connection], [], [], seconds)
+    return bool(readable) and not connection.recv(1, socket.MSG_PEEK)
+
+
+def _read(reader: BinaryIO) -> Seen | None:
+    words = reader.readline(65536).decode("latin-1").split()
+    if len(words) != 3:
+        return None
+    headers: dict[str, str] = {}
+    while line := reader.readline(65536).strip():
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.strip().lower()] = value.strip()
+    return Seen(words[0], words[1], headers, reader.read(int(headers.get("content-length", "0"))))
+
+
+def http_reply(
+    body: bytes,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] = MappingProxyType({"content-type": "application/json"}),
+) -> WireReply:
+    """Make a reply of known length."""
+    return WireReply([_head(status, {**headers, "content-length": str(len(body))}), body])
+
+
+def sse_reply(
+    events: Iterable[bytes],
+    *,
+    pause_s: float | None = None,
+    headers: Mapping[str, str] = MappingProxyType({"content-type": "text/event-stream"}),
+    whole: bool = True,
+) -> WireReply:
+    """Make a reply of many chunks, sent as they stand.
+
+    Args:
+        events: What the chunks hold.
+        pause_s: Seconds between chunks.
+        headers: Headers of the reply.
+        whole: Whether the body is ended properly; if not, the connection is closed in the middle.
+    """
+    parts: list[bytes | float] = [_head(200, {**headers, "transfer-encoding": "chunked"})]
+    for event in events:
+        if pause_s is not None:
+            parts.append(pause_s)
+        if event:
+            parts.append(b"%x\r\n%b\r\n" % (len(event), event))
+    return WireReply([*parts, b"0\r\n\r\n"] if whole else parts, "keep" if whole else "close")
+
+
+def chat_reply(content: str | Mapping[str, JsonValue], *, stream: bool = False) -> WireReply:
+    """Make a proper completion, plain or streamed."""
+    text = content if isinstance(content, str) else json.dumps(dict(content), ensure_ascii=False)
+    if stream:
+        return sse_reply(chat_chunks(text))
+    message: JsonObject = {"role": "assistant", "content": text}
+    body: JsonObject = {**_TOP, "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": _USAGE}
+    return http_reply(json.dumps(body).encode())
+
+
+def chat_chunks(text: str, *, pieces: int = 4, done: bool = True, finish: str | None = "stop") -> list[bytes]:
+    """Make the events of a streamed completion.
+
+    Args:
+        text: The text.
+        pieces: In how many pieces it comes.
+        done: Whether the terminator comes.
+        finish: The finish reason; None leaves the event out that holds it.
+    """
+    size = max(1, -(-len(text) // pieces))
+    events: list[JsonObject] = [_event({"role": "assistant", "content": ""})]
+    events += [_event({"content": text[start : start + size]}) for start in range(0, len(text), size)]
+    if finish is not None:
+        events.append(_event({}, finish))
+        events.append({**_TOP, "choices": [], "usage": _USAGE})
+    lines = [b"data: %b\n\n" % json.dumps(event, ensure_ascii=False).encode() for event in events]
+    return [*lines, b"data: [DONE]\n\n"] if done else lines
+
+
+def _event(delta: JsonObject, finish: str | None = None) -> JsonObject:
+    return {**_TOP, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+_TOP: Final[JsonObject] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": "loopback-1"}
+_USAGE: Final[JsonObject] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+
+
+def _head(status: int, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {value}" for name, value in headers.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

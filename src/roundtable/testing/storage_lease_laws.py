@@ -1,0 +1,134 @@
+"""Laws of a storage: who may append, and for how long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import anyio
+import pytest
+
+from roundtable.errors import SessionBusy, SessionError
+from roundtable.protocols import Storage
+from roundtable.storage.owner import current_owner
+from roundtable.testing.storage_log_laws import refusal
+from roundtable.testing.storage_samples import ManualClock, answered, owner_elsewhere, record
+
+__all__ = ["LeaseLaws"]
+
+
+class LeaseLaws:
+    """Leases and their tokens."""
+
+    async def test_the_same_owner_renews_and_keeps_its_token(self, storage: Storage, clock: ManualClock) -> None:
+        """Renewing moves the end, not the token, also after it lapsed."""
+        made, owner = record(), owner_elsewhere()
+        await storage.create(made)
+        first = await storage.lease(made.id, owner, 15)
+        assert first.owner == owner
+        assert first.expires_at == clock.now() + timedelta(seconds=15)
+        clock.move(10)
+        second = await storage.lease(made.id, owner, 15)
+        assert second.token == first.token
+        assert second.expires_at == clock.now() + timedelta(seconds=15)
+        clock.move(100)
+        assert (await storage.lease(made.id, owner, 15)).token == first.token
+
+    async def test_a_held_session_is_busy_for_others_until_the_lease_lapses(
+        self, storage: Storage, clock: ManualClock
+    ) -> None:
+        """Then the next holder's token is larger, and the old one is refused."""
+        made = record()
+        await storage.create(made)
+        held = await storage.lease(made.id, owner_elsewhere("first"), 15)
+        clock.move(14.999)
+        with pytest.raises(SessionBusy) as error:
+            await storage.lease(made.id, owner_elsewhere("second"), 15)
+        assert error.value.retryable
+        assert error.value.details == {
+            "owner": "first",
+            "host": "another-host.invalid",
+            "pid": 7,
+            "expiresAt": held.expires_at.isoformat(),
+        }
+        clock.move(0.001)
+        taken = await storage.lease(made.id, owner_elsewhere("second"), 15)
+        assert taken.token > held.token
+        with pytest.raises(SessionError) as stale:
+            await storage.append(made.id, None, held.token, [answered(made.id)])
+        assert refusal(stale) == "LEASE_LOST"
+        assert await storage.append(made.id, 0, taken.token, [answered(made.id)]) == 1
+
+    async def test_a_lapsed_lease_holds_until_somebody_takes_it(self, storage: Storage, clock: ManualClock) -> None:
+        """Time alone spoils no token."""
+        made = record()
+        await storage.create(made)
+        held = await storage.lease(made.id, owner_elsewhere(), 15)
+        clock.move(1000)
+        assert await storage.append(made.id, 0, held.token, [answered(made.id)]) == 1
+
+    async def test_giving_a_lease_up_frees_the_session_and_spoils_the_token(
+        self, storage: Storage, clock: ManualClock
+    ) -> None:
+        """`ttl_s=0` ends a lease; tokens go on growing."""
+        made, owner = record(), owner_elsewhere()
+        await storage.create(made)
+        held = await storage.lease(made.id, owner, 15)
+        given_up = await storage.lease(made.id, owner, 0)
+        assert (given_up.token, given_up.expires_at) == (held.token, clock.now())
+        with pytest.raises(SessionError) as error:
+            await storage.append(made.id, None, held.token, [answered(made.id)])
+        assert refusal(error) == "LEASE_LOST"
+        other = await storage.lease(made.id, owner_elsewhere("other"), 15)
+        assert other.token > held.token
+        await storage.lease(made.id, owner_elsewhere("other"), 0)
+        assert (await storage.lease(made.id, owner, 15)).token > other.token
+
+    async def test_only_the_holder_gives_a_lease_up(self, storage: Storage) -> None:
+        """`ttl_s=0` of somebody else is refused like any other."""
+        made = record()
+        await storage.create(made)
+        held = await storage.lease(made.id, owner_elsewhere(), 15)
+        with pytest.raises(SessionBusy):
+            await storage.lease(made.id, owner_elsewhere("other"), 0)
+        assert await storage.append(made.id, 0, held.token, [answered(made.id)]) == 1
+
+    async def test_a_dead_owner_of_this_host_is_taken_over_at_once(self, storage: Storage) -> None:
+        """Nobody waits for a process that cannot come back."""
+        made, me = record(), current_owner()
+        await storage.create(made)
+        rebooted = me.model_copy(update={"name": "dead", "boot_id": "00000000-an-earlier-boot"})
+        held = await storage.lease(made.id, rebooted, 15)
+        assert (await storage.lease(made.id, me, 15)).token > held.token
+
+    async def test_of_many_who_ask_one_gets_the_lease(self, storage: Storage) -> None:
+        """Taking is atomic."""
+        made = record()
+        await storage.create(made)
+        outcomes: list[bool] = []
+
+        async def ask(number: int) -> None:
+            try:
+                await storage.lease(made.id, owner_elsewhere(str(number)), 15)
+            except SessionBusy:
+                outcomes.append(False)
+            else:
+                outcomes.append(True)
+
+        async with anyio.create_task_group() as group:
+            for number in range(10):
+                group.start_soon(ask, number)
+        assert sorted(outcomes) == [False] * 9 + [True]
+
+    @pytest.mark.parametrize("ttl_s", [-1.0, float("nan")])
+    async def test_a_lease_of_no_length_is_a_mistake(self, storage: Storage, ttl_s: float) -> None:
+        """Negative and undefined lengths are the caller's mistake."""
+        made = record()
+        await storage.create(made)
+        with pytest.raises(ValueError, match="zero seconds or more"):
+            await storage.lease(made.id, current_owner(), ttl_s)
+
+    async def test_a_lease_may_last_for_ever(self, storage: Storage) -> None:
+        """An endless lease ends with the calendar."""
+        made = record()
+        await storage.create(made)
+        assert (await storage.lease(made.id, current_owner(), float("inf"))).expires_at.year == 9999

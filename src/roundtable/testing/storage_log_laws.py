@@ -1,0 +1,223 @@
+"""Laws of a storage: sessions, and the log of events each of them is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import cast
+
+import anyio
+import pytest
+
+from roundtable.errors import SessionError
+from roundtable.protocols import Storage
+from roundtable.storage.owner import current_owner
+from roundtable.testing.storage_samples import NOON, answered, control, failed, owner_elsewhere, record, round_start
+from roundtable.types import AgentResponseChunk, DurableEvent, SessionFilter, SessionRecord
+
+__all__ = ["LogLaws", "numbers", "refusal", "started"]
+
+
+def refusal(error: pytest.ExceptionInfo[SessionError]) -> str:
+    """Give the code of a refusal."""
+    return error.value.code
+
+
+async def started(storage: Storage, record: SessionRecord, *first: DurableEvent) -> int:
+    """Create a session, take a lease, append events, and give the token."""
+    await storage.create(record)
+    token = (await storage.lease(record.id, current_owner(), 60, tenant=record.tenant)).token
+    await storage.append(record.id, 0, token, first, tenant=record.tenant)
+    return token
+
+
+async def numbers(storage: Storage, session: str, after: int = 0, *, tenant: str = "default") -> list[int]:
+    """Give the numbers of a session's events."""
+    return [event.seq for event in (await storage.read(session, after, tenant=tenant))[1]]
+
+
+class LogLaws:
+    """Sessions and their events."""
+
+    async def test_a_new_session_reads_back_as_it_was_made(self, storage: Storage) -> None:
+        """What `create` took, `read` gives."""
+        made = record()
+        await storage.create(made)
+        assert await storage.read(made.id) == (made, ())
+
+    async def test_an_id_is_taken_once(self, storage: Storage) -> None:
+        """A second session of one id is refused and changes nothing."""
+        made = record()
+        await storage.create(made)
+        with pytest.raises(SessionError) as error:
+            await storage.create(record(made.id, topic="Another?"))
+        assert refusal(error) == "SESSION_EXISTS"
+        assert (await storage.read(made.id))[0] == made
+
+    async def test_an_unknown_session_is_refused_everywhere(self, storage: Storage) -> None:
+        """Every method says `SESSION_NOT_FOUND`."""
+        with pytest.raises(SessionError) as error:
+            await storage.read("nobody")
+        assert refusal(error) == "SESSION_NOT_FOUND"
+        with pytest.raises(SessionError) as error:
+            await storage.append("nobody", None, None, [control("nobody")])
+        assert refusal(error) == "SESSION_NOT_FOUND"
+        with pytest.raises(SessionError) as error:
+            await storage.lease("nobody", current_owner(), 1)
+        assert refusal(error) == "SESSION_NOT_FOUND"
+        with pytest.raises(SessionError) as error:
+            await storage.delete("nobody")
+        assert refusal(error) == "SESSION_NOT_FOUND"
+
+    async def test_a_session_of_another_tenant_is_unknown(self, storage: Storage) -> None:
+        """A tenant neither sees nor changes what another has."""
+        made = record(tenant="one")
+        await started(storage, made, round_start(made.id))
+        with pytest.raises(SessionError) as error:
+            await storage.read(made.id, tenant="two")
+        assert refusal(error) == "SESSION_NOT_FOUND"
+        with pytest.raises(SessionError):
+            await storage.append(made.id, None, None, [control(made.id)], tenant="two")
+        with pytest.raises(SessionError):
+            await storage.lease(made.id, owner_elsewhere(), 1, tenant="two")
+        with pytest.raises(SessionError):
+            await storage.delete(made.id, tenant="two")
+        assert await storage.list(SessionFilter(tenant="two")) == ()
+        assert await numbers(storage, made.id, tenant="one") == [1]
+
+    async def test_tenants_may_use_the_same_id(self, storage: Storage) -> None:
+        """Sessions of two tenants do not touch, whatever their ids."""
+        one, two = record("same", tenant="one"), record("same", tenant="two", topic="Another?")
+        await started(storage, one, round_start("same"))
+        await storage.create(two)
+        assert await storage.read("same", tenant="two") == (two, ())
+        await storage.delete("same", tenant="two")
+        assert await numbers(storage, "same", tenant="one") == [1]
+
+    async def test_deleting_removes_everything(self, storage: Storage) -> None:
+        """Nothing is left, and a token of the old session opens no new one."""
+        made = record()
+        token = await started(storage, made, answered(made.id))
+        await storage.delete(made.id)
+        with pytest.raises(SessionError) as error:
+            await storage.append(made.id, None, token, [answered(made.id, 1)])
+        assert refusal(error) == "SESSION_NOT_FOUND"
+        assert await storage.list(SessionFilter()) == ()
+        await storage.create(made)
+        assert await storage.read(made.id) == (made, ())
+        with pytest.raises(SessionError) as error:
+            await storage.append(made.id, 0, token, [answered(made.id)])
+        assert refusal(error) == "LEASE_LOST"
+        again = await storage.lease(made.id, current_owner(), 60)
+        assert again.token > token
+        assert await storage.append(made.id, 0, again.token, [answered(made.id, position="Coffee")]) == 1
+
+    async def test_events_are_numbered_from_one_without_gaps(self, storage: Storage) -> None:
+        """Numbers are consecutive; `read` gives those above `after`."""
+        made = record()
+        token = await started(storage, made, round_start(made.id), answered(made.id))
+        assert await storage.append(made.id, 2, token, [failed(made.id, 1)]) == 3
+        assert await storage.append(made.id, 3, token, []) == 3
+        assert await numbers(storage, made.id) == [1, 2, 3]
+        assert await numbers(storage, made.id, 2) == [3]
+        assert await numbers(storage, made.id, 3) == []
+        assert await numbers(storage, made.id, 10**30) == []
+        assert await numbers(storage, made.id, -5) == [1, 2, 3]
+
+    async def test_an_event_reads_back_as_it_was_given(self, storage: Storage) -> None:
+        """Only the number is added."""
+        made = record()
+        given = (round_start(made.id), answered(made.id), failed(made.id, 1), control(made.id, "stop"))
+        await started(storage, made, *given)
+        _, stored = await storage.read(made.id)
+        assert stored == tuple(event.model_copy(update={"seq": seq}) for seq, event in enumerate(given, 1))
+
+    async def test_a_log_that_moved_on_is_not_appended_to(self, storage: Storage) -> None:
+        """An `expected_seq` that is not the last number is a clash."""
+        made = record()
+        token = await started(storage, made, round_start(made.id))
+        with pytest.raises(SessionError) as error:
+            await storage.append(made.id, 0, token, [answered(made.id)])
+        assert refusal(error) == "SEQ_CLASH"
+        assert error.value.details == {"expected": 0, "last": 1}
+        assert await numbers(storage, made.id) == [1]
+
+    async def test_an_event_may_carry_its_number_if_it_is_the_next(self, storage: Storage) -> None:
+        """A number given must be the one it gets."""
+        made = record()
+        token = await started(storage, made)
+        given: list[DurableEvent] = [
+            round_start(made.id).model_copy(update={"seq": 1}),
+            answered(made.id).model_copy(update={"seq": 2}),
+        ]
+        assert await storage.append(made.id, 0, token, given) == 2
+        with pytest.raises(SessionError) as error:
+            await storage.append(made.id, 2, token, [answered(made.id, 1).model_copy(update={"seq": 4})])
+        assert refusal(error) == "SEQ_CLASH"
+
+    async def test_a_turn_counts_once(self, storage: Storage) -> None:
+        """The same turn again is passed over, whatever the time of the event round it."""
+        made = record()
+        token = await started(storage, made, answered(made.id, 0), failed(made.id, 1))
+        again: list[DurableEvent] = [
+            answered(made.id, 0, timestamp=NOON + timedelta(seconds=9)),
+            failed(made.id, 1),
+            answered(made.id, 2),
+            answered(made.id, 2),
+            answered(made.id, 2, attempt=2),
+        ]
+        assert await storage.append(made.id, 2, token, again) == 4
+        _, stored = await storage.read(made.id)
+        assert [event.turn.attempt for event in stored if event.type == "agent_complete"] == [1, 1, 2]
+        assert (await storage.list(SessionFilter()))[0].response_count == 3
+
+    @pytest.mark.parametrize("other", ["answer", "outcome"])
+    async def test_a_turn_is_never_replaced(self, storage: Storage, other: str) -> None:
+        """Another body for a stored turn is a conflict, and nothing of that append is stored."""
+        made = record()
+        token = await started(storage, made, answered(made.id))
+        contradicting = answered(made.id, position="Coffee") if other == "answer" else failed(made.id)
+        with pytest.raises(SessionError) as error:
+            await storage.append(made.id, 1, token, [round_start(made.id, 2), contradicting])
+        assert refusal(error) == "TURN_CONFLICT"
+        assert await numbers(storage, made.id) == [1]  # all or none
+        assert (await storage.list(SessionFilter()))[0].current_round == 0
+
+    async def test_only_control_goes_without_a_token(self, storage: Storage) -> None:
+        """Anyone may ask for a pause; everything else takes a lease."""
+        made = record()
+        token = await started(storage, made, round_start(made.id))
+        assert await storage.append(made.id, None, None, [control(made.id, "pause")]) == 2
+        for event in (answered(made.id), round_start(made.id, 2)):
+            with pytest.raises(SessionError) as error:
+                await storage.append(made.id, None, None, [control(made.id), event])
+            assert refusal(error) == "LEASE_REQUIRED"
+            with pytest.raises(SessionError):
+                await storage.append(made.id, 2, None, [event])
+        with pytest.raises(SessionError) as error:
+            await storage.append(made.id, 1, token, [answered(made.id)])
+        assert refusal(error) == "SEQ_CLASH"
+        assert await storage.append(made.id, None, token, [answered(made.id)]) == 3
+
+    async def test_what_does_not_belong_is_refused(self, storage: Storage) -> None:
+        """Events of other sessions, live events and numbers beyond any database."""
+        made = record()
+        token = await started(storage, made)
+        chunk = AgentResponseChunk(session_id=made.id, timestamp=NOON, agent="ada", round=1, chunk="T")
+        for event in (answered("other"), cast("DurableEvent", chunk), answered(made.id, 2**70)):
+            with pytest.raises(SessionError):
+                await storage.append(made.id, 0, token, [event])
+        assert await numbers(storage, made.id) == []
+
+    async def test_many_may_append_at_once(self, storage: Storage) -> None:
+        """Concurrent appends each get numbers of their own."""
+        made = record()
+        await storage.create(made)
+        last: list[int] = []
+
+        async def pause() -> None:
+            last.append(await storage.append(made.id, None, None, [control(made.id)]))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(30):
+                group.start_soon(pause)
+        assert sorted(last) == await numbers(storage, made.id) == list(range(1, 31))

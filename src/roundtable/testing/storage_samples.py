@@ -1,0 +1,137 @@
+"""A clock that is set by hand, and small sessions and events to store."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from roundtable.types import (
+    AgentComplete,
+    AgentConfig,
+    AgentError,
+    AgentResponse,
+    Control,
+    DebateConfig,
+    ErrorInfo,
+    FailedTurn,
+    Owner,
+    RoundStart,
+    SessionRecord,
+    Turn,
+    TurnResult,
+)
+
+if TYPE_CHECKING:
+    from roundtable.types import ControlAction
+
+__all__ = ["ManualClock", "answered", "control", "failed", "owner_elsewhere", "record", "round_start", "session_id"]
+
+NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
+"""When sample sessions are created."""
+
+
+class ManualClock:
+    """Time that stands still until it is moved.
+
+    Example:
+        >>> clock = ManualClock()
+        >>> before = clock.monotonic()
+        >>> clock.move(2.5)
+        >>> clock.monotonic() - before
+        2.5
+    """
+
+    def __init__(self, start: datetime = NOON) -> None:
+        self._start = start
+        self._passed_s = 0.0
+
+    def now(self) -> datetime:
+        """Give the time it was set to."""
+        return self._start + timedelta(seconds=self._passed_s)
+
+    def monotonic(self) -> float:
+        """Give the seconds it was moved by."""
+        return self._passed_s
+
+    def move(self, seconds: float) -> None:
+        """Let time pass."""
+        self._passed_s += seconds
+
+
+def session_id() -> str:
+    """Draw an id that no other test uses."""
+    return uuid.uuid4().hex
+
+
+def record(
+    id: str | None = None,
+    *,
+    tenant: str = "default",
+    topic: str = "Tea or coffee?",
+    mode: str = "collaborative",
+    created_at: datetime = NOON,
+    rounds: int = 3,
+) -> SessionRecord:
+    """Make the record of a session of two agents."""
+    agents = tuple(AgentConfig(id=name, name=name.title(), provider="scripted") for name in ("ada", "bo"))
+    return SessionRecord(
+        id=id or session_id(),
+        tenant=tenant,
+        config=DebateConfig(topic=topic, mode=mode, agents=("ada", "bo"), rounds=rounds),
+        agents=agents,
+        created_at=created_at,
+    )
+
+
+def answered(
+    session: str,
+    slot: int = 0,
+    *,
+    round: int = 1,
+    stage: str = "opening",
+    attempt: int = 1,
+    position: str = "Tea",
+    timestamp: datetime = NOON,
+) -> AgentComplete:
+    """Make the event of an answered turn."""
+    answer = AgentResponse(agent_id="ada", agent_name="Ada", position=position, timestamp=NOON)
+    turn = Turn(
+        round=round,
+        stage=stage,
+        slot=slot,
+        attempt=attempt,
+        agent_id="ada",
+        timestamp=NOON,
+        result=TurnResult(answer=answer),
+    )
+    return AgentComplete(session_id=session, timestamp=timestamp, turn=turn, agent="ada", round=round)
+
+
+def failed(session: str, slot: int = 0, *, round: int = 1, stage: str = "opening", attempt: int = 1) -> AgentError:
+    """Make the event of a failed turn."""
+    turn = FailedTurn(
+        round=round,
+        stage=stage,
+        slot=slot,
+        attempt=attempt,
+        agent_id="ada",
+        timestamp=NOON,
+        error=ErrorInfo(name="APITimeoutError", message="no answer", code="API_TIMEOUT"),
+    )
+    return AgentError(session_id=session, timestamp=NOON, turn=turn, agent="ada", round=round, error="no answer")
+
+
+def round_start(session: str, round: int = 1, *, timestamp: datetime = NOON) -> RoundStart:
+    """Make the event of a round that begins."""
+    return RoundStart(session_id=session, timestamp=timestamp, round=round, agents=("ada", "bo"))
+
+
+def control(session: str, action: ControlAction = "pause", *, total_rounds: int | None = None) -> Control:
+    """Make a control event."""
+    return Control(session_id=session, timestamp=NOON, action=action, total_rounds=total_rounds)
+
+
+def owner_elsewhere(name: str = "elsewhere") -> Owner:
+    """Make an owner on a host of which nothing is known."""
+    return Owner(name=name, host="another-host.invalid", boot_id="b", pid=7, process_start="1")

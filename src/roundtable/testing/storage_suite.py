@@ -1,0 +1,191 @@
+"""What every storage must do, as tests that the author of one inherits."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from roundtable.errors import StorageError
+from roundtable.protocols import Storage
+from roundtable.testing.storage_lease_laws import LeaseLaws
+from roundtable.testing.storage_log_laws import LogLaws, started
+from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record, round_start
+from roundtable.types import AgentToolResult, DebateComplete, JsonValue, SessionFilter, SessionSummary
+
+__all__ = ["ODD_TEXTS", "StorageSuite"]
+
+ODD_TEXTS = (
+    "'; DROP TABLE events; --",
+    '" OR ""="',
+    "%_\\%",
+    "a\0b",
+    "line\nline\u2028line",
+    "\U0001f9d1\u200d\U0001f680 e\u0301 \u00e9 \u202etxt",
+    "\ufffe\uffff\U0010ffff",
+    "x" * 9_000,
+)
+"""Texts that a careless storage changes, cuts or runs."""
+
+
+class _ListLaws:
+    async def test_a_list_shows_how_far_each_session_has_come(self, storage: Storage) -> None:
+        """A summary is the fold of the events, without reading them."""
+        made = record(rounds=2)
+        last = NOON + timedelta(minutes=3)
+        token = await started(storage, made, round_start(made.id), answered(made.id), answered(made.id, 1))
+        done = DebateComplete(session_id=made.id, timestamp=last, status="completed", total_rounds=1)
+        await storage.append(made.id, 3, token, [control(made.id, "extend", total_rounds=5), done])
+        assert await storage.list(SessionFilter()) == (
+            SessionSummary(
+                id=made.id,
+                topic=made.config.topic,
+                mode=made.config.mode,
+                status="completed",
+                current_round=1,
+                total_rounds=5,
+                agent_ids=("ada", "bo"),
+                response_count=2,
+                created_at=made.created_at,
+                updated_at=last,
+            ),
+        )
+
+    async def test_lists_begin_with_the_newest_and_end_at_the_limit(self, storage: Storage) -> None:
+        """Sessions of one moment come in a fixed order, too."""
+        for number in (2, 0, 1, 3):
+            await storage.create(record(f"s{number}", created_at=NOON + timedelta(microseconds=number)))
+        await storage.create(record("twin", created_at=NOON))
+        listed = [found.id for found in await storage.list(SessionFilter())]
+        assert listed == ["s3", "s2", "s1", "twin", "s0"]
+        assert [found.id for found in await storage.list(SessionFilter(limit=2))] == ["s3", "s2"]
+
+    async def test_a_topic_is_searched_as_plain_text_in_any_case(self, storage: Storage) -> None:
+        """`%`, `_` and NUL mean themselves."""
+        topics = {
+            "pct": "100% sure?",
+            "plain": "1000 sure?",
+            "under": "a_b",
+            "other": "axb",
+            "nul": "a\0b",
+            "é": "CAFÉ?",
+        }
+        for name, topic in topics.items():
+            await storage.create(record(name, topic=topic))
+        searched = {
+            "0%": {"pct"},
+            "A_B": {"under"},
+            "SURE": {"pct", "plain"},
+            "\0": {"nul"},
+            "café": {"é"},
+            "%": {"pct"},
+        }
+        for text, expected in searched.items():
+            assert {found.id for found in await storage.list(SessionFilter(topic=text))} == expected
+
+    async def test_lists_can_be_narrowed(self, storage: Storage) -> None:
+        """By mode, by state and by both ends of time, ends included."""
+        for number in range(4):
+            await storage.create(
+                record(f"s{number}", mode=("delphi", "panel")[number % 2], created_at=NOON + timedelta(hours=number))
+            )
+        await storage.append("s1", None, None, [control("s1", "resume")])
+
+        async def ids(**wanted: object) -> list[str]:
+            return sorted(found.id for found in await storage.list(SessionFilter.model_validate(wanted)))
+
+        assert await ids(mode="delphi") == ["s0", "s2"]
+        assert await ids(mode="del%") == []
+        assert await ids(status="active") == ["s1"]
+        assert await ids(created_from=NOON + timedelta(hours=2)) == ["s2", "s3"]
+        assert await ids(created_to=NOON + timedelta(hours=1)) == ["s0", "s1"]
+        assert await ids(created_from=NOON, created_to=NOON) == ["s0"]
+        assert await ids(mode="panel", status="created") == ["s3"]
+
+
+class _ValueLaws:
+    @pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
+    async def test_text_of_any_kind_comes_back_unchanged(self, storage: Storage, text: str) -> None:
+        """In ids, tenants, topics, stages and answers."""
+        made = record(text, tenant=text, topic=text, mode=text)
+        event = answered(text, stage=text, position=text)
+        await started(storage, made, event)
+        assert await storage.read(text, tenant=text) == (made, (event.model_copy(update={"seq": 1}),))
+        assert [found.topic for found in await storage.list(SessionFilter(tenant=text, mode=text, topic=text))] == [
+            text
+        ]
+
+    async def test_lone_surrogates_are_replaced(self, storage: Storage) -> None:
+        """They are no text, and no encoding can carry them; values that nobody checked may hold them all the same."""
+        made = record("\ufffd", tenant="\ufffd")
+        result: JsonValue = {"\ud800": ["\udfff!", "\ud83d\ude00", ["\ud800", 1]]}
+        event = AgentToolResult(session_id=made.id, timestamp=NOON, agent="ada", round=1, step=1, tool_call_id="t")
+        await started(storage, made, event.model_copy(update={"result": result}))
+        _, (stored,) = await storage.read("\ud800", tenant="\udfff")
+        assert stored.type == "agent_tool_result"
+        assert stored.result == {"\ufffd": ["\ufffd!", "\U0001f600", ["\ufffd", 1]]}
+        await storage.delete("\udfff", tenant="\ud800")
+        assert await storage.list(SessionFilter(tenant="\ufffd")) == ()
+
+    @pytest.mark.parametrize(
+        "moment",
+        [
+            datetime.min.replace(tzinfo=UTC),
+            datetime.max.replace(tzinfo=UTC),
+            datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+        ],
+        ids=str,
+    )
+    async def test_times_are_kept_exactly(self, storage: Storage, moment: datetime) -> None:
+        """To the microsecond, from the first year to the last."""
+        made = record(created_at=moment)
+        await started(storage, made, answered(made.id, timestamp=moment))
+        (listed,) = await storage.list(SessionFilter(created_from=moment, created_to=moment))
+        assert (listed.created_at, listed.updated_at) == (moment, moment)
+        assert (await storage.read(made.id))[1][0].timestamp == moment
+
+    async def test_a_megabyte_is_an_ordinary_answer(self, storage: Storage) -> None:
+        """Length is not limited."""
+        made = record()
+        event = answered(made.id, position="é" * 1_000_000)
+        await started(storage, made, event)
+        assert (await storage.read(made.id))[1] == (event.model_copy(update={"seq": 1}),)
+
+    async def test_a_closed_storage_says_so(self, storage: Storage) -> None:
+        """Closing twice is fine; using it afterwards is not."""
+        await storage.create(record("s"))
+        await storage.aclose()
+        await storage.aclose()
+        with pytest.raises(StorageError, match="closed"):
+            await storage.read("s")
+        with pytest.raises(StorageError, match="closed"):
+            await storage.append("s", None, None, [control("s")])
+
+
+class StorageSuite(LogLaws, LeaseLaws, _ListLaws, _ValueLaws):
+    """Inherit this, give one fixture, and the storage is held to the `Storage` protocol.
+
+    The storage must take the time from the fixture `clock`.
+
+    Example:
+        ```python
+        class TestMine(StorageSuite):
+            @pytest.fixture
+            async def storage(self, clock):
+                storage = MyStorage(clock=clock)
+                yield storage
+                await storage.aclose()
+        ```
+    """
+
+    pytestmark = pytest.mark.anyio
+
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        """Give the clock that the storage is to use."""
+        return ManualClock()
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        """Give the storage under test, empty."""
+        raise NotImplementedError("a storage suite needs a fixture `storage`")

@@ -1,0 +1,196 @@
+"""What goes to a model and what comes back, the same for every provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from roundtable.types.answers import Citation, ImageResult
+from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Value
+
+__all__ = [
+    "AgentTool",
+    "ChatDelta",
+    "ChatRequest",
+    "ChatResponse",
+    "FinishReason",
+    "Message",
+    "OutputSchema",
+    "ToolCall",
+    "ToolResult",
+    "Usage",
+]
+
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "other"]
+"""Why a completion ended, in one vocabulary for all providers."""
+
+Count: TypeAlias = Annotated[int, Field(ge=0)]
+
+
+class Usage(Value):
+    """What calls consumed. Counts are tokens as the provider reported them; they add up with `+`.
+
+    Example:
+        >>> (Usage(input_tokens=10, calls=1) + Usage(output_tokens=5, calls=1)).total_tokens
+        15
+    """
+
+    input_tokens: Count = 0
+    """Tokens sent, cached ones included."""
+    output_tokens: Count = 0
+    """Tokens generated, reasoning included."""
+    cache_read_tokens: Count = 0
+    """Part of the input served from a cache."""
+    cache_write_tokens: Count = 0
+    """Part of the input written to a cache."""
+    reasoning_tokens: Count = 0
+    """Part of the output spent on reasoning."""
+    calls: Count = 0
+    """Model calls made."""
+    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    """Price in US dollars; `None` when unknown, never a guess."""
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        """Add two usages; the cost of a sum with an unknown part is unknown."""
+        # A caller without a type checker gets a TypeError.
+        if not isinstance(other, Usage):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            calls=self.calls + other.calls,
+            cost_usd=_add_costs(self, other),
+        )
+
+
+def _add_costs(one: Usage, two: Usage) -> float | None:
+    if one.calls == 0 and one.cost_usd is None:
+        return two.cost_usd
+    if two.calls == 0 and two.cost_usd is None:
+        return one.cost_usd
+    if one.cost_usd is None or two.cost_usd is None:
+        return None
+    return one.cost_usd + two.cost_usd
+
+
+class AgentTool(Value):
+    """A tool as a model sees it."""
+
+    name: NonEmpty
+    """Name the model calls."""
+    description: str
+    """What it does and when to use it."""
+    parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """JSON Schema of the arguments object."""
+
+
+class ToolCall(Value):
+    """A model's wish to call a tool."""
+
+    id: str
+    """Call id, echoed with the result."""
+    name: str
+    """Tool name."""
+    arguments: Mapping[str, JsonValue] = Field(
+        default_factory=dict, validation_alias="args", serialization_alias="args"
+    )
+    """Arguments object; `args` in JSON."""
+
+
+class ToolResult(Value):
+    """What a tool returned; a failing tool is a result, not an exception."""
+
+    success: bool
+    """Whether the tool did its work."""
+    data: JsonValue = None
+    """The outcome."""
+    error: str | None = None
+    """What went wrong, in words the model can use."""
+
+
+class Message(Value):
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    """Who speaks."""
+    content: str = ""
+    """Text of the message."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls an assistant message asks for."""
+    tool_call_id: str | None = None
+    """Which call a tool message answers."""
+
+
+class OutputSchema(Value):
+    """A JSON Schema the answer must satisfy."""
+
+    name: NonEmpty
+    """Short name, letters, digits, `_` and `-`."""
+    definition: JsonObject
+    """The schema."""
+
+
+class ChatRequest(Value):
+    """One model call, in no provider's dialect.
+
+    Example:
+        >>> ChatRequest(model="m", messages=(Message(role="user", content="Hello"),)).max_tokens
+        4096
+    """
+
+    model: str
+    """The provider's model id."""
+    messages: tuple[Message, ...]
+    """The conversation, system message first."""
+    temperature: float | None = None
+    """Sampling temperature; `None` sends none."""
+    max_tokens: Annotated[int, Field(gt=0)] = 4096
+    """Most tokens to generate."""
+    tools: tuple[AgentTool, ...] = ()
+    """Tools offered."""
+    output_schema: OutputSchema | None = None
+    """Schema of the wanted JSON, for models that support it."""
+    seed: int | None = None
+    """Sampling seed, where the provider has one."""
+    metadata: Mapping[str, str] = Field(default_factory=dict)
+    """Facts such as `agent`, `round` and `slot` for logs and doubles; never sent."""
+
+
+class ChatResponse(Value):
+    """A completion, in no provider's dialect."""
+
+    text: str
+    """The generated text."""
+    finish_reason: FinishReason = "stop"
+    """Why it ended."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Tools the model wants called."""
+    citations: tuple[Citation, ...] = ()
+    """Sources the provider's own search returned."""
+    images: tuple[ImageResult, ...] = ()
+    """Images the provider's own search returned."""
+    related_questions: tuple[str, ...] = ()
+    """Follow-up questions the provider suggested."""
+    usage: Usage = Usage(calls=1)
+    """What the call consumed."""
+    model: str | None = None
+    """Model that answered, as the provider named it."""
+    request_id: str | None = None
+    """The provider's id of the call, for support requests."""
+
+
+class ChatDelta(Value):
+    """A piece of a streamed completion."""
+
+    text: str = ""
+    """Text added by this piece."""

@@ -1,0 +1,331 @@
+"""A debate from its configuration to its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from roundtable.types.agents import AgentConfig, GeneratedPerspective, Perspective
+from roundtable.types.answers import AgentResponse
+from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
+from roundtable.types.chat import Usage
+from roundtable.types.consensus import AnyConsensus, Decision
+from roundtable.types.exits import ExitResult
+from roundtable.types.plan import TurnSpec
+from roundtable.types.turns import AnyTurn, ErrorInfo
+
+__all__ = [
+    "AnyPerspective",
+    "ContextRequest",
+    "ContextResult",
+    "DebateConfig",
+    "DebateContext",
+    "DebateMode",
+    "DebateRecord",
+    "DebateStatus",
+    "Roster",
+    "RosterEntry",
+    "RoundRecord",
+    "RoundResult",
+    "Seat",
+    "Session",
+    "SessionRecord",
+    "SessionStatus",
+    "Topic",
+]
+
+DebateMode: TypeAlias = str
+"""Name of a registered mode, such as `"collaborative"`; open, since plugins add modes."""
+
+SessionStatus: TypeAlias = Literal["created", "active", "paused", "completed", "error"]
+"""State of a stored session."""
+
+DebateStatus: TypeAlias = Literal["completed", "partial", "needs_context", "paused"]
+"""State of a result."""
+
+
+def _asks(value: str) -> str:
+    if not value.strip():
+        raise ValueError("a topic needs at least one character that is not white space")
+    return value
+
+
+Topic: TypeAlias = Annotated[
+    str, Field(min_length=1, max_length=10_000, json_schema_extra={"pattern": r"\S"}), AfterValidator(_asks)
+]
+"""A question of one to 10,000 characters, not all white space."""
+
+
+def _named(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+AnyPerspective: TypeAlias = Annotated[Perspective | GeneratedPerspective, BeforeValidator(_named)]
+"""A perspective; a plain string names one."""
+
+
+class ContextRequest(Value):
+    """An agent's request to the caller for information it lacks."""
+
+    id: NonEmpty
+    """Echoed by the result."""
+    agent_id: str
+    """Who asks."""
+    query: Annotated[str, Field(min_length=1, max_length=1000)]
+    """What is needed."""
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+    """Why."""
+    priority: Literal["required", "optional"] = "required"
+    """Whether the debate should wait for it."""
+    timestamp: Timestamp = Field(default_factory=utc_now)
+    """When it was asked."""
+
+
+class ContextResult(Value):
+    """The caller's answer to a context request."""
+
+    request_id: NonEmpty
+    """Which request."""
+    success: bool
+    """Whether the information was found."""
+    result: str | None = None
+    """The information."""
+    error: str | None = None
+    """Why there is none."""
+
+
+class DebateConfig(Value):
+    """What to debate and how.
+
+    Example:
+        >>> DebateConfig(topic="Is P equal to NP?", agents=("ada", "bo")).rounds
+        3
+    """
+
+    topic: Topic
+    """The question."""
+    mode: DebateMode = "collaborative"
+    """Debate mode."""
+    agents: tuple[str, ...]
+    """Ids of the agents that take part, in speaking order."""
+    rounds: Annotated[int, Field(ge=1)] = 3
+    """Rounds to run at most."""
+    focus_question: str | None = None
+    """Narrower question for the rounds to come."""
+    perspectives: tuple[AnyPerspective, ...] = ()
+    """Perspectives for an expert panel."""
+    exit_on_consensus: bool | None = None
+    """Whether to end early on consensus; `None` leaves it to `exit`."""
+    options: tuple[NonEmpty, ...] | None = None
+    """Options to choose from; `None` lets the agents find their own positions."""
+    decide: str = "plurality"
+    """Rule that turns the last round's positions into a decision."""
+    exit: JsonObject | None = None
+    """Stop criterion as data; `None` runs all rounds."""
+    quorum: Annotated[int, Field(ge=1)] | None = None
+    """Answers needed in each stage that asks for positions; `None` asks for one."""
+    seed: int = 0
+    """Seed of everything random."""
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """The caller's own notes, kept with the session."""
+
+
+class Seat(Value):
+    """An agent's place at the table, as a mode sees it."""
+
+    id: str
+    """Agent id."""
+    name: str
+    """Display name."""
+    persona: str | None = None
+    """Name of its persona."""
+
+
+class DebateContext(Value):
+    """The view: what a mode plans from, and, narrowed to one turn, what an agent answers from.
+
+    `previous_responses` and `transcript` hold only what the reader may see. For an agent `turn` is
+    the turn it is asked to take; for a mode `turn` is `None` and everything so far is visible.
+    """
+
+    session_id: str
+    """Session id."""
+    topic: str
+    """The question."""
+    mode: DebateMode
+    """Debate mode."""
+    current_round: int = 1
+    """Round being held, from 1."""
+    total_rounds: int = 3
+    """Rounds planned."""
+    previous_responses: tuple[AgentResponse, ...] = ()
+    """Visible positions in speaking order; for an agent the names are those it is shown."""
+    focus_question: str | None = None
+    """Narrower question of this round."""
+    mode_prompt: str | None = None
+    """Additional mode instructions."""
+    context_results: tuple[ContextResult, ...] = ()
+    """Information the caller supplied."""
+    perspectives: tuple[AnyPerspective, ...] = ()
+    """Perspectives for an expert panel."""
+    options: tuple[str, ...] | None = None
+    """Options to choose from."""
+    agents: tuple[Seat, ...] = ()
+    """Who takes part, in speaking order."""
+    transcript: tuple[AnyTurn, ...] = ()
+    """Visible turns in order; the latest attempt of each slot."""
+    turn: TurnSpec | None = None
+    """The turn to be taken, for an agent."""
+    seed: int = 0
+    """Seed of everything random."""
+
+
+class RoundRecord(Value):
+    """One round as stored."""
+
+    number: int
+    """Round, from 1."""
+    turns: tuple[AnyTurn, ...] = ()
+    """Latest attempt of each slot, in stage and slot order."""
+    focus_question: str | None = None
+    """Narrower question of this round."""
+    consensus: AnyConsensus | None = None
+    """Measured agreement; `None` until the round is complete."""
+    decision: Decision | None = None
+    """Outcome of the decision rule over this round's positions."""
+    complete: bool = False
+    """Whether the round ran to its end."""
+
+    @property
+    def responses(self) -> tuple[AgentResponse, ...]:
+        """Positions of this round, in speaking order."""
+        return tuple(
+            turn.answer for turn in self.turns if turn.outcome == "answered" and turn.answer.kind == "position"
+        )
+
+
+class RosterEntry(Value):
+    """How one agent took part."""
+
+    agent_id: str
+    """Agent id."""
+    agent_name: str
+    """Display name."""
+    provider: str
+    """Provider name."""
+    model: str | None = None
+    """Model asked for; `None` is the provider's default."""
+    answered: int = 0
+    """Turns answered."""
+    failed: int = 0
+    """Turns that failed."""
+    errors: tuple[ErrorInfo, ...] = ()
+    """Why."""
+
+
+class Roster(Value):
+    """Who was asked, who answered, who is missing. A degraded debate never looks like a full one."""
+
+    agents: tuple[RosterEntry, ...] = ()
+    """One entry per agent, in speaking order."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether no turn failed."""
+        return all(entry.failed == 0 for entry in self.agents)
+
+
+class SessionRecord(Value):
+    """What is fixed when a session is created."""
+
+    id: NonEmpty
+    """Session id: 128 random bits."""
+    tenant: NonEmpty = "default"
+    """Whose session it is."""
+    config: DebateConfig
+    """What to debate and how."""
+    agents: tuple[AgentConfig, ...]
+    """Full configurations of the agents that take part."""
+    created_at: Timestamp = Field(default_factory=utc_now)
+    """When."""
+    schema_version: int = 1
+    """Version of the stored format."""
+
+
+class DebateRecord(Value):
+    """A session and all that happened in it: the fold of its events."""
+
+    session: SessionRecord
+    """What was fixed at the start."""
+    status: SessionStatus = "created"
+    """State of the session."""
+    total_rounds: int
+    """Rounds planned, extensions included."""
+    rounds: tuple[RoundRecord, ...] = ()
+    """The rounds, in order."""
+    independent_agreement: Share | None = None
+    """Agreement of answers given before anyone had seen another."""
+    independent_agreement_reason: str | None = None
+    """Why there is none."""
+    context_requests: tuple[ContextRequest, ...] = ()
+    """Requests the caller has not answered."""
+    exit: ExitResult | None = None
+    """Why the debate last stopped."""
+    usage: Usage = Usage()
+    """What all turns consumed, failed ones included."""
+    error: ErrorInfo | None = None
+    """What put the session into `error`."""
+    last_seq: int = 0
+    """Number of the last stored event."""
+    updated_at: Timestamp
+    """When it was stored."""
+
+
+class RoundResult(Value):
+    """One round, as `DebateEngine.run_round` returns it."""
+
+    round_number: int
+    """Round, from 1."""
+    responses: tuple[AgentResponse, ...]
+    """Positions in speaking order."""
+    consensus: AnyConsensus
+    """Measured agreement."""
+    decision: Decision | None = None
+    """Outcome of the decision rule."""
+    failed: tuple[ErrorInfo, ...] = ()
+    """Why agents are missing."""
+    context_requests: tuple[ContextRequest, ...] | None = None
+    """What agents asked the caller for; absent when nothing was asked."""
+
+
+class Session(Value):
+    """A session in one flat value: what the session manager and the storages show of it."""
+
+    id: str
+    """Session id."""
+    topic: str
+    """The question."""
+    mode: DebateMode
+    """Debate mode."""
+    agent_ids: tuple[str, ...]
+    """Who takes part."""
+    status: SessionStatus
+    """State."""
+    current_round: Annotated[int, Field(ge=0)]
+    """Rounds begun."""
+    total_rounds: Annotated[int, Field(ge=1)]
+    """Rounds planned."""
+    responses: tuple[AgentResponse, ...] = ()
+    """All positions, in order."""
+    consensus: AnyConsensus | None = None
+    """Agreement of the last complete round."""
+    perspectives: tuple[AnyPerspective, ...] = ()
+    """Perspectives for an expert panel."""
+    exit_on_consensus: bool | None = None
+    """Whether to end early on consensus."""
+    created_at: Timestamp
+    """When it was created."""
+    updated_at: Timestamp
+    """When it last changed."""

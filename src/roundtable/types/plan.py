@@ -1,0 +1,128 @@
+"""What a mode plans: stages of turns that run at once, as plain data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+from pydantic import Field, model_validator
+
+from roundtable.types.answers import AnswerKind
+from roundtable.types.base import NonEmpty, Value
+
+__all__ = [
+    "ContextPolicy",
+    "EndDebate",
+    "EndRound",
+    "Plan",
+    "Stage",
+    "ToolPolicy",
+    "TurnKey",
+    "TurnSpec",
+    "Visible",
+]
+
+
+class TurnKey(NamedTuple):
+    """Where a turn stands in a session: round (from 1), stage name, slot (from 0)."""
+
+    round: int
+    stage: str
+    slot: int
+
+
+class Visible(Value):
+    """An earlier turn that a turn may see, and the name it is shown under."""
+
+    turn: TurnKey
+    """Which turn."""
+    shown_as: NonEmpty
+    """Name of its speaker in the prompt; anonymous modes give an alias."""
+
+
+class ToolPolicy(Value):
+    """How many tool calls a turn may make, and which."""
+
+    min: Annotated[int, Field(ge=0)] = 0
+    """Fewest calls asked for."""
+    max: Annotated[int, Field(ge=0)] = 8
+    """Most calls carried out."""
+    allow: tuple[str, ...] | None = None
+    """Names of allowed tools; `None` allows all that the debate has."""
+
+
+class ContextPolicy(Value):
+    """How much of the visible turns enters the prompt."""
+
+    max_tokens: Annotated[int, Field(gt=0)] | None = None
+    """Most tokens of quoted turns; `None` leaves it to the model's context window."""
+    keep: Literal["latest", "earliest"] = "latest"
+    """Which turns stay when not all fit."""
+
+
+class TurnSpec(Value):
+    """One turn to be taken.
+
+    Example:
+        >>> TurnSpec(slot=0, agent="ada", role="participant", task="Give your position.").answer
+        'position'
+    """
+
+    slot: Annotated[int, Field(ge=0)]
+    """Place within the stage, from 0."""
+    agent: NonEmpty
+    """Id of the agent that speaks."""
+    role: str = "participant"
+    """Role played in this turn."""
+    task: str = ""
+    """Mode-specific instructions for this turn; trusted text, part of the system prompt."""
+    brief: str = ""
+    """The task in a sentence, for models that are prompted compactly."""
+    sees: tuple[Visible, ...] = ()
+    """Earlier turns shown, in this order."""
+    answer: AnswerKind = "position"
+    """Kind of answer asked for."""
+    options: tuple[str, ...] | None = None
+    """Options to choose from."""
+    tools: ToolPolicy = ToolPolicy()
+    """Tool allowance."""
+    context: ContextPolicy = ContextPolicy()
+    """How visible turns are cut to fit."""
+    max_tokens: Annotated[int, Field(gt=0)] | None = None
+    """Most tokens of the answer; `None` takes the agent's."""
+    max_steps: Annotated[int, Field(gt=0)] | None = None
+    """Most model calls in this turn, tool loop included."""
+
+
+class Stage(Value):
+    """Turns that run at once; none sees another of the same stage."""
+
+    kind: Literal["stage"] = "stage"
+    name: NonEmpty
+    """Unique within its round."""
+    turns: tuple[TurnSpec, ...]
+    """The turns, slots 0 to n-1 in order."""
+
+    @model_validator(mode="after")
+    def _slots_in_order(self) -> Stage:
+        if [turn.slot for turn in self.turns] != list(range(len(self.turns))):
+            msg = f"stage {self.name!r}: slots must be 0 to {len(self.turns) - 1} in order"
+            raise ValueError(msg)
+        return self
+
+
+class EndRound(Value):
+    """The round is over: consensus is measured, exits are asked, then the next round is planned."""
+
+    kind: Literal["end_round"] = "end_round"
+
+
+class EndDebate(Value):
+    """The mode has nothing more to ask."""
+
+    kind: Literal["end_debate"] = "end_debate"
+    reason: NonEmpty = "mode"
+    """Why, as recorded in the exit."""
+
+
+Plan: TypeAlias = Stage | EndRound | EndDebate
+"""What a mode can decide."""

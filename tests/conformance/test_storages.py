@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from roundtable.protocols import KeyValue, Storage
+from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.testing.key_value_suite import KeyValueSuite
+from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.storage_suite import StorageSuite
+
+
+class TestMemoryStorage(StorageSuite):
+    @pytest.fixture
+    async def storage(self, clock: ManualClock) -> AsyncIterator[Storage]:
+        storage = MemoryStorage(clock)
+        yield storage
+        await storage.aclose()
+
+
+class TestSQLiteStorage(StorageSuite):
+    @pytest.fixture
+    async def storage(self, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Storage]:
+        storage = SQLiteStorage(tmp_path / "debates.db", clock=clock)
+        yield storage
+        await storage.aclose()
+
+
+class TestMemoryKeyValue(KeyValueSuite):
+    @pytest.fixture
+    async def kv(self, clock: ManualClock) -> AsyncIterator[KeyValue]:
+        storage = MemoryStorage(clock)
+        yield storage.kv
+        await storage.aclose()
+
+
+class TestSQLiteKeyValue(KeyValueSuite):
+    @pytest.fixture
+    async def kv(self, clock: ManualClock, tmp_path: Path) -> AsyncIterator[KeyValue]:
+        storage = SQLiteStorage(tmp_path / "debates.db", clock=clock)
+        yield storage.kv
+        await storage.aclose()

@@ -1,0 +1,36 @@
+"""The real tree keeps the house rules, and the README's two commands stand where machines look for them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.gates
+
+RunGate = Callable[[str, Path], subprocess.CompletedProcess[str]]
+
+
+def test_the_tree_keeps_the_house_rules(root: Path, run_gate: RunGate) -> None:
+    done = run_gate("house", root)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_readme_runs_the_main_job_and_then_the_tests_in_one_line_each(root: Path) -> None:
+    blocks = re.findall(r"^```sh[^\n]*\n(.*?)^```", (root / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    assert all(len(block.strip().splitlines()) == 1 for block in blocks)
+    main, tests = blocks
+    assert ".venv/bin/roundtable " in main
+    assert tests.rstrip().endswith("-m pytest")
+
+
+def test_the_lock_names_no_address_and_pins_every_line_by_hash(root: Path) -> None:
+    text = (root / "constraints.txt").read_text("utf-8")
+    assert "//" not in text
+    pins = re.split(r"\n(?=[a-z0-9])", text.partition("\n\n")[0] if text.startswith("-") else text)[1:]
+    assert len(pins) > 50
+    assert all(re.match(r"[\w.-]+==[\w.]+", pin) and "--hash=sha256:" in pin for pin in pins)

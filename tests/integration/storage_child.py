@@ -1,0 +1,114 @@
+"""Another process that uses a storage; started by the tests, which kill it."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from roundtable.errors import SessionError
+from roundtable.storage.owner import current_owner
+from roundtable.storage.sqlite import SQLiteStorage
+from roundtable.testing.storage_samples import answered, control, record
+from roundtable.types import AgentComplete
+
+
+def tell(*words: object) -> None:
+    """Tell the parent a line, at once."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+def turn(session: str, slot: int) -> AgentComplete:
+    """Make a turn of the usual length."""
+    return answered(session, slot, position="x" * 800)
+
+
+async def write(path: str, sessions: str) -> None:
+    """Append turns to each session for ever, telling each number once it is acknowledged."""
+    storage = SQLiteStorage(path)
+
+    async def one(session: str) -> None:
+        try:
+            await storage.create(record(session))
+        except SessionError:
+            tell("found", session)
+        token = (await storage.lease(session, current_owner(), 15)).token
+        _, events = await storage.read(session)
+        tell("leased", session, token)
+        last = len(events)
+        if last:  # as after a crash: what was stored last may never have been acknowledged
+            last = await storage.append(session, None, token, [turn(session, last - 1)])
+        while True:
+            tell("try", session, last + 1)
+            last = await storage.append(session, last, token, [turn(session, last)])
+            tell("ack", session, last)
+
+    async with anyio.create_task_group() as group:
+        for session in sessions.split(","):
+            group.start_soon(one, session)
+
+
+async def race(path: str, session: str) -> None:
+    """Append 40 events against others, going on after each clash."""
+    storage = SQLiteStorage(path)
+    clashes, last = 0, 0
+    for _ in range(40):
+        while True:
+            try:
+                last = await storage.append(session, last, None, [control(session)])
+                break
+            except SessionError as error:
+                if error.code != "SEQ_CLASH":
+                    raise
+                clashes += 1
+                last = len((await storage.read(session))[1])
+        tell("ack", session, last)
+    tell("clashes", clashes)
+    await storage.aclose()
+
+
+async def count(path: str, key: str) -> None:
+    """Add one to a number, 50 times."""
+    storage = SQLiteStorage(path)
+    for _ in range(50):
+        await storage.kv.update(key, lambda old: (old if isinstance(old, int) else 0) + 1)
+    await storage.aclose()
+
+
+async def hold(path: str, session: str) -> None:
+    """Take a short lease, wait to be told, then try to append with its token."""
+    storage = SQLiteStorage(path)
+    token = (await storage.lease(session, current_owner(), 0.3)).token
+    tell("leased", session, token)
+    await anyio.to_thread.run_sync(sys.stdin.readline)
+    try:
+        tell("ack", await storage.append(session, None, token, [answered(session)]))
+    except SessionError as error:
+        tell("refused", error.code)
+    await storage.aclose()
+
+
+async def lock(path: str, seconds: str) -> None:
+    """Keep everybody else from writing for a while."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    tell("locked")
+    time.sleep(float(seconds))  # noqa: ASYNC251
+    connection.execute("ROLLBACK")
+    connection.close()
+
+
+ROLES: dict[str, Callable[[str, str], Awaitable[None]]] = {
+    "write": write,
+    "race": race,
+    "count": count,
+    "hold": hold,
+    "lock": lock,
+}
+
+if __name__ == "__main__":
+    anyio.run(ROLES[sys.argv[1]], *sys.argv[2:])

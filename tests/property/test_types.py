@@ -1,0 +1,204 @@
+"""Laws that hold for every public type."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+# It has no type information of its own.
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from property.type_strategies import drawn_from, public_types, values
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+
+import roundtable.types as public
+from roundtable.types import (
+    AIConsensusResult,
+    Answer,
+    AnyConsensus,
+    AnyPerspective,
+    AnyTurn,
+    DurableEvent,
+    Event,
+    EventBase,
+    LiveEvent,
+    Plan,
+    Value,
+    durable_event,
+)
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs/reference/schemas"
+TYPES = public_types()
+UNIONS: dict[str, Any] = {
+    "Answer": Answer,
+    "AnyConsensus": AnyConsensus,
+    "AnyPerspective": AnyPerspective,
+    "AnyTurn": AnyTurn,
+    "Event": Event,
+    "Plan": Plan,
+}
+LAW = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+every_type = pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
+
+
+def _strict(text: str) -> Any:
+    """Read JSON as the standard has it: without NaN and infinities."""
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def _parts(annotation: Any) -> list[Any]:
+    """List everything an annotation is made of."""
+    if annotation is JsonValue:
+        return [annotation]
+    inner = [part for argument in get_args(annotation) for part in _parts(argument)]
+    return [annotation, get_origin(annotation), *inner]
+
+
+def _hashes(kind: type[BaseModel]) -> bool:
+    parts = [part for field in kind.model_fields.values() for part in _parts(field.annotation)]
+    if any(part in (dict, Mapping) or part is JsonValue for part in parts):
+        return False
+    return all(_hashes(part) for part in parts if isinstance(part, type) and issubclass(part, BaseModel))
+
+
+@every_type
+@given(data=st.data())
+@LAW
+def test_json_gives_back_the_same_value_of_the_same_type(kind: type[Value], data: st.DataObject) -> None:
+    value = data.draw(values(kind))
+    back = kind.from_json(value.to_json())
+    assert back == value
+    assert type(back) is kind
+
+
+@every_type
+@given(data=st.data())
+@LAW
+def test_json_is_standard_and_fits_the_published_schema(kind: type[Value], data: st.DataObject) -> None:
+    document = _strict(data.draw(values(kind)).to_json())
+    schema = json.loads((SCHEMAS / f"{kind.__name__}.json").read_text("utf-8"))
+    Draft202012Validator(schema).validate(document)
+
+
+@every_type
+@given(data=st.data())
+@LAW
+def test_names_are_accepted_in_snake_case_too(kind: type[Value], data: st.DataObject) -> None:
+    value = data.draw(values(kind))
+    assert kind.model_validate(value.model_dump(by_alias=False)) == value
+
+
+@every_type
+@given(data=st.data())
+@LAW
+def test_copies_and_pickles_are_equal(kind: type[Value], data: st.DataObject) -> None:
+    value = data.draw(values(kind))
+    for other in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+        assert other == value
+        assert type(other) is kind
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TYPES if _hashes(kind)], ids=lambda kind: kind.__name__)
+@given(data=st.data())
+@settings(LAW, max_examples=10)
+def test_equal_values_have_one_hash_where_no_mapping_is_inside(kind: type[Value], data: st.DataObject) -> None:
+    value = data.draw(values(kind))
+    assert hash(value) == hash(kind.from_json(value.to_json()))
+
+
+@every_type
+@given(data=st.data())
+@settings(LAW, max_examples=2)
+def test_a_value_never_changes(kind: type[Value], data: st.DataObject) -> None:
+    value = data.draw(values(kind))
+    for name in kind.model_fields:
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(value, name, None)
+
+
+@every_type
+@given(data=st.data())
+@settings(LAW, max_examples=2)
+def test_an_unknown_name_is_refused_and_named(kind: type[Value], data: st.DataObject) -> None:
+    document = {**data.draw(values(kind)).model_dump(mode="json"), "noSuchName": 1}
+    with pytest.raises(ValidationError, match="noSuchName\n  Extra inputs are not permitted"):
+        kind.model_validate(document)
+
+
+@every_type
+def test_names_in_json_are_camel_case(kind: type[Value]) -> None:
+    for name, field in kind.model_fields.items():
+        assert re.fullmatch(r"[a-z][a-zA-Z0-9]*", field.serialization_alias or ""), name
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+
+
+@every_type
+def test_nothing_inside_can_grow(kind: type[Value]) -> None:
+    for name, field in kind.model_fields.items():
+        assert not {list, set, bytearray} & {part for part in _parts(field.annotation) if isinstance(part, type)}, name
+
+
+def test_every_public_name_is_there() -> None:
+    assert sorted(public.__all__) == public.__all__
+    assert all(hasattr(public, name) for name in public.__all__)
+    assert len(TYPES) > 80
+
+
+@pytest.mark.parametrize("name", UNIONS)
+@given(data=st.data())
+@settings(LAW, max_examples=40)
+def test_a_member_of_a_union_keeps_its_class(name: str, data: st.DataObject) -> None:
+    adapter = TypeAdapter[Any](UNIONS[name])
+    value = data.draw(drawn_from(UNIONS[name]))
+    for back in (
+        adapter.validate_python(value),
+        adapter.validate_json(adapter.dump_json(value)),
+        adapter.validate_python(adapter.dump_python(value, mode="json")),
+    ):
+        assert type(back) is type(value)
+        assert back == value
+
+
+@given(event=drawn_from(DurableEvent))
+@settings(LAW, max_examples=60)
+def test_a_stored_event_is_read_back(event: DurableEvent) -> None:
+    assert durable_event(event.to_json()) == event
+    assert durable_event(event.to_json().encode()) == event
+
+
+@given(event=drawn_from(Event))
+@settings(LAW, max_examples=60)
+def test_the_wire_form_of_an_event_has_a_type_and_data(event: Event) -> None:
+    wire = _strict(json.dumps(event.to_wire(), allow_nan=False))
+    assert set(wire) == {"type", "data"}
+    assert wire["data"]["sessionId"] == event.session_id
+    assert ("seq" if event.durable else "after") in wire["data"]
+    assert type(event).model_validate({"type": wire["type"], **wire["data"]}).to_wire() == event.to_wire()
+
+
+def test_every_event_is_durable_or_live_and_has_a_type_of_its_own() -> None:
+    events = [kind for kind in TYPES if issubclass(kind, EventBase)]
+    durable, live = set(get_args(get_args(DurableEvent)[0])), set(get_args(get_args(LiveEvent)[0]))
+    assert durable | live == set(events)
+    assert all(kind.durable for kind in durable)
+    assert not any(kind.durable for kind in live)
+    names = [kind.model_fields["type"].default for kind in events]
+    assert len(set(names)) == len(names)
+
+
+@given(plain=st.booleans(), data=st.data())
+@LAW
+def test_a_measured_consensus_is_not_taken_for_a_read_one(plain: bool, data: st.DataObject) -> None:
+    kind = public.ConsensusResult if plain else AIConsensusResult
+    consensus = data.draw(values(kind))
+    record = public.RoundRecord(number=1, consensus=consensus)
+    assert type(record.consensus) is kind
+    assert type(public.RoundRecord.from_json(record.to_json()).consensus) is kind

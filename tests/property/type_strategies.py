@@ -1,0 +1,146 @@
+"""Hypothesis strategies for every public type, made from its own annotations, so that a new type needs none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import annotated_types
+from hypothesis import strategies as st
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+import roundtable.types as public
+from roundtable.types import Stage, TurnSpec, Value
+
+TEXT = st.text(max_size=12)
+WHOLE = 2**53
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-WHOLE, WHOLE) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+LEFT_OUT = object()
+BASES = {Value, public.EventBase}
+
+
+def public_types() -> list[type[Value]]:
+    """List every public type that can be made, bases aside."""
+    found = [getattr(public, name) for name in public.__all__]
+    return [one for one in found if isinstance(one, type) and issubclass(one, Value) and one not in BASES]
+
+
+@cache
+def values(kind: type[BaseModel]) -> st.SearchStrategy[Any]:
+    """Draw values of one type; what may be left out is left out at times."""
+    if kind is Stage:
+        return _stages()
+    fields = {
+        name: _field(field) if field.is_required() else st.one_of(st.just(LEFT_OUT), _field(field))
+        for name, field in kind.model_fields.items()
+    }
+    return st.fixed_dictionaries(fields).map(
+        lambda drawn: kind(**{name: value for name, value in drawn.items() if value is not LEFT_OUT})
+    )
+
+
+def _stages() -> st.SearchStrategy[Stage]:
+    turns = st.lists(values(TurnSpec), max_size=3)
+    in_order = turns.map(lambda drawn: tuple(t.model_copy(update={"slot": n}) for n, t in enumerate(drawn)))
+    return st.builds(Stage, name=st.text(min_size=1, max_size=8), turns=in_order)
+
+
+def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
+    return drawn_from(field.annotation, tuple(field.metadata))
+
+
+def drawn_from(annotation: Any, rules: tuple[object, ...] = ()) -> st.SearchStrategy[Any]:
+    """Draw from any annotation a public type uses."""
+    if annotation is JsonValue:
+        return JSON
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        inner, *more = get_args(annotation)
+        return drawn_from(inner, (*rules, *_flat(more)))
+    if origin in (Union, UnionType):
+        return st.one_of([drawn_from(part, rules) for part in get_args(annotation)])
+    if origin is Literal:
+        return st.sampled_from(get_args(annotation))
+    if origin is tuple:
+        return _tuples(get_args(annotation))
+    if origin in (dict, Mapping):
+        key, value = get_args(annotation)
+        return st.dictionaries(drawn_from(key), drawn_from(value), max_size=2)
+    return _plain(annotation, rules)
+
+
+def _flat(rules: list[object]) -> list[object]:
+    """Open the rules that a pydantic `Field` carries inside `Annotated`."""
+    return [inner for rule in rules for inner in (rule.metadata if isinstance(rule, FieldInfo) else [rule])]
+
+
+def _tuples(parts: tuple[Any, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
+    if len(parts) == 2 and parts[1] is Ellipsis:
+        one = drawn_from(parts[0])
+        return st.one_of(st.just(()), one.map(lambda only: (only,)), st.tuples(one, one))
+    return st.tuples(*map(drawn_from, parts))
+
+
+def _plain(annotation: Any, rules: tuple[object, ...]) -> st.SearchStrategy[Any]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return values(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, tuple):
+        return st.tuples(*map(drawn_from, get_type_hints(annotation).values())).map(lambda parts: annotation(*parts))
+    make = SCALARS.get(annotation)
+    if make is None:
+        raise TypeError(f"no strategy for {annotation!r}; add one to type_strategies")
+    return _allowed(make(rules), annotation, rules)
+
+
+def _allowed(drawn: st.SearchStrategy[Any], annotation: Any, rules: tuple[object, ...]) -> st.SearchStrategy[Any]:
+    """Keep what the rules that are functions accept."""
+    if not any(callable(getattr(rule, "func", None)) for rule in rules):
+        return drawn
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[(annotation, *rules)])
+
+    def passes(value: object) -> bool:
+        try:
+            adapter.validate_python(value)
+        except ValidationError:
+            return False
+        return True
+
+    return drawn.filter(passes)
+
+
+def _bound(rules: tuple[object, ...], kind: type, name: str, default: Any) -> Any:
+    return next((getattr(rule, name) for rule in rules if isinstance(rule, kind)), default)
+
+
+def _texts(rules: tuple[object, ...]) -> st.SearchStrategy[str]:
+    least = _bound(rules, annotated_types.MinLen, "min_length", 0)
+    most = min(12, _bound(rules, annotated_types.MaxLen, "max_length", 12))
+    return st.text(min_size=least, max_size=most)
+
+
+def _integers(rules: tuple[object, ...]) -> st.SearchStrategy[int]:
+    least = _bound(rules, annotated_types.Ge, "ge", _bound(rules, annotated_types.Gt, "gt", -WHOLE - 1) + 1)
+    return st.integers(least, _bound(rules, annotated_types.Le, "le", WHOLE))
+
+
+def _floats(rules: tuple[object, ...]) -> st.SearchStrategy[float]:
+    least, most = _bound(rules, annotated_types.Ge, "ge", None), _bound(rules, annotated_types.Le, "le", None)
+    return st.floats(least, most, allow_nan=False, allow_infinity=False)
+
+
+SCALARS: dict[object, Callable[[tuple[object, ...]], st.SearchStrategy[Any]]] = {
+    str: _texts,
+    int: _integers,
+    float: _floats,
+    bool: lambda _: st.booleans(),
+    datetime: lambda _: st.datetimes(timezones=st.just(UTC)),
+    NoneType: lambda _: st.none(),
+}

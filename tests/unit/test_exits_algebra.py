@@ -1,0 +1,176 @@
+"""The algebra of stop criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+
+from roundtable.errors import ConfigurationError
+from roundtable.exits import (
+    BUILTIN_EXITS,
+    AllOf,
+    AnyOf,
+    Exit,
+    MaxRounds,
+    MinRounds,
+    exit_from_spec,
+    exit_registry,
+)
+from roundtable.exits.base import as_json
+from roundtable.protocols import ExitRound
+from roundtable.types import ExitResult, JsonObject, RoundRecord
+
+
+def held(count: int) -> list[RoundRecord]:
+    return [RoundRecord(number=number, complete=True) for number in range(1, count + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Never(Exit):
+    kind = "never"
+    note: object = None
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        return ExitResult(should_exit=False)
+
+
+def test_max_rounds_ends_at_its_number() -> None:
+    assert MaxRounds(2).check([]).figures == {"round": 0, "maxRounds": 2}
+    assert not MaxRounds(2).check(held(1)).should_exit
+    result = MaxRounds(2).check(held(2))
+    assert (result.should_exit, result.reason) == (True, "max_rounds")
+    assert result.figures == {"round": 2, "maxRounds": 2}
+    assert result.details == "round 2 is the last of at most 2"
+    assert MaxRounds(2).check(held(3)).should_exit
+
+
+def test_min_rounds_holds_from_its_number_on() -> None:
+    assert MinRounds(2).check(held(1)).reason is None
+    assert not MinRounds(2).check(held(1)).should_exit
+    assert MinRounds(2).check(held(2)).reason == "min_rounds"
+    assert MinRounds(2).check(held(2)).figures == {"round": 2, "minRounds": 2}
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 1.5, "2", True, None])
+@pytest.mark.parametrize("kind", [MaxRounds, MinRounds])
+def test_a_number_of_rounds_is_a_whole_number_from_one(kind: type[MaxRounds | MinRounds], rounds: object) -> None:
+    with pytest.raises(ConfigurationError, match=f"{kind.__name__} must be a whole number of at least 1"):
+        kind(rounds)  # type: ignore[arg-type]
+
+
+def test_and_binds_tighter_than_or_and_same_kinds_are_flat() -> None:
+    joined = MaxRounds(5) | MaxRounds(3) & MinRounds(2) & MinRounds(1) | MaxRounds(4)
+    assert joined == AnyOf((MaxRounds(5), AllOf((MaxRounds(3), MinRounds(2), MinRounds(1))), MaxRounds(4)))
+    assert (MaxRounds(1) | (MaxRounds(2) | MaxRounds(3))) == ((MaxRounds(1) | MaxRounds(2)) | MaxRounds(3))
+    assert (MaxRounds(1) & (MaxRounds(2) & MaxRounds(3))) == ((MaxRounds(1) & MaxRounds(2)) & MaxRounds(3))
+    assert (MaxRounds(1) & (MaxRounds(2) | MaxRounds(3))).kind == "all"
+
+
+def test_the_first_that_ends_gives_the_reason_and_all_asked_are_recorded() -> None:
+    result = (Never() | MaxRounds(3) | MaxRounds(2) | MaxRounds(1)).check(held(2))
+    assert (result.should_exit, result.reason) == (True, "max_rounds")
+    assert result.details == "round 2 is the last of at most 2"
+    assert result.figures == {
+        "checked": [
+            {"exit": "never", "ends": False, "figures": {}},
+            {"exit": "max_rounds", "ends": False, "figures": {"round": 2, "maxRounds": 3}},
+            {"exit": "max_rounds", "ends": True, "figures": {"round": 2, "maxRounds": 2}},
+        ]
+    }
+    going_on = (Never() | MaxRounds(3)).check(held(2))
+    assert (going_on.should_exit, going_on.reason) == (False, None)
+    assert len(going_on.figures["checked"]) == 2  # type: ignore[arg-type]
+
+
+def test_all_must_end_and_a_precondition_gives_no_reason() -> None:
+    joined = MinRounds(2) & MaxRounds(1)
+    assert not joined.check(held(1)).should_exit
+    assert joined.check(held(1)).reason is None
+    assert [row["ends"] for row in joined.check(held(1)).figures["checked"]] == [False, True]  # type: ignore[index, call-overload, union-attr]
+    result = joined.check(held(2))
+    assert (result.should_exit, result.reason) == (True, "max_rounds")
+    assert result.details == "round 2 of at least 2; round 2 is the last of at most 1"
+    assert (MinRounds(1) & MinRounds(2)).check(held(2)).reason == "min_rounds"
+
+
+def test_a_criterion_comes_back_from_json() -> None:
+    criterion = MaxRounds(5) | MaxRounds(3) & MinRounds(2)
+    spec = criterion.to_spec()
+    assert spec == {
+        "kind": "any",
+        "of": [
+            {"kind": "max_rounds", "rounds": 5},
+            {"kind": "all", "of": [{"kind": "max_rounds", "rounds": 3}, {"kind": "min_rounds", "rounds": 2}]},
+        ],
+    }
+    assert exit_from_spec(spec) == criterion
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        pytest.param({}, "needs the name of its kind, not None; known: any, all, max_rounds", id="no kind"),
+        pytest.param({"kind": 3}, "not 3", id="kind is no name"),
+        pytest.param({"kind": "max_round"}, "unknown exit 'max_round'. Did you mean 'max_rounds'", id="unknown"),
+        pytest.param({"kind": "max_rounds"}, "'max_rounds' cannot be built", id="missing"),
+        pytest.param({"kind": "max_rounds", "rounds": 0}, "at least 1", id="out of range"),
+        pytest.param({"kind": "max_rounds", "n": 0}, "has no field 'n'; it has: rounds", id="unknown field"),
+        pytest.param({"kind": "any"}, "'any' needs a list of criteria", id="no members"),
+        pytest.param({"kind": "all", "of": []}, "at least one criterion", id="empty"),
+        pytest.param({"kind": "all", "of": ["max_rounds"]}, "must be an object", id="no object"),
+    ],
+)
+def test_json_that_describes_no_criterion_is_refused(spec: JsonObject, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        exit_from_spec(spec)
+
+
+def test_only_criteria_can_be_joined() -> None:
+    with pytest.raises(ConfigurationError, match="3 is no stop criterion"):
+        MaxRounds(1) | 3  # type: ignore[operator]
+
+    class Half:
+        def check(self, rounds: object) -> None: ...
+
+    with pytest.raises(ConfigurationError, match="is no stop criterion"):
+        MaxRounds(1) & Half()  # type: ignore[operator]
+
+
+def test_a_criterion_of_your_own_joins_in_and_is_found_again() -> None:
+    exits = exit_registry()
+    exits.add("never", Never.from_spec)
+    criterion = Never("x") | MaxRounds(2)
+    assert exit_from_spec(criterion.to_spec(), exits) == criterion
+    with pytest.raises(ConfigurationError, match="unknown exit 'never'"):
+        exit_from_spec(criterion.to_spec())
+
+    class Foreign:
+        def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+            return ExitResult(should_exit=True, reason="foreign")
+
+        def to_spec(self) -> JsonObject:
+            return {}
+
+    result = (MaxRounds(9) | Foreign()).check(held(1))
+    assert result.reason == "foreign"
+    assert result.figures["checked"][1]["exit"] == "Foreign"  # type: ignore[index, call-overload, union-attr]
+
+
+def test_a_criterion_must_say_when_it_ends() -> None:
+    with pytest.raises(NotImplementedError, match="Exit must say when it ends a debate"):
+        Exit().check([])
+
+
+def test_fields_are_kept_as_json() -> None:
+    assert Never(Fraction(2, 3)).to_spec() == {"kind": "never", "note": "2/3"}
+    assert [as_json(value) for value in (Fraction(9, 10), None, True, 3, "x", 0.5)] == [0.9, None, True, 3, "x", 0.5]
+    with pytest.raises(ConfigurationError, match="must be a JSON value"):
+        Never(object()).to_spec()
+
+
+def test_every_built_in_criterion_has_its_own_kind() -> None:
+    assert len({found.kind for found in BUILTIN_EXITS}) == len(BUILTIN_EXITS) == len(exit_registry())
+    assert all(entry.summary for entry in exit_registry())

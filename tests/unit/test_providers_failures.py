@@ -1,0 +1,228 @@
+"""What a refusal means: one table, whatever the provider's way of putting it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from urllib.parse import quote
+
+import pytest
+
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    ContextTooLong,
+)
+from roundtable.providers.failures import error_for, read_refusal, redacted, request_id_of, retry_after_of
+
+
+def error(status, body=b"", **headers):
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    found = error_for(
+        "acme", status, {name.replace("_", "-"): value for name, value in headers.items()}, read_refusal(body)
+    )
+    assert found.provider == "acme"
+    assert len(str(found)) < 2048
+    json.dumps(found.to_dict())
+    return found
+
+
+def told(message="No.", **more):
+    return {"error": {"message": message, **more}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "retryable"),
+    [
+        (400, told(), AgentError, False),
+        (400, told(code="context_length_exceeded"), ContextTooLong, False),
+        (400, told("This model's maximum context length is 8192 tokens."), ContextTooLong, False),
+        (400, told("prompt is too long: 210000 tokens > 200000"), ContextTooLong, False),
+        (400, told("request (2009 tokens) exceeds the available context size (512 tokens)"), ContextTooLong, False),
+        (413, told("the input is too long"), ContextTooLong, False),
+        (400, told("max_tokens is too large: 99999"), AgentError, False),
+        (400, told("Incorrect API key provided", code="invalid_api_key"), APIAuthError, False),
+        (401, told(), APIAuthError, False),
+        (402, told("Insufficient Balance"), APIAuthError, False),
+        (403, told(), APIAuthError, False),
+        (403, told(code="insufficient_quota"), APIAuthError, False),
+        (404, told(code="model_not_found"), AgentError, False),
+        (405, b"", AgentError, False),
+        (408, b"", APITimeoutError, True),
+        (409, b"", APINetworkError, True),
+        (413, b"", AgentError, False),
+        (418, b"", AgentError, False),
+        (422, told(), AgentError, False),
+        (425, b"", APINetworkError, True),
+        (429, told(), APIRateLimitError, True),
+        (429, told(code="insufficient_quota"), APIAuthError, False),
+        (429, told(type="insufficient_quota"), APIAuthError, False),
+        (500, b"", APINetworkError, True),
+        (501, b"", APINetworkError, False),
+        (502, b"<html><body>Bad gateway</body></html>", APINetworkError, True),
+        (503, told(), APINetworkError, True),
+        (504, b"", APITimeoutError, True),
+        (505, b"", APINetworkError, False),
+        (524, b"", APINetworkError, True),
+        (529, told(type="overloaded_error"), APINetworkError, True),
+        (599, b"", APINetworkError, True),
+        (999, b"", APINetworkError, False),
+    ],
+)
+def test_each_status_has_its_error(status, body, kind, retryable):
+    found = error(status, body)
+    assert type(found) is kind
+    assert found.retryable is retryable
+    assert found.details == {"status": status}
+    assert str(status) in str(found)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (told(code=429), APIRateLimitError, 429),
+        (told(code="401"), APIAuthError, 401),
+        (told(status=404), AgentError, 404),
+        (told(type="insufficient_quota"), APIAuthError, 402),
+        (told(type="authentication_error"), APIAuthError, 401),
+        (told(code="rate_limit_exceeded"), APIRateLimitError, 429),
+        (told(type="invalid_request_error"), AgentError, 400),
+        (told(type="server_error"), APINetworkError, 503),
+        (told(code=True), APINetworkError, 503),
+        (told(code=200), APINetworkError, 503),
+        ({"error": "out of luck"}, APINetworkError, 503),
+    ],
+)
+def test_an_error_under_status_200_is_mapped_by_what_it_says(body, kind, status):
+    found = error(200, body)
+    assert (type(found), found.details) == (kind, {"status": status})
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (told("Plain."), "Plain."),
+        ({"error": "A text."}, "A text."),
+        ({"code": "400", "error": "Beside a code."}, "Beside a code."),
+        ({"message": "On top.", "object": "error"}, "On top."),
+        ({"detail": "In detail."}, "In detail."),
+        ({"detail": [{"msg": "One", "loc": []}, {"msg": "Two"}, 3]}, "One; Two"),
+        ({"message": {"detail": [{"msg": "Nested"}]}}, "Nested"),
+        ([told("First of a list.")], "First of a list."),
+        (told("Provider returned error", metadata={"raw": '{"error": {"message": "Behind."}}'}), "error: Behind."),
+        (told("Provider returned error", metadata={"raw": "rate-limited upstream"}), "error: rate-limited upstream"),
+        (b"upstream connect error", "upstream connect error"),
+        (b"\xff\xfe plain", "plain"),
+        (told("Line\none\x00\x1b[31m <b>bold</b> two"), "Line one [31m bold two"),
+    ],
+)
+def test_the_providers_words_are_found_in_every_known_shape(body, words):
+    assert words in str(error(400, body))
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"[]", b"42", b'"x"', b"{}", b'{"error": null}', b'{"error": [1]}', b"[[]]"]
+)
+def test_a_body_that_says_nothing_gives_the_bare_status(body):
+    assert str(error(500, body)).startswith("acme answered with status 500")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<!DOCTYPE html><html><script>alert(1)</script></html>",
+        b"\xef\xbb\xbf\n <html><p>x</p></html>",
+        told("<html><a href='x'>go</a>"),
+        b"oops <script src=x",
+    ],
+)
+def test_no_markup_is_passed_on(body):
+    message = str(error(502, body))
+    assert "<" not in message
+    assert len(message) < 200
+
+
+@pytest.mark.parametrize("body", [told("long " * 10**6), b"long " * 10**6, told("<" * 10**5)])
+def test_long_words_are_cut(body):
+    assert len(str(error(500, body))) < 2048
+
+
+def test_the_providers_wish_to_be_asked_again_or_not_wins():
+    assert error(400, x_should_retry="true").retryable
+    assert not error(500, x_should_retry="false").retryable
+    assert error(500, x_should_retry="perhaps").retryable
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "20"}, 20.0),
+        ({"retry-after": " 0.5 "}, 0.5),
+        ({"retry-after-ms": "50"}, 0.05),
+        ({"retry-after-ms": "50", "retry-after": "20"}, 0.05),
+        ({"retry-after-ms": "x", "retry-after": "20"}, 20.0),
+        ({"retry-after": "86400"}, 86400.0),
+        ({"retry-after": "9" * 400}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "0"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": ""}, None),
+        ({}, None),
+        ({"date": "Tue, 15 Nov 1994 08:12:31 GMT", "retry-after": "Tue, 15 Nov 1994 08:12:33 GMT"}, 2.0),
+        ({"date": "Tue, 15 Nov 1994 08:12:31 GMT", "retry-after": "Tue, 15 Nov 1994 08:12:30 GMT"}, None),
+        ({"date": "never", "retry-after": "Tue, 15 Nov 1994 08:12:30 GMT"}, None),
+        ({"date": "Tue, 15 Nov 1994 08:12:31 -0000", "retry-after": "Tue, 15 Nov 1994 08:12:33 GMT"}, None),
+    ],
+)
+def test_the_wait_that_is_asked_for(headers, seconds):
+    assert retry_after_of(headers) == seconds
+
+
+def test_a_date_without_the_servers_clock_is_compared_with_ours():
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    found = retry_after_of({"retry-after": later})
+    assert found is not None
+    assert 25 < found <= 30
+    assert error(429, retry_after="7").retry_after_s == 7.0
+
+
+def test_request_ids_are_kept_where_they_are_plausible():
+    assert request_id_of({"x-request-id": "req_1"}) == "req_1"
+    assert request_id_of({"request-id": "req_2", "x-request-id": " "}) == "req_2"
+    assert request_id_of({"x-amzn-requestid": "a"}) == "a"
+    assert request_id_of({"x-request-id": "a" * 201}) is None
+    assert request_id_of({"x-request-id": "a\x00"}) is None
+    assert error(500, x_request_id="req_9").request_id == "req_9"
+
+
+ECHOES = {
+    "as it is": lambda key: key,
+    "in a URL": lambda key: quote(key, safe=""),
+    "in base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "in base64 for URLs": lambda key: base64.urlsafe_b64encode(key.encode()).decode().rstrip("="),
+    "in base64 with its scheme": lambda key: base64.b64encode(b"Bearer " + key.encode()).decode(),
+    "its beginning": lambda key: key[:12] + "...",
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+def test_a_key_the_provider_repeats_is_taken_out(echo):
+    key = "sk-canary+/=0123456789?"
+    found = redacted(error(401, told(f"Bad key {echo(key)} given"), x_request_id=f"id-{key}"), key)
+    assert "canary" not in str(found.to_dict())
+    assert key[:12] not in repr(found)
+    assert echo(key)[:12] not in str(found)
+    assert "Bad key ***" in str(found)
+    assert str(redacted(found, key)) == str(found)
+
+
+@pytest.mark.parametrize("key", [None, "", "ollama"])
+def test_stand_ins_for_a_key_are_left_alone(key):
+    assert "ollama" in str(redacted(error(404, told("ollama has no such model")), key))

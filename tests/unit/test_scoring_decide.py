@@ -1,0 +1,367 @@
+"""One decision: ballots in, winners, ties, quorum and words out."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from roundtable.errors import ConfigurationError
+from roundtable.scoring import (
+    Abstention,
+    Approval,
+    Choice,
+    Distribution,
+    Electorate,
+    Outcome,
+    Parameters,
+    Points,
+    Prediction,
+    Ranking,
+    Rule,
+    Scores,
+    Trajectory,
+    Verdict,
+    decide,
+    find_rule,
+    rule_registry,
+)
+from roundtable.scoring.readings import first_places, order
+from roundtable.types import Decision
+
+
+def test_the_most_first_places_win() -> None:
+    decision = decide(["a", "b", "a"])
+    assert decision.winners == ("a",)
+    assert decision.winner == "a"
+    assert decision.passed
+    assert not decision.is_tie
+    assert decision.scores == {"a": 2.0, "b": 1.0}
+    assert decision.margins == {"a": 1.0, "b": -1.0}
+    assert decision.cast == 3
+    assert str(decision) == "plurality: a wins: 2 of 3 votes (66.7 %)."
+
+
+def test_a_tie_is_declared_and_nothing_passes() -> None:
+    decision = decide(["b", "a"])
+    assert decision.winners == ("a", "b")
+    assert decision.tied == ("a", "b")
+    assert decision.is_tie
+    assert not decision.passed
+    assert decision.winner is None
+    assert decision.why == "tie between a and b: 1 of 2 votes (50 %) each."
+
+
+@pytest.mark.parametrize(
+    ("ballots", "winners", "is_tie"),
+    [
+        pytest.param(["a", "a", "b"], ("a",), False, id="more than half"),
+        pytest.param(["a", "a", "b", "b"], ("a", "b"), True, id="a split is a tie"),
+        pytest.param(["a", "a", "b", "c"], (), False, id="half is not more than half"),
+        pytest.param([], (), False, id="nobody"),
+    ],
+)
+def test_a_majority_is_more_than_half(ballots: list[str], winners: tuple[str, ...], is_tie: bool) -> None:
+    decision = decide(ballots, rule="majority")
+    assert (decision.winners, decision.is_tie) == (winners, is_tie)
+    assert decision.passed == (len(winners) == 1)
+
+
+def test_a_failed_majority_says_who_leads() -> None:
+    assert decide(["a", "a", "b", "c"], rule="majority").why == (
+        "no decision: a leads with 2 of 4 votes (50 %), not more than half."
+    )
+    assert decide(["a"], rule="majority").why == "a wins: 1 of 1 votes (100 %), more than half."
+    assert decide(["a", "b"], rule="majority").why == (
+        "tie between a and b: 1 of 2 votes (50 %) each, not more than half."
+    )
+
+
+def test_the_first_of_a_tie_follows_the_options_or_the_ballots() -> None:
+    assert decide(["b", "a"], tie="first").winners == ("b",)
+    assert decide(["b", "a"], tie="first", options=["a", "b"]).winners == ("a",)
+    decision = decide(["b", "a"], tie="first")
+    assert decision.tied == ("a", "b")
+    assert decision.passed
+    assert not decision.is_tie
+    assert decision.why == "b wins: 1 of 2 votes (50 %) each; the tie rule picks b."
+
+
+def test_a_tie_rule_cannot_make_a_majority() -> None:
+    decision = decide(["a", "b"], rule="majority", tie="first")
+    assert (decision.winners, decision.is_tie, decision.tied) == ((), False, ("a", "b"))
+
+
+def test_a_tie_rule_may_be_a_function_of_the_tied_options() -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def last(tied: tuple[str, ...]) -> str:
+        seen.append(tied)
+        return tied[-1]
+
+    assert decide(["B", "a", "c", "a", "B"], tie=last).winners == ("B",)
+    assert seen == [("a", "B")]
+    assert decide(["a", "b"], tie=lambda tied: None).is_tie
+    with pytest.raises(ConfigurationError, match="must pick one of a and b or None, not 'c'"):
+        decide(["a", "b"], tie=lambda tied: "c")
+
+
+def test_an_unknown_tie_rule_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="tie must be"):
+        decide(["a", "b"], tie="random")  # type: ignore[arg-type]
+
+
+def test_abstentions_and_bad_ballots_are_named_and_do_not_count() -> None:
+    decision = decide(["a", None, 5, "a", Abstention(), ["a", "a"], "b", " ", ["a", 7]])  # type: ignore[list-item]
+    assert decision.abstained == (1, 4)
+    assert decision.invalid == {
+        2: "a ballot cannot be 5",
+        5: "it ranks 'a' twice",
+        7: "it names a blank option",
+        8: "7 is not the name of an option",
+    }
+    assert decision.cast == 3
+    assert decision.why == "a wins: 2 of 3 votes (66.7 %); 2 abstained; 4 ballots are invalid."
+
+
+def test_a_ballot_for_something_else_is_invalid() -> None:
+    decision = decide(["a", "z"], options=["a", "b"])
+    assert decision.invalid == {1: "'z' is not one of the options"}
+    assert decision.scores == {"a": 1.0, "b": 0.0}
+    assert decision.why.endswith("1 ballot is invalid.")
+
+
+def test_an_option_named_only_on_invalid_ballots_does_not_exist() -> None:
+    assert decide(["a", ["z", "z"]]).scores == {"a": 1.0}
+    assert decide(["a"]).margins == {}
+
+
+@pytest.mark.parametrize(
+    ("quorum", "met"),
+    [
+        pytest.param(2, True, id="a number"),
+        pytest.param(3, False, id="too large a number"),
+        pytest.param(0.5, True, id="a share of all ballots"),
+        pytest.param("0.51", False, id="too large a share"),
+        pytest.param(Fraction(1, 2), True, id="a fraction"),
+        pytest.param(Decimal(1), False, id="all of them"),
+        pytest.param(0, True, id="none needed"),
+        pytest.param(None, True, id="no quorum"),
+    ],
+)
+def test_a_quorum_counts_ballots_that_count(quorum: float | str | Fraction | Decimal | None, met: bool) -> None:
+    decision = decide(["a", "a", None, None], quorum=quorum)
+    assert decision.quorum_met == met
+    assert decision.winners == (("a",) if met else ())
+    assert decision.passed == met
+    assert decision.scores == {"a": 2.0}
+
+
+def test_a_missed_quorum_decides_nothing_and_says_so() -> None:
+    decision = decide(["a", "b", None], quorum=3)
+    assert (decision.winners, decision.is_tie, decision.tied) == ((), False, ())
+    assert decision.why.startswith("no decision: 1 of 2 votes (50 %) each; quorum is not met: 2 ballots of 3 count, 3")
+
+
+@pytest.mark.parametrize("quorum", [-1, True, 1.5, "x"])
+def test_a_senseless_quorum_is_refused(quorum: float | str) -> None:
+    with pytest.raises(ConfigurationError, match="quorum"):
+        decide(["a"], quorum=quorum)
+
+
+def test_weights_are_exact() -> None:
+    decision = decide(["a", "a", "a", "b"], rule="majority", weights=[0.1, 0.1, 0.1, 0.3])
+    assert decision.is_tie
+    assert decide(["a", "b"], weights=["2/3", "0.6"]).winners == ("a",)
+
+
+def test_a_ballot_without_weight_is_absent() -> None:
+    decision = decide(["a", "b", None, 5], weights=[1, 0, 0, 0], quorum="1.0")  # type: ignore[list-item]
+    assert (decision.cast, decision.abstained, decision.invalid) == (1, (), {})
+    assert decision.scores == {"a": 1.0}
+    assert decision.passed
+    assert decide(["a"], weights=[0]).why == "no decision: nobody voted."
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        pytest.param([1], "2 ballots need as many weights, not 1", id="too few"),
+        pytest.param([1, -1], "weight 1 must not be negative", id="negative"),
+        pytest.param([1, float("nan")], "weight 1 must be a finite number", id="no number"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(weights: list[float], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        decide(["a", "b"], weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param("ab", "not the text 'ab'", id="text"),
+        pytest.param(["a", " "], "an option must be a name, not ' '", id="blank"),
+        pytest.param(["a", 1], "an option must be a name, not 1", id="a number"),
+        pytest.param(["a", "A."], "'a' and 'A.' count as one", id="twice"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: list[str], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        decide(["a"], options=options)
+
+
+@pytest.mark.parametrize("ballots", ["abc", {"a": 1}])
+def test_one_ballot_is_no_list_of_ballots(ballots: object) -> None:
+    with pytest.raises(ConfigurationError, match="one ballot per voter"):
+        decide(ballots)  # type: ignore[arg-type]
+
+
+def test_spellings_become_one_option_labelled_by_the_most_frequent() -> None:
+    decision = decide(["Alpha", "alpha", "alpha."], rule="majority")
+    assert decision.winners == ("Alpha",)
+    assert decision.mapping == {"Alpha": "Alpha", "alpha": "Alpha", "alpha.": "Alpha"}
+    assert decide(["Alpha", "alpha", "alpha."], options=["ALPHA"]).winners == ("ALPHA",)
+    assert decide(["Alpha", "alpha.", "alpha."]).winners == ("alpha.",)
+    assert len(decide(["Alpha", "alpha"], normalise="exact").winners) == 2
+    assert decide(["4", "4.0", "5"], normalise="numeric").winners == ("4",)
+    assert decide(["ab", "ac", "b"], normalise=lambda text: text[0]).winners == ("ab",)
+
+
+def test_a_normalisation_must_give_text() -> None:
+    with pytest.raises(ConfigurationError, match="must give text, not 1"):
+        decide(["a"], normalise=lambda text: 1)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ConfigurationError, match="unknown normalisation 'upper'"):
+        decide(["a"], normalise="upper")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "ballot",
+    [
+        pytest.param("a", id="text"),
+        pytest.param(Choice("a"), id="choice"),
+        pytest.param(["a", "b"], id="list"),
+        pytest.param(("a", "b"), id="tuple"),
+        pytest.param(Ranking(["a", ["b", "c"]]), id="ranking"),
+        pytest.param(Ranking([[], "a"]), id="ranking with a gap"),
+        pytest.param({"a"}, id="set"),
+        pytest.param(frozenset("a"), id="frozen set"),
+        pytest.param(Approval({"a"}), id="approval"),
+        pytest.param({"a": 3, "b": 2.5}, id="dict"),
+        pytest.param(Scores({"a": "3/4", "b": Decimal("0.7")}), id="scores"),
+        pytest.param(Points({"a": 6, "b": 4}), id="points"),
+        pytest.param(Distribution({"a": 0.6, "b": 0.4}), id="distribution"),
+        pytest.param(Prediction("a", {"b": 1}), id="prediction"),
+        pytest.param(Trajectory(["b", "a", None]), id="trajectory"),
+        pytest.param(Verdict("a", swapped="b"), id="verdict"),
+    ],
+)
+def test_every_kind_of_ballot_has_a_first_place(ballot: object) -> None:
+    decision = decide([ballot, ballot])  # type: ignore[list-item]
+    assert decision.winners == ("a",)
+    assert decision.scores["a"] == 2.0
+
+
+@pytest.mark.parametrize(
+    "ballot",
+    [
+        pytest.param(None, id="none"),
+        pytest.param(Abstention(), id="abstention"),
+        pytest.param(Choice(None), id="choice"),
+        pytest.param([], id="list"),
+        pytest.param([[], []], id="list of gaps"),
+        pytest.param({}, id="dict"),
+        pytest.param(set(), id="set"),
+        pytest.param(Trajectory([None]), id="trajectory"),
+        pytest.param(Verdict(None), id="verdict"),
+    ],
+)
+def test_a_ballot_that_names_nothing_abstains(ballot: object) -> None:
+    assert decide([ballot]).abstained == (0,)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("ballot", "reason"),
+    [
+        pytest.param({"a": 1, "A": 2}, "it names 'A' twice", id="twice in a dict"),
+        pytest.param({"a": float("nan")}, "what it gives 'a' is not a number: nan", id="nan"),
+        pytest.param({"a": float("inf")}, "what it gives 'a' is not a number: inf", id="infinite"),
+        pytest.param({"a": True}, "what it gives 'a' is not a number: True", id="a truth value"),
+        pytest.param({"a": [1]}, "what it gives 'a' is not a number: [1]", id="a list"),
+        pytest.param({1: 1}, "1 is not the name of an option", id="a number as option"),
+        pytest.param([["a", "b"], "A"], "it ranks 'a' twice", id="twice in a ranking"),
+        pytest.param(object, "a ballot cannot be <class 'object'>", id="a class"),
+        pytest.param([{"a": 1}], "{'a': 1} is not the name of an option", id="a dict in a list"),
+    ],
+)
+def test_a_bad_ballot_says_why(ballot: object, reason: str) -> None:
+    decision = decide([ballot, "b"])  # type: ignore[list-item]
+    assert decision.invalid == {0: reason}
+    assert decision.winners == ("b",)
+
+
+def test_long_texts_are_cut_in_reasons() -> None:
+    reason = decide(["x" * 500], options=["a"]).invalid[0]
+    assert len(reason) < 120
+    assert "…" in reason
+
+
+def test_tied_first_places_share_a_vote() -> None:
+    decision = decide([["b", "a"], [["a", "b", "c"]]])
+    assert decision.scores == pytest.approx({"a": 1 / 3, "b": 4 / 3, "c": 1 / 3})
+
+
+def test_equal_ballots_of_different_kinds_stay_apart() -> None:
+    ballots = [{"a": 1}, {"a": True}, {"a"}, ["a"], ("a",), Choice("a", 1), Choice("a", 1.0), [["a"]], [["a"]]]
+    decision = decide(ballots)  # type: ignore[arg-type]
+    assert decision.invalid == {1: "what it gives 'a' is not a number: True"}
+    assert decision.scores == {"a": 8.0}
+    assert decide([["a"], [["a"]]]).scores == {"a": 2.0}
+    assert decide([["a"], [["a"]]], weights=[1, 2]).scores == {"a": 3.0}
+
+
+def test_rules_are_found_by_any_spelling_of_their_name() -> None:
+    assert decide(["a"], rule="Plurality").rule == "plurality"
+    with pytest.raises(ConfigurationError, match=r"unknown rule 'pluralty'\. Did you mean 'plurality'"):
+        decide(["a"], rule="pluralty")
+    with pytest.raises(ConfigurationError, match="has no parameter 'q'; it has: none"):
+        decide(["a"], q=1)
+
+
+def test_a_rule_of_your_own_counts_like_a_built_in_one() -> None:
+    def lowest(ballots: Electorate, parameters: Parameters) -> Outcome:
+        profile = ballots.read(first_places)
+        floor = parameters.number("floor")
+        options = tuple(option for option in profile.roll.options if len(option) > floor)
+        return Outcome(profile.roll, {}, options[:1], "it sorts first")
+
+    rule = Rule("first-of-all", lowest, "sorts first", {"floor": 0}, ("sorted",))
+    rules = rule_registry()
+    rules.add(rule.name, rule)
+    assert decide(["b", "a"], rule="first_of_all", rules=rules).winner == "a"
+    assert decide(["b", "a"], rule="Sorted", rules=rules).parameters == {"floor": 0}
+    assert decide(["b", "aa"], rule=rule, floor=Fraction(3, 2)).parameters == {"floor": "3/2"}
+    assert find_rule("sorted", rules) is rule
+
+
+def test_parameters_are_read_exactly_or_refused() -> None:
+    parameters = Parameters("r", {"q": "2/3", "k": 10}, {"q": 0.66})
+    assert (parameters.share("q"), parameters.number("k")) == (Fraction(33, 50), 10)
+    with pytest.raises(ConfigurationError, match=r"k of the rule 'r' must lie in \[0, 1\], not 10"):
+        parameters.share("k")
+
+
+def test_a_decision_survives_json() -> None:
+    decision = decide(["a", "b", "a", None, 5], weights=[1, 1, "1/2", 1, 1])  # type: ignore[list-item]
+    assert Decision.from_json(decision.to_json()) == decision
+
+
+def test_more_stands_before_less_and_equal_ties() -> None:
+    assert order({"a": 1, "b": 3, "c": "3.0"}, str) == (("b", "c"), ("a",))
+    assert order(["a", {"c", "b"}], str) == (("a",), ("b", "c"))
+
+
+def test_rank_numbers_make_a_ranking() -> None:
+    assert Ranking.from_ranks({"c": 10, "a": 2, "b": 10, "d": "2.5"}).groups == (("a",), ("d",), ("c", "b"))
+    with pytest.raises(ConfigurationError, match="the rank of 'a' must be a finite number"):
+        Ranking.from_ranks({"a": "first"})

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import roundtable.storage
+from roundtable.errors import ConfigurationError
+from roundtable.storage import MemoryStorage, SQLiteStorage, open_memory, open_sqlite
+
+
+@pytest.mark.parametrize("url", ["memory://", "memory:"])
+def test_memory_needs_no_more_than_its_scheme(url: str) -> None:
+    assert isinstance(open_memory(url), MemoryStorage)
+
+
+@pytest.mark.parametrize("url", ["memory://x", "memory:///", "mem://"])
+def test_memory_has_no_places(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="no storage address"):
+        open_memory(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///debates.db", "debates.db"),
+        ("sqlite:///./data/a b%20c?d#e.db", "./data/a b%20c?d#e.db"),
+        ("sqlite:////var/lib/debates.db", "/var/lib/debates.db"),
+    ],
+)
+def test_what_follows_the_third_slash_is_the_path_as_it_stands(url: str, path: str) -> None:
+    storage = open_sqlite(url)
+    assert isinstance(storage, SQLiteStorage)
+    assert storage.db_path == path
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite://host", "sqlite:debates.db", "postgres:///x"])
+def test_an_address_without_a_file_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        open_sqlite(url)
+    assert "sqlite:///debates.db" in str(error.value.hint)
+
+
+@pytest.mark.parametrize("path", ["", ":memory:", "a\0b"])
+def test_what_is_no_file_is_refused_before_anything_is_opened(path: str) -> None:
+    with pytest.raises(ConfigurationError, match="no path of a database file"):
+        SQLiteStorage(path)
+
+
+@pytest.mark.parametrize(
+    "times", [{"commit_window_s": -1}, {"commit_window_s": 2}, {"busy_timeout_s": -1}, {"busy_timeout_s": float("nan")}]
+)
+def test_times_out_of_range_are_refused(times: dict[str, float]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(times))):
+        SQLiteStorage("x.db", **times)
+
+
+def test_the_path_is_kept_as_given_and_the_default_is_the_seeds() -> None:
+    assert SQLiteStorage().db_path == "./data/roundtable.db"
+    assert SQLiteStorage(Path("a") / "b.db").db_path == "a/b.db"
+
+
+def test_making_a_storage_makes_no_file_and_no_thread(tmp_path: Path) -> None:
+    code = (
+        "import sys, threading\n"
+        "import roundtable.storage as s\n"
+        "assert 'sqlite3' not in sys.modules and 'pydantic' not in sys.modules and 'anyio' not in sys.modules\n"
+        "s.SQLiteStorage('data/x.db')\n"
+        "s.MemoryStorage()\n"
+        "assert threading.active_count() == 1\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_exported_name_is_there() -> None:
+    assert dir(roundtable.storage) == sorted(roundtable.storage.__all__)
+    for name in roundtable.storage.__all__:
+        assert getattr(roundtable.storage, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = roundtable.storage.Nothing

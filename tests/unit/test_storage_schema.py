@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import ast
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import roundtable.storage
+from roundtable.errors import StorageError
+from roundtable.storage.schema import APPLICATION_ID, MIGRATIONS, check_format, migrate
+
+NEXT = (
+    "ALTER TABLE sessions ADD COLUMN starred INTEGER NOT NULL DEFAULT 0",
+    "CREATE TABLE extra (tenant TEXT, n INTEGER)",
+)
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def version(connection: sqlite3.Connection) -> int:
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return found
+
+
+def test_an_empty_file_gets_the_present_schema_and_the_mark(connection: sqlite3.Connection) -> None:
+    assert check_format(connection, "x.db") == 0
+    migrate(connection, "x.db")
+    assert check_format(connection, "x.db") == version(connection) == len(MIGRATIONS)
+    assert connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    migrate(connection, "x.db")
+    assert version(connection) == len(MIGRATIONS)
+
+
+def test_an_older_file_is_brought_up_and_keeps_its_rows(connection: sqlite3.Connection) -> None:
+    migrate(connection, "x.db")
+    connection.execute("INSERT INTO tokens VALUES ('default', 7)")
+    migrate(connection, "x.db", (*MIGRATIONS, NEXT))
+    assert version(connection) == len(MIGRATIONS) + 1
+    assert "extra" in tables(connection)
+    assert connection.execute("SELECT * FROM tokens").fetchall() == [("default", 7)]
+
+
+def test_a_migration_that_fails_leaves_the_old_schema_whole(connection: sqlite3.Connection) -> None:
+    migrate(connection, "x.db")
+    before = tables(connection)
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        migrate(connection, "x.db", (*MIGRATIONS, (*NEXT, "INSERT INTO nowhere VALUES (1)")))
+    assert not connection.in_transaction
+    assert (tables(connection), version(connection)) == (before, len(MIGRATIONS))
+    migrate(connection, "x.db", (*MIGRATIONS, NEXT))
+    assert "extra" in tables(connection)
+
+
+def test_a_newer_file_is_refused(connection: sqlite3.Connection) -> None:
+    migrate(connection, "x.db", (*MIGRATIONS, NEXT))
+    with pytest.raises(StorageError) as error:
+        migrate(connection, "x.db")
+    assert "x.db" in str(error.value.hint)
+    assert error.value.details == {
+        "path": "x.db",
+        "reason": "newer",
+        "found": len(MIGRATIONS) + 1,
+        "known": len(MIGRATIONS),
+    }
+
+
+@pytest.mark.parametrize(
+    "statement", ["CREATE TABLE theirs (a)", "PRAGMA user_version = 1", "PRAGMA application_id = 5"]
+)
+def test_a_file_of_another_application_is_refused(connection: sqlite3.Connection, statement: str) -> None:
+    connection.execute(statement)
+    with pytest.raises(StorageError, match="another application"):
+        migrate(connection, "x.db")
+    assert "sessions" not in tables(connection)
+
+
+def test_every_table_has_a_tenant(connection: sqlite3.Connection) -> None:
+    migrate(connection, "x.db")
+    for table in tables(connection):
+        columns = connection.execute('SELECT name, "notnull" FROM pragma_table_info(?)', (table,)).fetchall()
+        assert columns[0] == ("tenant", 1)
+
+
+def sources() -> Iterator[tuple[Path, ast.Module]]:
+    for folder in roundtable.storage.__path__:
+        for path in sorted(Path(folder).glob("*.py")):
+            yield path, ast.parse(path.read_text("utf-8"))
+
+
+def executed() -> Iterator[tuple[str, ast.expr]]:
+    """Find the first argument of every `execute` in the storage."""
+    for path, tree in sources():
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr.startswith("execute")
+            ):
+                yield f"{path.name}:{node.lineno}", node.args[0]
+
+
+def test_no_statement_is_put_together_from_text() -> None:
+    found = list(executed())
+    assert len(found) > 30
+    for place, argument in found:
+        match argument:
+            case ast.Constant(value=str()):
+                pass
+            case ast.JoinedStr(values=[ast.Constant(value=str(head)), ast.FormattedValue(format_spec=ast.JoinedStr())]):
+                assert head.startswith("PRAGMA"), place  # a number, formatted as one
+            case ast.Name(id="statement" | "query"):
+                assert place.startswith("schema.py"), place
+            case _:
+                pytest.fail(f"{place} executes {ast.unparse(argument)}")
+
+
+def test_every_statement_asks_for_the_tenant() -> None:
+    for place, argument in executed():
+        if isinstance(argument, ast.Constant) and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)", str(argument.value)):
+            assert "tenant" in str(argument.value), place

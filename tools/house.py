@@ -1,0 +1,132 @@
+"""Check the house rules that no other tool knows, on the tree in the current folder.
+
+- A source file has at most 400 lines, a function at most 40 lines of code (its docstring not counted).
+- A silenced check names its code and gives its reason, on the line above or beside it.
+- No test mocks; doubles are real implementations.
+- No file names a path of one machine, a package registry, or work that is left for later.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FILE_LINES = 400
+FUNCTION_LINES = 40
+LARGEST = 400_000
+
+# Put together from pieces, so that this file does not hold what it looks for.
+MACHINE_PATH = re.compile("(?<![\\w.])/" + "(?:work|farm|root)/[\\w.]" + "|/" + "tmp/\\w")
+REGISTRY = re.compile(
+    "//[\\w.-]*" + "(?:" + "|".join(("py" + "pi", "python" + "hosted", "npm" + "js", "deb" + "ian")) + ")[\\w-]*\\."
+)
+LATER = re.compile(r"\b(?:" + "|".join(("TO" + "DO", "FIX" + "ME")) + r")\b")
+MOCK = re.compile("unit" + r"test\.mock|Magic" + "Mock")
+TICKET = re.compile(r"\bissue " + r"#?\d", re.IGNORECASE)
+TICKETS_ALLOWED = "tests/contract/seed_"
+SILENCER = re.compile("#.*(?:type: " + "ignore|pyright: " + "ignore|no" + "qa|pragma: " + "no)")
+CODE = re.compile(r"(?:ignore\[[\w, -]+\]|noqa: [A-Z]+\d+(?:, ?[A-Z]+\d+)*|no (?:cover|branch))(?P<beside>.*)")
+
+
+def tracked(root: Path) -> list[Path]:
+    """List the files that are, or are about to be, under version control; every file outside a repository."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listing.returncode == 0 and (root / ".git").exists():
+        names = [name for name in listing.stdout.split("\0") if name]
+        return sorted(path for name in names if (path := root / name).is_file())
+    return sorted(path for path in root.rglob("*") if path.is_file())
+
+
+def text_of(path: Path) -> str | None:
+    """Read a file as text; None for a large or binary one."""
+    if path.stat().st_size > LARGEST:
+        return None
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Count the lines of a function from its `def` to its end, without its docstring."""
+    total = (node.end_lineno or node.lineno) - node.lineno + 1
+    first = node.body[0]
+    if ast.get_docstring(node, clean=False) is not None:
+        total -= (first.end_lineno or first.lineno) - first.lineno + 1
+    return total
+
+
+def sizes(path: Path, text: str) -> Iterator[str]:
+    """Find what is too long in one source file."""
+    if (count := len(text.splitlines())) > FILE_LINES:
+        yield f"{path}: {count} lines, at most {FILE_LINES}"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (count := code_lines(node)) > FUNCTION_LINES:
+            yield f"{path}:{node.lineno}: {node.name} has {count} lines of code, at most {FUNCTION_LINES}"
+
+
+def silencers(path: Path, text: str) -> Iterator[str]:
+    """Find silenced checks without a code, or without a reason above or beside them."""
+    before = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if SILENCER.search(line):
+            coded = CODE.search(line)
+            if coded is None:
+                yield f"{path}:{number}: a silenced check names its code"
+            elif not (before.lstrip().startswith("#") or re.search(r"\w{3}", coded["beside"])):
+                yield f"{path}:{number}: a silenced check has its reason above or beside it"
+        before = line
+
+
+def wording(path: Path, text: str) -> Iterator[str]:
+    """Find machine paths, registry hosts, left-over work and ticket numbers."""
+    rules = [(MACHINE_PATH, "a machine path"), (REGISTRY, "a registry host"), (LATER, "work left for later")]
+    if not path.as_posix().startswith(TICKETS_ALLOWED):
+        rules.append((TICKET, "a ticket number"))
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, what in rules:
+            if pattern.search(line):
+                yield f"{path}:{number}: names {what}: {line.strip()[:90]}"
+
+
+def mocks(path: Path, text: str) -> Iterator[str]:
+    """Find mocks in Python files."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if MOCK.search(line):
+            yield f"{path}:{number}: uses a mock; take or write a real double"
+
+
+def findings(root: Path) -> Iterator[str]:
+    """Find everything that breaks a house rule under `root`."""
+    for absolute in tracked(root):
+        text = text_of(absolute)
+        if text is None:
+            continue
+        path = absolute.relative_to(root)
+        yield from wording(path, text)
+        if path.suffix == ".py":
+            yield from mocks(path, text)
+        if path.suffix == ".py" and path.parts[0] == "src":
+            yield from sizes(path, text)
+            yield from silencers(path, text)
+
+
+def main() -> int:
+    """Print every finding; exit 1 when there is one."""
+    found = list(findings(Path.cwd()))
+    print("\n".join(found) if found else "the house rules hold")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
