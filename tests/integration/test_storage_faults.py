@@ -234,6 +234,55 @@ async def test_a_value_that_cannot_be_read_is_named(storage: SQLiteStorage, path
     assert await storage.append(session, 3, token, [answered(session, 3)]) == 4
 
 
+async def test_a_row_that_cannot_be_read_is_left_out_of_lists(
+    storage: SQLiteStorage, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    session, _ = await fill(storage)
+    other, _ = await fill(storage)
+    with raw(path) as connection:
+        connection.execute("UPDATE sessions SET status = 'unheard of' WHERE id = ?", (session,))
+    assert [found.id for found in await storage.list(SessionFilter())] == [other]
+    assert session in caplog.text
+
+
+async def test_a_small_value_that_cannot_be_read_is_named(storage: SQLiteStorage, path: Path) -> None:
+    await storage.kv.put("bad", 1)
+    await storage.kv.put("good", 1)
+    with raw(path) as connection:
+        connection.execute("UPDATE key_values SET value = '{' WHERE key = 'bad'")
+    for call in (storage.kv.get, storage.kv.scan):
+        with pytest.raises(StorageError, match="'bad'") as error:
+            await call("bad")
+        says(error, "corrupt", path)
+    assert await storage.kv.get("good") == 1
+    assert await storage.kv.delete("bad")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_nothing_is_acknowledged_into_a_deleted_file(
+    storage: SQLiteStorage, path: Path, replaced: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    session, token = await fill(storage)
+    await storage.read(session)
+    remove(path)
+    for beside in names(path.parent):
+        remove(path.parent / beside)
+    if replaced:
+        another = SQLiteStorage(path)
+        await fill(another)
+        await another.aclose()
+    with pytest.raises(SessionError) as error:
+        await storage.append(session, 3, token, [answered(session, 3)])
+    assert error.value.code == "SESSION_NOT_FOUND"
+    assert "deleted or replaced" in caplog.text
+    assert len(await storage.list(SessionFilter())) == replaced
+    session, _ = await fill(storage)
+    assert len((await storage.read(session))[1]) == 3
+    with raw(path) as connection:
+        assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (1 + replaced,)
+
+
 # what cannot be opened or written
 
 

@@ -318,7 +318,11 @@ async def test_closing_under_cancellation_still_closes(path: Path) -> None:
 def test_a_storage_nobody_closes_ends_with_its_object(path: Path) -> None:
     threads = len(ours())
     storage = SQLiteStorage(path)
-    anyio.run(storage.create, record())
+    made = record()
+    anyio.run(storage.create, made)
+    anyio.run(storage.lease, made.id, current_owner(), 5)
+    anyio.run(storage.read, made.id)
+    assert len(ours()) == threads + 2
     del storage
     gc.collect()
     assert len(ours()) == threads

@@ -13,10 +13,20 @@ from roundtable.providers.openai_chat import OpenAIChat
 from roundtable.types import ChatResponse
 
 DIALECT = OpenAIChat("acme")
-NAMES = (
-    "error message code type detail msg metadata raw choices delta content finish_reason index tool_calls function name "
-    "arguments usage prompt_tokens id refusal annotations url_citation url citations audio transcript function_call"
-).split()
+ERROR_NAMES = ["error", "message", "code", "type", "detail", "msg", "metadata", "raw"]
+ANSWER_NAMES = ["choices", "delta", "content", "finish_reason", "index", "usage", "prompt_tokens", "refusal", "audio"]
+CALL_NAMES = [
+    "tool_calls",
+    "function_call",
+    "function",
+    "name",
+    "arguments",
+    "id",
+    "annotations",
+    "url_citation",
+    "url",
+]
+NAMES = [*ERROR_NAMES, *ANSWER_NAMES, *CALL_NAMES, "citations", "transcript"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),

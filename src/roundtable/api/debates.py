@@ -114,7 +114,8 @@ class Debates:
             msg = f"session {session_id!r} is completed"
             raise SessionError(msg, hint="Extend it to hold further rounds.")
         table = self._agents_of(session_id, fold, agents)
-        return self._prepared(session_id, RunLimits(deadline_s=deadline_s), table)
+        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s)
+        return self._prepared(session_id, limits, table)
 
     def _agents_of(self, session_id: str, fold: Fold, given: Sequence[AgentLike] | None) -> Mapping[str, Agent]:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""

@@ -13,7 +13,7 @@ from roundtable.engine.closing import leaving_events
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.run import DebateRun, RunLimits
-from roundtable.errors import ConfigurationError, SessionError, StorageError
+from roundtable.errors import ConfigurationError, SessionBusy, SessionError, StorageError
 from roundtable.exits import MaxRounds, exit_from_spec
 from roundtable.types import AgentConfig, RoundResult
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, ExitCriterion, Storage
     from roundtable.record import Fold
-    from roundtable.types import AnyConsensus, DebateConfig, DurableEvent, LiveEvent, Owner, Session
+    from roundtable.types import AnyConsensus, DebateConfig, DurableEvent, Lease, LiveEvent, Owner, Session
 
 __all__ = ["DebateEngine"]
 
 logger = logging.getLogger("roundtable.engine")
 
 _RELEASE_TIMEOUT_S = 5.0
+_LEASE_POLL_S = 0.25
 
 
 class DebateEngine:
@@ -168,7 +169,7 @@ class DebateEngine:
             StorageError: Something could not be stored.
         """
         limits = limits or RunLimits()
-        async with self._owned(session_id, limits.lease_ttl_s) as journal:
+        async with self._owned(session_id, limits) as journal:
             fold = journal.fold
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
@@ -195,21 +196,37 @@ class DebateEngine:
         Raises:
             SessionBusy: Somebody runs it, and will obey by itself.
         """
-        async with self._owned(session_id, RunLimits().lease_ttl_s) as journal:
+        async with self._owned(session_id, RunLimits()) as journal:
             if journal.fold.pending_control is not None:
                 await journal.append(*leaving_events(journal.fold, self.sessions.clock.now()))
 
     @asynccontextmanager
-    async def _owned(self, session_id: str, ttl_s: float) -> AsyncIterator[Journal]:
+    async def _owned(self, session_id: str, limits: RunLimits) -> AsyncIterator[Journal]:
         """Hold the lease of a session."""
         storage, tenant = self.sessions.storage, self.sessions.tenant
-        lease = await storage.lease(session_id, self.sessions.owner(), ttl_s, tenant=tenant)
+        lease = await self._lease(session_id, limits)
         try:
             fold = await self.sessions.load(session_id)
             journal = Journal(storage, fold, lease, self.tell, self.sessions.clock)
             yield journal
         finally:
             await _release(storage, session_id, lease.owner, tenant)
+
+    async def _lease(self, session_id: str, limits: RunLimits) -> Lease:
+        """Take the lease, waiting for another owner's to lapse as long as the limits say."""
+        storage, tenant, owner = self.sessions.storage, self.sessions.tenant, self.sessions.owner()
+        give_up = anyio.current_time() + limits.wait_s
+        told = False
+        while True:
+            try:
+                return await storage.lease(session_id, owner, limits.lease_ttl_s, tenant=tenant)
+            except SessionBusy as error:
+                if anyio.current_time() >= give_up:
+                    raise
+                if not told:
+                    told = True
+                    logger.info("waiting for the session: %s", error.message, extra={"session": session_id})
+            await anyio.sleep(_LEASE_POLL_S)
 
     def tell(self, event: DurableEvent | LiveEvent) -> None:
         """Tell an event to whoever listens."""

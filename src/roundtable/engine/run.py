@@ -57,6 +57,8 @@ class RunLimits:
     """Seconds after which running calls are cancelled and the run ends."""
     lease_ttl_s: float = 15.0
     """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
+    wait_s: float = 0.0
+    """Seconds to wait for another owner's lease to lapse before giving up."""
 
 
 class DebateRun:

@@ -55,6 +55,19 @@ def as_our_error(exc: Exception, provider: str, address: str) -> RoundtableError
                 provider=provider,
                 hint="Check the API key and extra headers for characters that do not belong there.",
             )
+        case httpx.HTTPError() | OSError():
+            return _network_error(exc, provider, where)
+        case _:
+            return AgentError(
+                f"{where}the HTTP client could not be used: {type(exc).__name__}",
+                provider=provider,
+                cause=exc,
+                hint="A client of your own must stay open for as long as models use it.",
+            )
+
+
+def _network_error(exc: httpx.HTTPError | OSError, provider: str, where: str) -> APINetworkError:
+    match exc:
         case httpx.ConnectError() if (fault := _certificate_fault(exc)) is not None:
             return APINetworkError(
                 f"{where}the server's certificate was refused: {fault}",
@@ -64,30 +77,19 @@ def as_our_error(exc: Exception, provider: str, address: str) -> RoundtableError
                 hint="Check the base URL; a private authority's certificate belongs in the system's store.",
             )
         case httpx.ConnectError():
-            return APINetworkError(
-                f"{where}could not connect",
-                provider=provider,
-                cause=exc,
-                hint="Check that the address is right, that its server runs, and that the network is up.",
-            )
+            hint = "Check that the address is right, that its server runs, and that the network is up."
+            return APINetworkError(f"{where}could not connect", provider=provider, cause=exc, hint=hint)
         case httpx.RemoteProtocolError() | httpx.DecodingError():
             # These texts quote what the server sent, which may repeat what it was sent.
-            return APINetworkError(
-                f"{where}the connection broke off, or the server does not speak HTTP", provider=provider
-            )
+            message = f"{where}the connection broke off, or the server does not speak HTTP"
+            return APINetworkError(message, provider=provider)
         case httpx.TooManyRedirects() | httpx.HTTPStatusError():
+            # Only a client of the caller's can be set up to raise these; their texts hold the whole address.
             return APINetworkError(f"{where}the given client refused the answer", provider=provider, retryable=False)
         case httpx.ProxyError():
             return APINetworkError(f"{where}the proxy refused the connection", provider=provider, cause=exc)
-        case httpx.TransportError() | httpx.RequestError() | httpx.HTTPError() | OSError():
-            return APINetworkError(f"{where}the connection failed", provider=provider, cause=exc)
         case _:
-            return AgentError(
-                f"{where}the HTTP client could not be used: {type(exc).__name__}",
-                provider=provider,
-                cause=exc,
-                hint="A client of your own must stay open for as long as models use it.",
-            )
+            return APINetworkError(f"{where}the connection failed", provider=provider, cause=exc)
 
 
 def _phase(exc: httpx.TimeoutException) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.storage.schema import check_format, migrate
 
-__all__ = ["Database", "is_spoilt", "storage_error"]
+__all__ = ["Database", "file_identity", "is_spoilt", "storage_error", "unreadable"]
 
 _log = logging.getLogger(__name__)
 
@@ -88,6 +88,25 @@ def storage_error(error: sqlite3.Error, path: str) -> StorageError:
         cause=error,
         details={"path": path, "reason": kind.reason},
     )
+
+
+def unreadable(path: str, what: str, cause: ValueError) -> StorageError:
+    """Make the error for a row that is whole but says nothing this version understands."""
+    return StorageError(
+        f"{what} in {path!r} holds a value that this version cannot read",
+        hint=f"Restore {path!r} from a backup, or delete {what}; everything else is not affected.",
+        cause=cause,
+        details={"path": path, "reason": "corrupt"},
+    )
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Tell which file stands at a path; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def is_spoilt(error: sqlite3.Error) -> bool:

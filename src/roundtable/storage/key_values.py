@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from roundtable.storage.database import unreadable
 from roundtable.storage.text import clean, json_text, micros, span_end
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class SQLiteKeyValue:
     """
 
     def __init__(self, reader: Worker, writer: Worker, clock: Clock) -> None:
+        self._path = writer.path
         self._reader = reader
         self._writer = writer
         self._clock = clock
@@ -37,7 +39,7 @@ class SQLiteKeyValue:
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
         """Give a value; `None` when there is none or it lapsed."""
         place = clean(tenant), clean(key)
-        return await self._reader.call(lambda connection: _value(connection, place, self._now()))
+        return await self._reader.call(lambda connection: _value(connection, place, self._now(), self._path))
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
         """Store a value, replacing an old one. See `KeyValue.put`.
@@ -57,7 +59,7 @@ class SQLiteKeyValue:
     async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
         """Give keys with this prefix and their values, in key order."""
         wanted, start = clean(tenant), clean(prefix)
-        return await self._reader.call(lambda connection: _scan(connection, wanted, start, self._now()))
+        return await self._reader.call(lambda connection: _scan(connection, wanted, start, self._now(), self._path))
 
     async def update(
         self,
@@ -75,7 +77,7 @@ class SQLiteKeyValue:
         place = clean(tenant), clean(key)
 
         def change(connection: sqlite3.Connection) -> str:
-            text = json_text(fn(_value(connection, place, self._now())))
+            text = json_text(fn(_value(connection, place, self._now(), self._path)))
             self._store(connection, place, text, ttl_s)
             return text
 
@@ -98,12 +100,12 @@ class SQLiteKeyValue:
         )
 
 
-def _value(connection: sqlite3.Connection, place: tuple[str, str], now: int) -> JsonValue:
+def _value(connection: sqlite3.Connection, place: tuple[str, str], now: int, path: str) -> JsonValue:
     rows = connection.execute(
         "SELECT value FROM key_values WHERE tenant = ? AND key = ? AND (expires_us IS NULL OR expires_us > ?)",
         (*place, now),
     ).fetchall()
-    return json.loads(rows[0][0]) if rows else None
+    return _read(place[1], rows[0][0], path) if rows else None
 
 
 def _delete(connection: sqlite3.Connection, place: tuple[str, str], now: int) -> bool:
@@ -115,7 +117,9 @@ def _delete(connection: sqlite3.Connection, place: tuple[str, str], now: int) ->
     return bool(lived)
 
 
-def _scan(connection: sqlite3.Connection, tenant: str, prefix: str, now: int) -> tuple[tuple[str, JsonValue], ...]:
+def _scan(
+    connection: sqlite3.Connection, tenant: str, prefix: str, now: int, path: str
+) -> tuple[tuple[str, JsonValue], ...]:
     rows = connection.execute(
         """
         SELECT key, value FROM key_values
@@ -125,7 +129,15 @@ def _scan(connection: sqlite3.Connection, tenant: str, prefix: str, now: int) ->
         """,
         {"tenant": tenant, "start": prefix, "end": _behind(prefix), "now": now},
     ).fetchall()
-    return tuple((key, json.loads(value)) for key, value in rows)
+    return tuple((key, _read(key, text, path)) for key, text in rows)
+
+
+def _read(key: str, text: str, path: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError as error:
+        raise unreadable(path, f"the value {key!r}", error) from error
+    return value
 
 
 def _behind(prefix: str) -> str | None:

@@ -6,10 +6,11 @@ All values are bound; no statement is put together from text.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from roundtable.errors import StorageError
 from roundtable.record import Progress, advance, start_progress
+from roundtable.storage.database import unreadable
 from roundtable.storage.rules import (
     MAX_NUMBER,
     LeaseState,
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from roundtable.types import DurableEvent, Lease, Owner, SessionFilter
 
 __all__ = ["Key", "append", "create", "delete", "lease", "list_sessions", "read"]
+
+
+_log = logging.getLogger(__name__)
 
 
 class Key(NamedTuple):
@@ -168,16 +172,7 @@ def read(
     try:
         return SessionRecord.from_json(rows[0][0]), tuple(durable_event(body) for (body,) in bodies)
     except ValueError as error:
-        raise _unreadable(key, path, error) from error
-
-
-def _unreadable(key: Key, path: str, error: ValueError) -> StorageError:
-    return StorageError(
-        f"session {key.session_id!r} in {path!r} holds a value that this version cannot read",
-        hint=f"Restore {path!r} from a backup, or delete this session; the others are not affected.",
-        cause=error,
-        details={"path": path, "reason": "corrupt", "sessionId": key.session_id},
-    )
+        raise unreadable(path, f"session {key.session_id!r}", error) from error
 
 
 def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tuple[SessionSummary, ...]:
@@ -205,8 +200,13 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
             "limit": wanted.limit,
         },
     ).fetchall()
-    return tuple(
-        SessionSummary(
+    return tuple(found for found in map(_summary, rows) if found is not None)
+
+
+def _summary(row: tuple[Any, ...]) -> SessionSummary | None:
+    """Read one row of a list; one that cannot be read must not hide the others."""
+    try:
+        return SessionSummary(
             id=row[0],
             topic=row[1],
             mode=row[2],
@@ -218,22 +218,17 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
             created_at=from_micros(row[8]),
             updated_at=from_micros(row[9]),
         )
-        for row in rows
-    )
+    except ValueError as error:
+        _log.warning("session %r is left out of a list: %s", row[0], error)
+        return None
 
 
 def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, now: Callable[[], datetime]) -> Lease:
     """Take, renew or give up the right to append."""
     if not connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", key).fetchall():
         raise session_not_found(key.session_id)
-    state = grant(
-        key.session_id,
-        _lease_state(connection, key),
-        owner,
-        ttl_s,
-        now=now(),
-        next_token=lambda: _next_token(connection, key.tenant),
-    )
+    held = _lease_state(connection, key)
+    state = grant(key.session_id, held, owner, ttl_s, now=now(), next_token=lambda: _next_token(connection, key.tenant))
     connection.execute(
         """
         INSERT INTO leases (tenant, session_id, token, owner, expires_us) VALUES (?, ?, ?, ?, ?)

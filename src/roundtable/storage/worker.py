@@ -6,6 +6,7 @@ import logging
 import os
 import sqlite3
 from collections import defaultdict
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread, current_thread
 from time import monotonic
@@ -15,7 +16,7 @@ from anyio import Event
 from anyio.lowlevel import checkpoint_if_cancelled, current_token
 
 from roundtable.errors import StorageError
-from roundtable.storage.database import is_spoilt, storage_error
+from roundtable.storage.database import file_identity, is_spoilt, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,7 +107,9 @@ class Worker:
         window_s: float = 0.0,
     ) -> None:
         self._name = name
-        self._path = path
+        self.path = path
+        """The file."""
+        self._place = Path(path)
         self._open_connection = open_connection
         self._work = work
         self._after = after
@@ -116,6 +119,7 @@ class Worker:
         self._lock = Lock()
         self._thread: Thread | None = None
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._waiting: list[Job[object]] = []
         self._closed = False
         self._finished = False
@@ -170,16 +174,17 @@ class Worker:
     def _submit(self, job: Job[object]) -> None:
         if self._is_foreign:
             raise StorageError(
-                f"the storage of {self._path!r} was made in another process",
+                f"the storage of {self.path!r} was made in another process",
                 hint="A forked process must open a storage of its own.",
             )
         with self._lock:
             if self._closed:
-                raise StorageError(f"the storage of {self._path!r} is closed", hint="Open a new one.")
+                raise StorageError(f"the storage of {self.path!r} is closed", hint="Open a new one.")
             if self._thread is None:
                 # A daemon: a script that never closes its storage must still end.
-                self._thread = Thread(target=self._run, name=self._name, daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._run, name=self._name, daemon=True)
+                thread.start()
+                self._thread = thread
             self._queue.put(job)
 
     def _run(self) -> None:
@@ -189,6 +194,7 @@ class Worker:
             if jobs:
                 company = len(jobs)
                 self._serve(jobs)
+            del jobs  # what a job refers to, its storage for one, must not live as long as the next wait
         if self._last is not None:
             self._last()
         self._disconnect()
@@ -216,9 +222,7 @@ class Worker:
     def _serve(self, jobs: Sequence[Job[object]]) -> None:
         spoilt = False
         try:
-            if self._connection is None:
-                self._connection = self._open_connection()
-            self._work(self._connection, jobs)
+            self._work(self._connected(), jobs)
         # Whatever it is must be told to those who wait, and the thread must go on.
         except BaseException as error:  # noqa: BLE001
             spoilt = True
@@ -227,17 +231,30 @@ class Worker:
         for job in jobs:
             if isinstance(job.error, sqlite3.Error):
                 spoilt = spoilt or is_spoilt(job.error)
-                job.error = storage_error(job.error, self._path)
+                job.error = storage_error(job.error, self.path)
         _tell(jobs)
         if not spoilt and self._connection is not None:
             try:
                 self._after(self._connection)
             # What is stored is stored, and the thread must go on.
             except Exception as error:  # noqa: BLE001
-                _log.warning("tidying up %s failed: %s", self._path, error)
+                _log.warning("tidying up %s failed: %s", self.path, error)
                 spoilt = True
         if spoilt:
             self._disconnect()
+
+    def _connected(self) -> sqlite3.Connection:
+        """Give the connection; opens one, and another when the file was deleted or replaced meanwhile.
+
+        SQLite would go on writing to a deleted file, and what it acknowledges would be lost.
+        """
+        if self._connection is not None and file_identity(self._place) != self._file:
+            _log.warning("%s was deleted or replaced while it was in use", self.path)
+            self._disconnect()
+        if self._connection is None:
+            self._connection = self._open_connection()
+            self._file = file_identity(self._place)
+        return self._connection
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -246,7 +263,7 @@ class Worker:
         try:
             connection.close()
         except sqlite3.Error as error:
-            _log.warning("closing %s: %s", self._path, error)
+            _log.warning("closing %s: %s", self.path, error)
 
 
 def _tell(jobs: Sequence[Job[object]]) -> None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import BinaryIO
@@ -71,6 +72,7 @@ class LoopbackServer:
 
     Args:
         answer: Gives the reply to a request; left out, every request is answered `"ok"`.
+        tls: Serve https with this context.
 
     Example:
         >>> from roundtable.providers import chat_model
@@ -83,8 +85,9 @@ class LoopbackServer:
         'Hello yourself'
     """
 
-    def __init__(self, answer: Callable[[Seen], Reply] | None = None) -> None:
+    def __init__(self, answer: Callable[[Seen], Reply] | None = None, *, tls: ssl.SSLContext | None = None) -> None:
         self._answer = answer or _ok
+        self._tls = tls
         self._queue: deque[Reply] = deque()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -108,7 +111,7 @@ class LoopbackServer:
     def origin(self) -> str:
         """Scheme, host and port."""
         host, port = self._listener.getsockname()
-        return f"http://{host}:{port}"
+        return f"{'http' if self._tls is None else 'https'}://{host}:{port}"
 
     @property
     def open_connections(self) -> int:
@@ -156,6 +159,8 @@ class LoopbackServer:
     def _serve(self, connection: socket.socket) -> None:
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is not None:
+                connection = self._swap(connection, self._tls)
             with connection.makefile("rb") as reader:
                 while (seen := _read(reader)) is not None and self._reply(connection, self._choose(seen)):
                     pass
@@ -165,6 +170,14 @@ class LoopbackServer:
             with self._lock:
                 self._open.discard(connection)
                 connection.close()
+
+    def _swap(self, plain: socket.socket, tls: ssl.SSLContext) -> socket.socket:
+        plain.settimeout(5)
+        connection = tls.wrap_socket(plain, server_side=True)
+        with self._lock:
+            self._open.discard(plain)
+            self._open.add(connection)
+        return connection
 
     def _choose(self, seen: Seen) -> WireReply:
         if "/trap" in seen.path:

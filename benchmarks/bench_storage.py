@@ -1,0 +1,125 @@
+"""Durable turns a second: one commit for all who come together, beside one commit each.
+
+    python benchmarks/bench_storage.py [--turns 6400] [--folder FOLDER]
+
+A turn counts when its `append` has returned. The figures depend on how fast the medium of the folder syncs;
+printed, never asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sqlite3
+import statistics
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+
+from roundtable.protocols import Storage
+from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
+from roundtable.testing.storage_samples import answered, record
+
+POSITION = "x" * 1_000
+
+
+class Figures(NamedTuple):
+    """What one run took."""
+
+    turns_per_s: float
+    cpu_ms_per_turn: float
+    p50_ms: float
+    p99_ms: float
+
+
+async def append_turns(storage: Storage, session: str, turns: int, took: list[float]) -> None:
+    """Append turns one after the other, as one debate does."""
+    await storage.create(record(session))
+    token = (await storage.lease(session, current_owner(), 60)).token
+    for slot in range(turns):
+        event = answered(session, slot, position=POSITION)
+        begun = time.perf_counter()
+        await storage.append(session, slot, token, [event])
+        took.append(time.perf_counter() - begun)
+
+
+async def run(storage: Storage, debates: int, turns: int) -> Figures:
+    """Append from several debates at once."""
+    took: list[float] = []
+    cpu, wall = time.process_time(), time.perf_counter()
+    async with anyio.create_task_group() as group:
+        for number in range(debates):
+            group.start_soon(append_turns, storage, f"debate-{number}", turns, took)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    cuts = statistics.quantiles(took, n=100)
+    return Figures(len(took) / wall, cpu / len(took) * 1000, cuts[49] * 1000, cuts[98] * 1000)
+
+
+async def read_meanwhile(storage: Storage, debates: int, turns: int) -> Figures:
+    """Read over and over while others append; give the figures of the reading."""
+    took: list[float] = []
+    await storage.create(record("read"))
+    with anyio.CancelScope() as reading:
+
+        async def write() -> None:
+            await run(storage, debates, turns)
+            reading.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            while True:
+                begun = time.perf_counter()
+                await storage.read("read")
+                took.append(time.perf_counter() - begun)
+                await anyio.sleep(0.001)
+    cuts = statistics.quantiles(took, n=100)
+    return Figures(0, 0, cuts[49] * 1000, max(took) * 1000)
+
+
+async def measure(storage: Storage, debates: int, turns: int, *, reading: bool = False) -> Figures:
+    """Do one run and close the storage."""
+    try:
+        return await (read_meanwhile if reading else run)(storage, debates, turns)
+    finally:
+        await storage.aclose()
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=6_400, help="turns of each run with company")
+    parser.add_argument("--folder", type=Path, help="where to put the files; a temporary folder when left out")
+    given = parser.parse_args()
+    load = ", ".join(f"{share:.1f}" for share in os.getloadavg())
+    print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, load {load}; answers of 1 kB\n")
+    print(f"{'':44}{'turns/s':>9}{'CPU ms':>8}{'p50 ms':>8}{'p99 ms':>8}")
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        rows = (
+            ("memory, 64 debates", MemoryStorage(), 64),
+            ("sqlite, 64 debates, group commit", SQLiteStorage(Path(folder) / "many.db"), 64),
+            (
+                "sqlite, 64 debates, no waiting for company",
+                SQLiteStorage(Path(folder) / "now.db", commit_window_s=0),
+                64,
+            ),
+            ("sqlite, 8 debates, group commit", SQLiteStorage(Path(folder) / "few.db"), 8),
+            ("sqlite, one commit each", SQLiteStorage(Path(folder) / "one.db"), 1),
+        )
+        for name, storage, debates in rows:
+            turns = given.turns // max(debates, 8)
+            found = anyio.run(measure, storage, debates, turns)
+            print(
+                f"{name:44}{found.turns_per_s:9.0f}{found.cpu_ms_per_turn:8.3f}{found.p50_ms:8.2f}{found.p99_ms:8.2f}"
+            )
+        storage = SQLiteStorage(Path(folder) / "read.db")
+        found = anyio.run(partial(measure, reading=True), storage, 64, given.turns // 64)
+        print(f"\nreading while 64 debates append: p50 {found.p50_ms:.2f} ms, longest {found.p99_ms:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+"""Every model behaves alike behind the gateway, whoever wrote it."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, ConfigurationError
+from roundtable.gateway import Gateway, GuardedModel
+from roundtable.gateway.gateway import sane_usage
+from roundtable.providers import Delay, ScriptedModel
+from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile, Usage
+
+ASK = ChatRequest(model="", messages=())
+
+
+class Plain:
+    """A model as a plugin might write it: just the methods."""
+
+    provider = "plugin"
+    model = "m"
+    profile = ModelProfile()
+
+    def __init__(self, act):
+        self._act = act
+        self.closed = 0
+        self.running = 0
+        self.most = 0
+
+    async def complete(self, request):
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            return await self._act()
+        finally:
+            self.running -= 1
+
+    async def stream(self, request):
+        yield ChatDelta(text="a")
+        try:
+            yield await self.complete(request)
+        finally:
+            self.closed += 1
+
+    async def aclose(self):
+        self.closed += 1
+
+
+def raising(error):
+    async def act():
+        raise error
+
+    return Plain(act)
+
+
+def giving(value):
+    async def act():
+        return value
+
+    return Plain(act)
+
+
+async def collect(model):
+    return [piece async for piece in model.stream(ASK)]
+
+
+async def both(model):
+    """The errors of the plain and the streamed call."""
+    with pytest.raises(Exception) as plain:
+        await model.complete(ASK)
+    with pytest.raises(Exception) as streamed:
+        await collect(model)
+    return plain.value, streamed.value
+
+
+async def test_a_guarded_model_says_and_does_what_the_model_does():
+    inner = ScriptedModel(["one", "both"], chunks=2)
+    model = Gateway().guard(inner)
+    assert (model.provider, model.model, model.profile) == ("scripted", "scripted", inner.profile)
+    assert (await model.complete(ASK)).text == "one"
+    assert [piece.text for piece in await collect(model)] == ["bo", "th", "both"]
+
+
+async def test_closing_is_passed_on():
+    inner = giving(None)
+    await Gateway().guard(inner).aclose()
+    assert inner.closed == 1
+
+
+def test_guarding_twice_is_guarding_once():
+    gateway = Gateway()
+    model = gateway.guard(giving(None))
+    assert gateway.guard(model) is model
+    assert isinstance(Gateway().guard(model), GuardedModel)
+    assert "GuardedModel(" in repr(model)
+
+
+async def test_errors_of_ours_pass_unchanged():
+    error = APIRateLimitError("slow down")
+    assert await both(Gateway().guard(raising(error))) == (error, error)
+
+
+async def test_foreign_errors_are_wrapped_once_with_their_cause():
+    cause = ValueError("bad\n  luck " + "x" * 5000)
+    for error in await both(Gateway().guard(raising(cause))):
+        assert type(error) is AgentError
+        assert error.__cause__ is cause
+        assert error.provider == "plugin"
+        assert "ValueError: bad luck" in str(error)
+        assert len(str(error)) < 600
+    twice = Gateway().guard(Gateway().guard(raising(cause)))
+    assert (await both(twice))[0].__cause__ is cause
+
+
+async def test_a_foreign_error_without_words_is_named():
+    error, _ = await both(Gateway().guard(raising(KeyError())))
+    assert str(error) == "the model call failed: KeyError"
+
+
+async def test_groups_of_exceptions_never_get_out():
+    ours = APIRateLimitError("inside")
+    error, _ = await both(Gateway().guard(raising(ExceptionGroup("g", [ExceptionGroup("h", [ours]), ValueError()]))))
+    assert error is ours
+    foreign = ValueError("inside")
+    error, _ = await both(Gateway().guard(raising(ExceptionGroup("g", [foreign]))))
+    assert (type(error), error.__cause__) == (AgentError, foreign)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
+async def test_what_ends_the_program_passes_untouched(kind):
+    stop = kind()
+    with pytest.raises(kind) as caught:
+        await Gateway(timeout_s=5).guard(raising(stop)).complete(ASK)
+    assert caught.value is stop
+
+
+@pytest.mark.parametrize("value", [None, "text", ChatDelta(text="x")])
+async def test_a_model_that_gives_something_else_is_named_as_faulty(value):
+    error, streamed = await both(Gateway().guard(giving(value)))
+    assert "where a ChatResponse was due" in str(error)
+    assert "where a ChatResponse was due" in str(streamed)
+
+
+async def test_a_call_ends_at_its_deadline():
+    model = Gateway(timeout_s=0.05).guard(ScriptedModel([Delay(60, "x"), Delay(60, "x")]))
+    start = anyio.current_time()
+    for error in await both(model):
+        assert type(error) is APITimeoutError
+        assert "within 0.05 s" in str(error)
+        assert error.retryable
+    assert anyio.current_time() - start < 1
+
+
+async def test_a_model_may_have_its_own_deadline():
+    gateway = Gateway(timeout_s=60)
+    with pytest.raises(APITimeoutError, match=r"within 0\.02 s"):
+        await gateway.guard(ScriptedModel([Delay(60, "x")]), timeout_s=0.02).complete(ASK)
+
+
+async def test_a_slow_stream_ends_at_the_deadline_of_the_whole():
+    class Dripping(Plain):
+        async def stream(self, request):
+            for _ in range(100):
+                await anyio.sleep(0.02)
+                yield ChatDelta(text="a")
+
+    start = anyio.current_time()
+    with pytest.raises(APITimeoutError):
+        await collect(Gateway(timeout_s=0.1).guard(Dripping(None)))
+    assert anyio.current_time() - start < 1
+
+
+async def test_time_outs_inside_a_model_are_the_models_own():
+    error, _ = await both(Gateway(timeout_s=60).guard(raising(TimeoutError("inner"))))
+    assert type(error) is AgentError
+
+
+async def test_cancelling_from_outside_is_no_time_out():
+    with anyio.move_on_after(0.02) as scope:
+        await Gateway(timeout_s=60).guard(ScriptedModel([Delay(60, "x")])).complete(ASK)
+    assert scope.cancelled_caught
+
+
+async def test_no_more_calls_than_allowed_are_under_way_at_once():
+    async def act():
+        await anyio.sleep(0.01)
+        return ChatResponse(text="x")
+
+    gateway, one, other = Gateway(concurrency=3), Plain(act), Plain(act)
+    other.model = "another"
+    models = [gateway.guard(one), gateway.guard(other)]
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(10):
+            for model in models:
+                tasks.start_soon(model.complete, ASK)
+                tasks.start_soon(collect, model)
+    assert (one.most, other.most) == (3, 3)
+
+
+async def test_models_of_one_endpoint_share_the_limit():
+    async def act():
+        await anyio.sleep(0.01)
+        return ChatResponse(text="x")
+
+    shared = Plain(act)
+    shared.endpoint = "https://api.example.org"
+    gateway = Gateway(concurrency=1)
+    async with anyio.create_task_group() as tasks:
+        for model in (gateway.guard(shared), gateway.guard(shared)):
+            tasks.start_soon(model.complete, ASK)
+    assert shared.most == 1
+
+
+async def test_waiting_for_a_place_does_not_count_as_time_of_the_call():
+    model = Gateway(concurrency=1, timeout_s=0.2).guard(ScriptedModel({"*": Delay(0.1, "x")}))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(model.complete, ASK)
+
+
+async def test_a_place_is_given_up_when_a_stream_is_closed_or_a_call_cancelled():
+    inner = ScriptedModel({"a": Delay(60, "x"), "*": "x" * 50}, chunks=50)
+    model = Gateway(concurrency=1).guard(inner)
+    for _ in range(3):
+        stream = model.stream(ASK)
+        await anext(stream)
+        await stream.aclose()
+        with anyio.move_on_after(0.01):
+            await model.complete(ASK.model_copy(update={"metadata": {"agent": "a"}}))
+    with anyio.fail_after(1):
+        assert (await model.complete(ASK)).text == "x" * 50
+
+
+async def test_closing_a_stream_closes_the_models_own():
+    async def act():
+        return ChatResponse(text="x")
+
+    inner = Plain(act)
+    async for _ in (stream := Gateway(timeout_s=5).guard(inner).stream(ASK)):
+        if inner.running == 0:
+            break
+    await stream.aclose()
+    rest = Gateway().guard(inner).stream(ASK)
+    assert [type(piece) async for piece in rest] == [ChatDelta, ChatResponse]
+    assert inner.closed == 1
+
+
+async def test_an_iterator_without_a_close_will_do():
+    class Bare(Plain):
+        def stream(self, request):
+            return Once([ChatDelta(text="a"), ChatResponse(text="a")])
+
+    class Once:
+        def __init__(self, pieces):
+            self._pieces = iter(pieces)
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self):
+            return next(self._pieces)
+
+    assert len(await collect(Gateway().guard(Bare(None)))) == 2
+
+
+def test_one_gateway_serves_several_event_loops():
+    gateway = Gateway(concurrency=1, timeout_s=5)
+    model = gateway.guard(ScriptedModel({"*": "x"}))
+    for backend in ("asyncio", "asyncio", "trio"):
+        assert anyio.run(model.complete, ASK, backend=backend).text == "x"
+
+
+async def test_usage_is_made_sane():
+    odd = Usage.model_construct(
+        input_tokens=-5, output_tokens=3, cache_read_tokens=-1, cache_write_tokens=0, reasoning_tokens=-9, calls=0,
+        cost_usd=float("nan"),
+    )  # fmt: skip
+    response = await Gateway().guard(giving(ChatResponse.model_construct(text="x", usage=odd))).complete(ASK)
+    assert response.usage == Usage(output_tokens=3, calls=1)
+    assert sane_usage(Usage(calls=2, cost_usd=0.5)) == Usage(calls=2, cost_usd=0.5)
+
+
+@pytest.mark.parametrize("concurrency", [0, -1])
+def test_a_limit_below_one_is_refused(concurrency):
+    with pytest.raises(ConfigurationError, match="concurrency"):
+        Gateway(concurrency=concurrency)
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, float("nan")])
+def test_a_deadline_is_positive(timeout_s):
+    with pytest.raises(ConfigurationError, match="timeout_s"):
+        Gateway(timeout_s=timeout_s)
+    with pytest.raises(ConfigurationError, match="timeout_s"):
+        Gateway().guard(giving(None), timeout_s=timeout_s)
