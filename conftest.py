@@ -6,15 +6,21 @@ import ast
 import inspect
 import os
 import types
+from collections.abc import Generator, Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import anyio
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
 from sybil.sybil import SybilCollection
+
+if TYPE_CHECKING:
+    from roundtable.testing.servers import LoopbackServer, Seen
+    from roundtable.types import JsonObject
 
 DOCTEST = ELLIPSIS | NORMALIZE_WHITESPACE
 FOLDER = pytest.StashKey[Path]()
@@ -28,7 +34,7 @@ def run_block(example: Example) -> None:
     code = compile(source, example.path, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     block = types.FunctionType(code, example.namespace)
     if code.co_flags & inspect.CO_COROUTINE:
-        anyio.run(block)
+        example.namespace["notebook_loop"].call(block)
     else:
         block()
 
@@ -42,8 +48,9 @@ class Blocks(PythonCodeBlockParser):
 
 
 PLACE = ("quiet_place",)
-readme = Sybil(parsers=[Blocks(), SkipParser()], filenames=["README.md"], excludes=["*/README.md"], fixtures=PLACE)
-pages = Sybil(parsers=[Blocks(), SkipParser()], path="docs", patterns=["*.md"], fixtures=PLACE)
+MODEL = ("quiet_place", "some_model", "notebook_loop")
+readme = Sybil(parsers=[Blocks(), SkipParser()], filenames=["README.md"], excludes=["*/README.md"], fixtures=MODEL)
+pages = Sybil(parsers=[Blocks(), SkipParser()], path="docs", patterns=["*.md"], fixtures=MODEL)
 docstrings = Sybil(parsers=[DocTestParser(DOCTEST)], path="src", patterns=["*.py"], fixtures=PLACE)
 pytest_collect_file = SybilCollection([readme, pages, docstrings]).pytest()
 
@@ -59,6 +66,50 @@ def quiet_place(
     monkeypatch.chdir(stash[FOLDER])
     for name in [name for name in os.environ if name.startswith(OURS) or name == "DATABASE_PATH"]:
         monkeypatch.delenv(name)
+
+
+def careful_answer(seen: Seen) -> JsonObject:
+    """Give the answer of the seat that asks: the Skeptic would wait, all others agree."""
+    alone = b"You are Skeptic" in seen.body
+    return {
+        "position": "Wait a year." if alone else "Start with one well-cut service.",
+        "reasoning": "A team of five has one team's worth of time to run what it ships.",
+        "confidence": 0.6 if alone else 0.8,
+    }
+
+
+@pytest.fixture(scope="session")
+def some_server() -> Iterator[LoopbackServer]:
+    """A chat-completions server on this machine."""
+    from roundtable.testing.servers import LoopbackServer
+
+    with LoopbackServer(careful_answer) as server:
+        yield server
+
+
+@pytest.fixture
+def some_model(quiet_place: None, some_server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """Let a page that names no agents find a model, as a reader with one in the environment would."""
+    monkeypatch.setenv("ROUNDTABLE_BASE_URL", some_server.url)
+    monkeypatch.setenv("ROUNDTABLE_MODEL", "some-model")
+
+
+@pytest.fixture(scope="module")
+def notebook_loop() -> Iterator[BlockingPortal]:
+    """One event loop for all blocks of a page, as a notebook has one for all cells."""
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, object, object]:  # noqa: ARG001
+    """Let an example fail with a warning that was raised after its end.
+
+    Sybil shows the second entry of a traceback; the one of such a warning has only one.
+    """
+    if call.excinfo is not None and len(call.excinfo.traceback) == 1:
+        call.excinfo.traceback = type(call.excinfo.traceback)([*call.excinfo.traceback] * 2)
+    return (yield)
 
 
 class SkipGate:

@@ -5,8 +5,9 @@ Names are loaded when they are asked for, so that importing the package costs ne
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from roundtable._lazy import lazy_names
 
 if TYPE_CHECKING:
     from roundtable._version import __version__
@@ -103,16 +104,4 @@ _HOME = {
     "hookimpl": "plugins.hookspecs",
 }
 
-
-def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    found: object = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -14,6 +14,8 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
+from roundtable.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -63,8 +65,16 @@ class ContextFormatter(logging.Formatter):
 
     Example:
         >>> form = ContextFormatter(secrets=["sk-very-secret"])
-        >>> record = logging.makeLogRecord({"name": "roundtable.engine", "levelname": "WARNING",
-        ...     "msg": "key sk-very-secret refused", "created": 0.0, "session": "s1", "round": 2})
+        >>> record = logging.makeLogRecord(
+        ...     {
+        ...         "name": "roundtable.engine",
+        ...         "levelname": "WARNING",
+        ...         "msg": "key sk-very-secret refused",
+        ...         "created": 0.0,
+        ...         "session": "s1",
+        ...         "round": 2,
+        ...     }
+        ... )
         >>> form.format(record)
         '1970-01-01T00:00:00.000Z WARNING roundtable.engine: key [redacted] refused  session=s1 round=2'
     """
@@ -151,6 +161,9 @@ def configure_logging(
         secrets: Texts that never get through, such as the keys in use.
         stack: Whether stacks of logged exceptions are written.
 
+    Raises:
+        ConfigurationError: There is no such level.
+
     Returns:
         The handler, for `logging.getLogger("roundtable").removeHandler`.
 
@@ -164,6 +177,9 @@ def configure_logging(
         >>> logging.getLogger("roundtable").removeHandler(handler)
         >>> logging.getLogger("roundtable").setLevel(logging.NOTSET)
     """
+    if level not in _LEVELS:
+        msg = f"there is no log level {level!r}; there are {', '.join(_LEVELS)}"
+        raise ConfigurationError(msg, hint="LOG_LEVEL takes the same words.")
     as_json = not (stream or sys.stderr).isatty() if json is None else json
     handler = _Handler(stream)
     handler.setFormatter(ContextFormatter(as_json=as_json, secrets=secrets, stack=stack))

@@ -11,7 +11,7 @@ import anyio
 
 from roundtable._clock import SystemClock
 from roundtable.errors import AgentError, ConfigurationError, RoundtableError
-from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, Usage
+from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, Clock, TurnListener
     from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
 
-__all__ = ["Halt", "StageHooks", "narrow", "run_stage", "visible_responses"]
+__all__ = ["Halt", "StageHooks", "error_info", "narrow", "run_stage", "visible_responses"]
 
 
 class Halt(Exception):
@@ -161,6 +161,29 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         role=spec.role,
         duration_s=max(0.0, clock.monotonic() - began),
         timestamp=clock.now(),
-        error=ErrorInfo.model_validate(failure.to_dict()),
-        usage=failure.usage or Usage(),
+        error=error_info(failure),
+        usage=failure.usage if isinstance(failure.usage, Usage) else Usage(),
     )
+
+
+def _checked(result: TurnResult, spec: TurnSpec, agent: Agent) -> TurnResult:
+    """Take what an agent gave only if it is what the turn asks for; whose it is, the turn says, not the answer."""
+    kind = result.answer.kind if isinstance(result, TurnResult) else type(result).__name__
+    if kind != spec.answer:
+        msg = f"agent {agent.id!r} gave {kind!r} where {spec.answer!r} was asked for"
+        raise AgentError(msg, hint="take_turn returns a TurnResult that holds an answer of the kind the turn states.")
+    answer = result.answer
+    if isinstance(answer, AgentResponse) and (answer.agent_id, answer.agent_name) != (agent.id, agent.name):
+        named = answer.model_copy(update={"agent_id": agent.id, "agent_name": agent.name})
+        return result.model_copy(update={"answer": named})
+    return result
+
+
+def error_info(failure: RoundtableError) -> ErrorInfo:
+    """Give an error as the value that is stored."""
+    facts = failure.to_dict()
+    try:
+        return ErrorInfo.model_validate(facts)
+    except ValueError:
+        # Details of a foreign error may hold what JSON cannot; the rest has been made to fit.
+        return ErrorInfo.model_validate({name: facts[name] for name in ("name", "message", "code", "retryable")})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import logging
 import ssl
@@ -105,23 +104,6 @@ def test_event_loops_never_share_connections(server):
     for turn, backend in enumerate(["asyncio", "trio", "asyncio"], 1):
         anyio.run(call, backend=backend)
         assert server.connections == turn
-
-
-def test_connections_of_a_loop_that_is_gone_are_forgotten(server):
-    client = HttpClient("acme")
-
-    async def call():
-        await client.send(post(server), timeout_s=5)
-
-    def twice():
-        anyio.run(call)
-        anyio.run(call)
-        gc.collect()
-
-    # Nobody closed it, and Python says so.
-    with pytest.warns(ResourceWarning):
-        twice()
-    assert len(client._transports._things) <= 1
 
 
 @pytest.mark.parametrize(

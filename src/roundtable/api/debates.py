@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Unpack
 
 from pydantic import ValidationError
 
+from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
-from roundtable.api.stream import Prepared
-from roundtable.engine import RunLimits
+from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, QuorumLost, SessionBusy, SessionError
 from roundtable.result import DebateResult
-from roundtable.scoring import find_rule
+from roundtable.scoring import casefold, find_rule
 from roundtable.types import DebateConfig
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
     from roundtable.exits import Exit
-    from roundtable.protocols import Agent
+    from roundtable.protocols import Agent, ExitCriterion
     from roundtable.record import Fold
-    from roundtable.types import ContextResult, JsonValue
+    from roundtable.types import ContextResult, JsonObject, JsonValue
 
 __all__ = ["Debates", "finish"]
 
@@ -49,12 +49,16 @@ class _Ask:
     metadata: Mapping[str, JsonValue] | None = None
 
 
+_KEPT = 1000
+
+
 class Debates:
     """Creates, runs and continues the debates of one table."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
         self._brought: dict[str, Mapping[str, Agent]] = {}
+        """Agents given for one debate, so that it can be continued with them; of the latest debates only."""
 
     async def prepare(self, topic: str, **options: Unpack[DebateOptions]) -> Prepared:
         """Check everything and store an empty session; nobody is asked anything yet.
@@ -64,29 +68,44 @@ class Debates:
             StorageError: The session could not be stored.
         """
         ask, wiring = _Ask(topic=topic, **options), self._wiring
-        if not 1 <= ask.rounds <= wiring.settings.max_rounds:
-            msg = f"rounds must lie in 1 to {wiring.settings.max_rounds}, not {ask.rounds}"
-            raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the upper end.")
-        if ask.deadline_s is not None and not ask.deadline_s > 0:
-            msg = f"deadline_s must be above 0, not {ask.deadline_s}"
-            raise ConfigurationError(msg)
+        _check_rounds(ask.rounds, wiring.settings.max_rounds)
+        _check_deadline(ask.deadline_s)
+        _check_options(ask.options)
         find_rule(ask.decide)
         wiring.engine.modes.get_mode(ask.mode)
         seats = wiring.seats(ask.agents)
         config = _config(ask, [seat.config.id for seat in seats], wiring)
         session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
-        self._brought[session.id] = agents
+        if ask.agents is not None:
+            self._keep(session.id, agents)
         return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), agents)
 
-    def _prepared(self, session_id: str, limits: RunLimits, agents: Mapping[str, Agent] | None) -> Prepared:
+    def _keep(self, session_id: str, agents: Mapping[str, Agent]) -> None:
+        self._brought[session_id] = agents
+        while len(self._brought) > _KEPT:
+            del self._brought[next(iter(self._brought))]
+
+    def _prepared(
+        self,
+        session_id: str,
+        limits: RunLimits,
+        agents: Mapping[str, Agent] | None,
+        extension: Extension | None = None,
+    ) -> Prepared:
         wiring = self._wiring
 
         async def run(on_start: Callable[[DebateRun], None]) -> Fold:
+            runs: list[DebateRun] = []
+
+            def started(run: DebateRun) -> None:
+                runs.append(run)
+                on_start(run)
+
             try:
-                return await wiring.engine.run(session_id, limits, agents=agents, on_start=on_start)
+                return await wiring.engine.run(session_id, limits, agents=agents, extension=extension, on_start=started)
             except QuorumLost as error:
-                error.partial = await self.load(session_id)
+                error.partial = _to_result(runs[0].fold)
                 raise
 
         return Prepared(
@@ -100,9 +119,7 @@ class Debates:
         """Hold a debate from its first to its last event."""
         return await finish(await self.prepare(topic, **options))
 
-    async def continued(
-        self, session_id: str, *, deadline_s: float | None = None, agents: Sequence[AgentLike] | None = None
-    ) -> Prepared:
+    async def continued(self, session_id: str, *, deadline_s: float | None = None) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
         Raises:
@@ -113,19 +130,17 @@ class Debates:
         if fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
             raise SessionError(msg, hint="Extend it to hold further rounds.")
-        table = self._agents_of(session_id, fold, agents)
+        _check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s)
-        return self._prepared(session_id, limits, table)
+        return self._prepared(session_id, limits, self._agents_of(session_id, fold))
 
-    def _agents_of(self, session_id: str, fold: Fold, given: Sequence[AgentLike] | None) -> Mapping[str, Agent]:
+    def _agents_of(self, session_id: str, fold: Fold) -> Mapping[str, Agent]:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
-        brought = dict(self._brought.get(session_id, {}))
-        chosen = given if given is not None else self._wiring.options.agents
+        chosen = self._wiring.options.agents
+        seats = () if chosen is None else seat_agents(chosen, self._wiring.gateway.guard)
         wanted = {config.id for config in fold.record.agents}
-        if chosen is not None:
-            for seat in seat_agents(chosen, self._wiring.gateway.guard):
-                if seat.agent is not None and seat.config.id in wanted:
-                    brought.setdefault(seat.config.id, seat.agent)
+        brought = {seat.config.id: seat.agent for seat in seats if seat.agent and seat.config.id in wanted}
+        brought |= self._brought.get(session_id, {})
         missing = [config for config in fold.record.agents if config.id not in brought]
         return {**self._wiring.agents.resolve(missing), **brought}
 
@@ -135,23 +150,13 @@ class Debates:
         rounds: int,
         focus_question: str | None,
         context_results: Sequence[ContextResult],
-        agents: Sequence[AgentLike] | None = None,
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
-        if rounds < 1:
-            msg = f"rounds must be at least 1, not {rounds}"
-            raise ConfigurationError(msg)
+        _check_rounds(rounds, self._wiring.settings.max_rounds)
         fold = await self._wiring.sessions.load(session_id)
-        held = sum(1 for turns in fold.rounds if turns.complete)
-        open_round = 1 if fold.current is not None and not fold.current.complete else 0
-        await self._wiring.sessions.control(
-            session_id,
-            "extend",
-            total_rounds=held + open_round + rounds,
-            focus_question=focus_question,
-            context_results=context_results,
-        )
-        return await finish(await self.continued(session_id, agents=agents))
+        extension = Extension(rounds=rounds, focus_question=focus_question, context_results=tuple(context_results))
+        agents = self._agents_of(session_id, fold)
+        return await finish(self._prepared(session_id, RunLimits(), agents, extension))
 
     async def load(self, session_id: str) -> DebateResult:
         """Give the result of a stored session, as it stands now."""
@@ -184,6 +189,34 @@ class Debates:
             logger.debug("the owner of the session will pause it", extra={"session": session_id})
 
 
+def _check_rounds(rounds: int, most: int) -> None:
+    if not 1 <= rounds <= most:
+        msg = f"rounds must lie in 1 to {most}, not {rounds}"
+        raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the upper end.")
+
+
+def _check_deadline(deadline_s: float | None) -> None:
+    if deadline_s is not None and not deadline_s > 0:
+        msg = f"deadline_s must be above 0, not {deadline_s}"
+        raise ConfigurationError(msg)
+
+
+def _check_options(options: Sequence[str] | None) -> None:
+    if options is None:
+        return
+    if isinstance(options, str) or len({casefold(option) for option in options}) < max(2, len(options)):
+        msg = f"options must be a list of at least two, all different, not {options!r}"
+        raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
+
+
+def _exit_spec(exit_when: ExitCriterion) -> JsonObject:
+    spec = getattr(exit_when, "to_spec", None)
+    if not callable(spec):
+        msg = f"exit_when must be an exit such as MaxRounds(3), not {exit_when!r}"
+        raise ConfigurationError(msg)
+    return exit_when.to_spec()
+
+
 async def finish(prepared: Prepared) -> DebateResult:
     """Run a prepared session to its end."""
     return prepared.to_result(await prepared.run(lambda _: None))
@@ -203,7 +236,7 @@ def _config(ask: _Ask, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
             focus_question=ask.focus_question,
             options=None if ask.options is None else tuple(ask.options),
             decide=ask.decide,
-            exit=None if ask.exit_when is None else ask.exit_when.to_spec(),
+            exit=None if ask.exit_when is None else _exit_spec(ask.exit_when),
             quorum=wiring.options.quorum,
             seed=wiring.options.seed,
             metadata=dict(ask.metadata or {}),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-import anyio
-
+from roundtable.api.live import Live
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -16,88 +14,44 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from roundtable.engine import DebateRun, EventHub, Subscription
+    from roundtable.api.live import Prepared
+    from roundtable.engine import EventHub, Subscription
     from roundtable.protocols import Storage
-    from roundtable.record import Fold
     from roundtable.result import DebateResult
     from roundtable.types import DurableEvent, Event, LiveEvent
 
-__all__ = ["DebateStream", "Prepared", "Watch"]
+__all__ = ["DebateStream", "Watch"]
 
 _POLL_S = 0.25
 _TERMINAL = frozenset({"debate_complete", "error"})
 
 
-@dataclass(slots=True, eq=False)
-class Prepared:
-    """A stored session that is ready to run."""
-
-    session_id: str
-    run: Callable[[Callable[[DebateRun], None]], Awaitable[Fold]]
-    to_result: Callable[[Fold], DebateResult]
-    subscribe: Callable[[], Subscription]
-
-
-@dataclass(slots=True, eq=False)
-class _Live:
-    """What stream and running task share; the task must not keep the stream alive."""
-
-    closed: bool = False
-    run: DebateRun | None = None
-    result: DebateResult | None = None
-    error: Exception | None = None
-    done: anyio.Event = field(default_factory=anyio.Event)
-    subscription: Subscription | None = None
-
-    def close(self) -> None:
-        """Let no further model call start."""
-        self.closed = True
-        if self.run is not None:
-            self.run.closed = True
-
-    def started(self, run: DebateRun) -> None:
-        self.run = run
-        run.closed = self.closed
-
-
-async def _drive(prepared: Prepared, live: _Live) -> None:
-    try:
-        fold = await prepared.run(live.started)
-        live.result = prepared.to_result(fold)
-    except Exception as error:  # noqa: BLE001  (raised again to whoever reads the stream)
-        live.error = error
-    finally:
-        if live.result is None and live.run is not None:
-            live.result = prepared.to_result(live.run.fold)
-        live.done.set()
-        if live.subscription is not None:
-            live.subscription.end()
-
-
 class DebateStream:
     """Runs a debate and gives its events as they happen.
 
-    Use it with `async with`. The debate runs while the block is open; leaving the block, in whatever
-    way, ends it: what is answered is kept, running calls are cancelled, and no further call starts.
-    The session is left `paused` and can be resumed.
+    Use it with `async with`, inside the `async with` of its table. The debate runs while the block is
+    open; leaving the block, in whatever way, ends it: what is answered is kept, running calls are
+    cancelled, and no further call starts. The session is left `paused` and can be resumed. A stream that
+    is dropped without leaving its block starts no further call either.
 
     Iteration ends after the last event; it raises what `Roundtable.debate` would raise.
 
     Example:
         ```python
-        async with table.stream("Tea or coffee?") as events:
-            async for event in events:
-                print(event.type)
-        print(events.result.answer)
+        async with roundtable.Roundtable() as table:
+            async with table.stream("Tea or coffee?") as events:
+                async for event in events:
+                    print(event.type)
+            print(events.result.answer)
         ```
     """
 
-    def __init__(self, prepare: Callable[[], Awaitable[Prepared]]) -> None:
+    def __init__(self, prepare: Callable[[], Awaitable[Prepared]], tasks: Callable[[], TaskGroup]) -> None:
         self._prepare = prepare
-        self._live: _Live | None = None
-        self._group: TaskGroup | None = None
+        self._tasks = tasks
+        self._entered = False
+        self._live: Live | None = None
         self._subscription: Subscription | None = None
-        self._session_id: str | None = None
 
     @property
     def session_id(self) -> str:
@@ -106,9 +60,9 @@ class DebateStream:
         Raises:
             ConfigurationError: The stream was not entered yet.
         """
-        if self._session_id is None:
+        if self._live is None:
             raise ConfigurationError(_NOT_ENTERED, hint=_HOW)
-        return self._session_id
+        return self._live.prepared.session_id
 
     @property
     def result(self) -> DebateResult:
@@ -126,19 +80,20 @@ class DebateStream:
         """Create the session and begin.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit.
+            ConfigurationError: The table was not entered, or something asked for does not exist or does not fit.
         """
-        if self._live is not None:
+        if self._entered:
             msg = "a stream can be entered once"
             raise ConfigurationError(msg, hint="Make a new one with Roundtable.stream().")
-        live = self._live = _Live()
+        self._entered = True
+        group = self._tasks()
         prepared = await self._prepare()
-        self._session_id = prepared.session_id
-        self._subscription = live.subscription = prepared.subscribe()
+        self._subscription = prepared.subscribe()
+        live = self._live = Live(prepared, self._subscription)
+        # The task belongs to the table, not to this block: a block that is never left, or left by another
+        # task than the one that entered it, as asynchronous generators are, can then harm nobody.
+        group.start_soon(live.drive)
         weakref.finalize(self, live.close).atexit = False
-        self._group = anyio.create_task_group()
-        await self._group.__aenter__()
-        self._group.start_soon(_drive, prepared, live)
         return self
 
     def __aiter__(self) -> Self:
@@ -159,14 +114,8 @@ class DebateStream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the debate if it still runs, and wait until it has."""
-        if self._live is None or self._group is None:
-            return
-        self._live.close()
-        if self._subscription is not None:
-            self._subscription.close()
-        if not self._live.done.is_set():
-            self._group.cancel_scope.cancel()
-        await self._group.__aexit__(None, None, None)
+        if self._live is not None:
+            await self._live.leave()
 
 
 _NOT_ENTERED = "the stream was not entered"
@@ -185,31 +134,42 @@ class Watch:
         self._subscription.fall_behind()
         self._storage = storage
         self._tenant = tenant
-        self._over = False
+        self._started = False
+        self._at_end = False
+        self._closed = False
         weakref.finalize(self, self._subscription.close).atexit = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> DurableEvent | LiveEvent:
-        while not self._over:
-            event = await self._subscription.take(_POLL_S)
-            if (event is None or event.type in _TERMINAL) and await self._at_the_end():
-                self.close()
+        if not self._started:
+            await self._look_back()
+        while not self._closed:
+            event = await self._subscription.take(0 if self._at_end else _POLL_S)
             if event is not None:
+                self._at_end = _ends(event, so_far=self._at_end)
+                if self._at_end:
+                    self._subscription.fall_behind()
                 return event
+            if self._at_end:
+                self.close()
             self._subscription.fall_behind()
         raise StopAsyncIteration
 
-    async def _at_the_end(self) -> bool:
-        """Tell whether the last event told ended a run and is the last one stored."""
-        last = self._subscription.last_seq
-        _, events = await self._storage.read(self._subscription.session_id, max(0, last - 1), tenant=self._tenant)
-        return bool(events) and events[-1].seq == last and events[-1].type in _TERMINAL
+    async def _look_back(self) -> None:
+        """See whether a run had ended where this watch begins."""
+        place = self._subscription
+        if place.last_seq:
+            _, events = await self._storage.read(place.session_id, tenant=self._tenant)
+            for event in events:
+                if event.seq <= place.last_seq:
+                    self._at_end = _ends(event, so_far=self._at_end)
+        self._started = True
 
     def close(self) -> None:
         """Stop following; idempotent."""
-        self._over = True
+        self._closed = True
         self._subscription.close()
 
     async def __aenter__(self) -> Self:
@@ -217,3 +177,10 @@ class Watch:
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
+
+
+def _ends(event: Event, *, so_far: bool) -> bool:
+    """Tell whether no run is under way after this event."""
+    if event.type == "control" and event.action in {"pause", "stop"}:
+        return so_far  # a request changes nothing by itself
+    return event.type in _TERMINAL

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Roundtable", "debate"]
 
+_CLOSE_S = 15.0
+
 
 class Roundtable:
     """A table at which agents debate.
@@ -170,11 +172,12 @@ class Roundtable:
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; see `debate` for the arguments.
 
-        Nothing happens before the stream is entered with `async with`; leaving the block ends the debate.
+        The table has to be entered with `async with`. Nothing happens before the stream is entered, too;
+        leaving its block ends the debate.
         """
         from roundtable.api.stream import DebateStream
 
-        return DebateStream(lambda: self._debates.prepare(topic, **options))
+        return DebateStream(lambda: self._debates.prepare(topic, **options), lambda: self._tasks("stream"))
 
     async def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
         """Begin a debate that runs by itself while the table is entered; see `debate` for the arguments.
@@ -184,15 +187,20 @@ class Roundtable:
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as `debate`.
         """
-        if self._group is None:
-            msg = "start() needs an entered table, which holds the running debate"
-            raise ConfigurationError(msg, hint="Write `async with roundtable.Roundtable(...) as table:`.")
         from roundtable.api.handle import DebateHandle
+        from roundtable.api.live import Live
 
-        prepared = await self._debates.prepare(topic, **options)
-        handle = DebateHandle(self, prepared)
-        self._group.start_soon(handle.drive)
-        return handle
+        group = self._tasks("start")
+        live = Live(await self._debates.prepare(topic, **options))
+        group.start_soon(live.drive)
+        return DebateHandle(self, live)
+
+    def _tasks(self, method: str) -> TaskGroup:
+        """Give the tasks of the entered table."""
+        if self._group is None:
+            msg = f"{method}() needs an entered table, which holds the running debate"
+            raise ConfigurationError(msg, hint="Write `async with roundtable.Roundtable(...) as table:`.")
+        return self._group
 
     def watch(self, session_id: str, *, after: int = 0) -> Watch:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
@@ -293,11 +301,17 @@ class Roundtable:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        from anyio import move_on_after
+
         group, self._group = self._group, None
-        if group is not None:
-            group.cancel_scope.cancel()
-            await group.__aexit__(None, None, None)
-        await self.aclose()
+        try:
+            if group is not None:
+                group.cancel_scope.cancel()
+                await group.__aexit__(None, None, None)
+        finally:
+            # Files and threads are let go also where the block is left by a cancellation.
+            with move_on_after(_CLOSE_S, shield=True):
+                await self.aclose()
 
 
 async def debate(topic: str, **options: Unpack[DebateOptions]) -> DebateResult:

@@ -2,6 +2,7 @@
 
 from roundtable.analysis import ConsensusAnalyzer
 from roundtable.engine.debate_engine import DebateEngine
+from roundtable.engine.extension import Extension
 from roundtable.engine.hub import EventHub, Subscription
 from roundtable.engine.run import DebateRun, RunLimits
 from roundtable.engine.session_manager import SessionManager
@@ -11,6 +12,7 @@ __all__ = [
     "DebateEngine",
     "DebateRun",
     "EventHub",
+    "Extension",
     "RunLimits",
     "SessionManager",
     "Subscription",

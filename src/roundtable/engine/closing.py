@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable.record import Fold
     from roundtable.types import AnyConsensus, AnyTurn, JsonValue, RoundRecord, SessionStatus, Stage
 
-__all__ = ["check_quorum", "exit_after", "last_events", "leaving_events", "measured_events", "with_measure"]
+__all__ = ["exit_after", "last_events", "leaving_events", "lost_quorum", "measured_events", "with_measure"]
 
 
 def last_events(
@@ -43,17 +43,19 @@ def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit, DebateComplet
     )
 
 
-def check_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> None:
-    """See that enough agents of a finished stage gave the positions asked for.
+def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
+    """Say, with every cause, that too few agents of a finished stage gave the positions asked for.
 
-    Raises:
-        QuorumLost: Too few did; the message and `details` hold every cause.
+    A stage that asks fewer agents than the quorum needs all it asks.
+
+    Returns:
+        The error to raise; `None` when enough did.
     """
     asked = {spec.slot for spec in stage.turns if spec.answer == "position"}
     answered = sum(turn.outcome == "answered" and turn.slot in asked for turn in turns)
-    quorum = needed or 1
-    if not asked or answered >= quorum:
-        return
+    quorum = min(needed or 1, len(asked))
+    if answered >= quorum:
+        return None
     failed = [turn for turn in turns if turn.outcome == "failed"]
     causes = "; ".join(f"{turn.agent_name or turn.agent_id}: {turn.error.message}" for turn in failed)
     msg = f"{answered} of {len(asked)} agents answered, {quorum} needed. {causes}"
@@ -61,7 +63,7 @@ def check_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> 
         turn.error.model_dump(mode="json", exclude_none=True) | {"agentId": turn.agent_id} for turn in failed
     ]
     hint = next((turn.error.hint for turn in failed if turn.error.hint), None)
-    raise QuorumLost(msg, hint=hint and f"{hint} Then resume the session.", details={"failed": details})
+    return QuorumLost(msg, hint=hint and f"{hint} Then resume the session.", details={"failed": details})
 
 
 def measured_events(
@@ -100,13 +102,16 @@ def with_measure(record: RoundRecord, measured: ConsensusMeasured) -> RoundRecor
 
 
 def exit_after(
-    rounds: Sequence[RoundRecord], exits: ExitCriterion, planned: int, ended_by_mode: str | None
+    rounds: Sequence[RoundRecord], exits: ExitCriterion | None, planned: int, ended_by_mode: str | None
 ) -> ExitResult | None:
-    """Say why the debate ends after these complete rounds; `None` while it goes on."""
+    """Say why the debate ends after these complete rounds; `None` while it goes on.
+
+    Without `exits` it ends after the planned rounds.
+    """
     if ended_by_mode is not None:
         return ExitResult(should_exit=True, reason=ended_by_mode, details="the mode has nothing more to ask")
-    result = exits.check(rounds)
-    if result.should_exit:
+    result = None if exits is None else exits.check(rounds)
+    if result is not None and result.should_exit:
         return result
     if len(rounds) >= planned:
         return ExitResult(

@@ -10,11 +10,12 @@ import anyio
 
 from roundtable.analysis import BasicMeter
 from roundtable.engine.closing import leaving_events
+from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.run import DebateRun, RunLimits
-from roundtable.errors import ConfigurationError, SessionBusy, SessionError, StorageError
-from roundtable.exits import MaxRounds, exit_from_spec
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.exits import exit_from_spec
 from roundtable.types import AgentConfig, RoundResult
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ class DebateEngine:
             raise ConfigurationError(msg)
         if config.exit is not None:
             exit_from_spec(config.exit)
+        if config.quorum is not None and config.quorum > len(config.agents):
+            msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
+            raise ConfigurationError(msg, hint="Lower the quorum, or seat more agents.")
         known = {agent.id: agent for agent in agents}
         for agent_id in config.agents:
             kept = self.agents.get_agent(agent_id)
@@ -148,6 +152,7 @@ class DebateEngine:
         *,
         agents: Mapping[str, Agent] | None = None,
         focus_question: str | None = None,
+        extension: Extension | None = None,
         on_start: Callable[[DebateRun], None] | None = None,
     ) -> Fold:
         """Run a session until it ends, pauses or breaks, or until the limits are reached.
@@ -157,6 +162,7 @@ class DebateEngine:
             limits: How far to go.
             agents: Who takes part; made by the registry from the stored configurations when left out.
             focus_question: Narrower question for the rounds to come.
+            extension: Rounds to add first; a completed session needs some.
             on_start: Is handed the run before anything is asked.
 
         Returns:
@@ -165,22 +171,26 @@ class DebateEngine:
         Raises:
             SessionError: The session is unknown or completed.
             SessionBusy: Somebody else is running it.
+            ConfigurationError: The mode or an agent is not to be had here, or so many rounds are not.
             QuorumLost: Too few agents answered.
             StorageError: Something could not be stored.
         """
         limits = limits or RunLimits()
         async with self._owned(session_id, limits) as journal:
             fold = journal.fold
+            mode = self.modes.get_mode(fold.record.config.mode)
+            table = agents if agents is not None else self.agents.resolve(fold.record.agents)
+            if extension is not None:
+                await journal.append(extended(fold, extension, mode, self.sessions.clock.now()))
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
                 raise SessionError(msg, hint="Extend it to hold further rounds.")
             if focus_question is not None:
                 fold.next_focus = focus_question
-            config = fold.record.config
             run = DebateRun(
                 journal,
-                self.modes.get_mode(config.mode),
-                agents if agents is not None else self.agents.resolve(fold.record.agents),
+                mode,
+                table,
                 meter=self.meter,
                 exits=_exits(fold),
                 limits=limits,
@@ -203,18 +213,24 @@ class DebateEngine:
     @asynccontextmanager
     async def _owned(self, session_id: str, limits: RunLimits) -> AsyncIterator[Journal]:
         """Hold the lease of a session."""
-        storage, tenant = self.sessions.storage, self.sessions.tenant
-        lease = await self._lease(session_id, limits)
-        try:
-            fold = await self.sessions.load(session_id)
-            journal = Journal(storage, fold, lease, self.tell, self.sessions.clock)
-            yield journal
-        finally:
-            await _release(storage, session_id, lease.owner, tenant)
-
-    async def _lease(self, session_id: str, limits: RunLimits) -> Lease:
-        """Take the lease, waiting for another owner's to lapse as long as the limits say."""
         storage, tenant, owner = self.sessions.storage, self.sessions.tenant, self.sessions.owner()
+        refused = False
+        try:
+            try:
+                lease = await self._lease(session_id, owner, limits)
+            except RoundtableError:
+                refused = True
+                raise
+            fold = await self.sessions.load(session_id)
+            yield Journal(storage, fold, lease, self.tell, self.sessions.clock)
+        finally:
+            # Also after a cancelled request: the storage may have granted it all the same.
+            if not refused:
+                await _release(storage, session_id, owner, tenant)
+
+    async def _lease(self, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
+        """Take the lease, waiting for another owner's to lapse as long as the limits say."""
+        storage, tenant = self.sessions.storage, self.sessions.tenant
         give_up = anyio.current_time() + limits.wait_s
         told = False
         while True:
@@ -266,9 +282,9 @@ def _config_of(agent: Agent) -> AgentConfig:
     return AgentConfig(id=info.id, name=info.name, provider=info.provider, model=info.model)
 
 
-def _exits(fold: Fold) -> ExitCriterion:
+def _exits(fold: Fold) -> ExitCriterion | None:
     spec = fold.record.config.exit
-    return MaxRounds(fold.progress.total_rounds) if spec is None else exit_from_spec(spec)
+    return None if spec is None else exit_from_spec(spec)
 
 
 async def _release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:

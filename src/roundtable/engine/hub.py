@@ -83,8 +83,12 @@ class Subscription:
 
     async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
         """Give the next event; `None` when none came in time, or when there will be none."""
+        filled = False
         while True:
             while self._queue:
+                if self._is_gap(self._queue[0]) and not filled:
+                    filled = self._behind = True
+                    break
                 event = self._queue.popleft()
                 if self._is_news(event):
                     return event
@@ -99,6 +103,10 @@ class Subscription:
             if scope.cancelled_caught:
                 return None
 
+    def _is_gap(self, event: DurableEvent | LiveEvent) -> bool:
+        """Tell whether events were stored before this one that nobody told, such as by hand."""
+        return event.durable and getattr(event, "seq", 0) > self.last_seq + 1
+
     def _is_news(self, event: DurableEvent | LiveEvent) -> bool:
         seq = getattr(event, "seq", None)
         if seq is None:
@@ -109,10 +117,14 @@ class Subscription:
         return True
 
     async def _read_log(self) -> None:
-        self._behind = False
-        _, events = await self._storage.read(self.session_id, self.last_seq, tenant=self._tenant)
-        waiting = [event for event in self._queue if not event.durable]
-        self._queue = deque([*events, *waiting])
+        self._behind, read = False, False
+        try:
+            _, events = await self._storage.read(self.session_id, self.last_seq, tenant=self._tenant)
+            read = True
+        finally:
+            self._behind = self._behind or not read
+        # What was told meanwhile may be newer than what was read; what is in both is given once.
+        self._queue = deque([*events, *self._queue])
 
     def close(self) -> None:
         """Stop listening; idempotent."""

@@ -56,6 +56,8 @@ class Journal:
         self.fold = fold
         self.lease = lease
         self.clock = clock
+        self.save_timeout_s = _SAVE_TIMEOUT_S
+        """Seconds the storage has for one write or one look."""
         self._tell = tell
         self._outbox: list[_Entry] = []
         self._lock = anyio.Lock()
@@ -95,11 +97,10 @@ class Journal:
         batch, self._outbox = self._outbox, []
         stored: list[DurableEvent] = []
         try:
-            with anyio.fail_after(_SAVE_TIMEOUT_S):
+            with anyio.fail_after(self.save_timeout_s):
                 stored = await self._store([event for entry in batch for event in entry.events])
         except TimeoutError as error:
-            failure: Exception = StorageError(f"the storage did not answer within {_SAVE_TIMEOUT_S:g} s", cause=error)
-            _settle(batch, failure)
+            _settle(batch, self._too_slow(error))
         except Exception as error:  # noqa: BLE001  (handed to every caller whose events were in the batch)
             _settle(batch, error)
         else:
@@ -128,7 +129,14 @@ class Journal:
             return
         self._looked_at = now
         async with self._lock:
-            await self._catch_up()
+            try:
+                with anyio.fail_after(self.save_timeout_s):
+                    await self._catch_up()
+            except TimeoutError as error:
+                raise self._too_slow(error) from error
+
+    def _too_slow(self, error: TimeoutError) -> StorageError:
+        return StorageError(f"the storage did not answer within {self.save_timeout_s:g} s", cause=error)
 
     async def _catch_up(self) -> bool:
         """Take events that others stored; tell whether there were any."""

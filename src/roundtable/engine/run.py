@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 import anyio
 
 from roundtable.engine.closing import (
-    check_quorum,
     exit_after,
     last_events,
     leaving_events,
+    lost_quorum,
     measured_events,
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
-from roundtable.errors import RoundtableError, SessionBusy, SessionError, StorageError
-from roundtable.stages import run_stage
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.stages import error_info, run_stage
 from roundtable.types import (
     Control,
     DebateError,
     DebateStart,
     EndDebate,
-    ErrorInfo,
     ExitResult,
     RoundStart,
     Stage,
@@ -69,7 +68,7 @@ class DebateRun:
         mode: Says what happens next.
         agents: Who takes part, by id.
         meter: Measures each round.
-        exits: Says after each round whether the debate ends.
+        exits: Says after each round whether the debate ends; after the planned rounds when left out.
         limits: How far this run may go.
     """
 
@@ -80,7 +79,7 @@ class DebateRun:
         agents: Mapping[str, Agent],
         *,
         meter: ConsensusMeter,
-        exits: ExitCriterion,
+        exits: ExitCriterion | None,
         limits: RunLimits,
     ) -> None:
         self.journal = journal
@@ -93,10 +92,11 @@ class DebateRun:
         """Set from outside to keep any further call from starting."""
         self._held = 0
         self._ended = False
-        self._resuming = False
+        self._unfinished = False
         self._retry_failed = journal.fold.error is not None
         self._lost: Exception | None = None
         self._scope = anyio.CancelScope()
+        self._work = anyio.CancelScope()
 
     @property
     def fold(self) -> Fold:
@@ -139,7 +139,7 @@ class DebateRun:
             await self._break(error)
             return error
         except Exception as error:  # noqa: BLE001  (modes, meters and exits may be foreign code)
-            wrapped = RoundtableError(f"the debate broke on {type(error).__name__}: {error}", cause=error)
+            wrapped = _foreign(error)
             await self._break(wrapped)
             return wrapped
         return None
@@ -167,7 +167,7 @@ class DebateRun:
                     rounds=config.rounds,
                 )
             )
-        self._resuming = fold.current is not None and not fold.current.complete
+        self._unfinished = fold.current is not None and not fold.current.complete
 
     def _stamp(self) -> tuple[str, datetime]:
         return self.journal.session_id, self.journal.clock.now()
@@ -180,15 +180,16 @@ class DebateRun:
         if await self._obey():
             return
         current = self.fold.current
-        if current is None or current.complete:
+        if current is None or current.complete or not current.begun:
             await self._open_round()
             return
-        if self._resuming:
-            self._resuming = False
+        if self._unfinished:
+            self._unfinished = False
             if await self._finish_stage():
                 return
         plan = self.mode.next_stage(self.fold.view())
         if isinstance(plan, Stage):
+            self._check_plan(plan)
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns})
         else:
             await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)
@@ -204,8 +205,8 @@ class DebateRun:
         return self._ended
 
     async def _open_round(self) -> None:
-        fold = self.fold
-        number = fold.current.number + 1 if fold.current else 1
+        fold, current = self.fold, self.fold.current
+        number = 1 if current is None else current.number + current.complete
         if number > fold.progress.total_rounds:
             await self._exit(ExitResult(should_exit=True, reason="max_rounds", details="all planned rounds were held"))
             return
@@ -227,40 +228,60 @@ class DebateRun:
         stages = [stage for stage, _ in current.turns if stage != "external"] if current else []
         if not stages or current is None:
             return False
+        retry_failed, self._retry_failed = self._retry_failed, False
         plan = self.mode.next_stage(self.fold.view(without_stage=stages[-1]))
         if not isinstance(plan, Stage) or plan.name != stages[-1]:
             msg = f"mode {self.mode.name!r} no longer plans the stage {stages[-1]!r} that was under way"
             raise SessionError(msg, hint="Resume with the version of the mode that began this debate.")
-        attempts: dict[int, int] = {}
-        for spec in plan.turns:
-            held = current.turns.get((plan.name, spec.slot))
-            if held is None:
-                attempts[spec.slot] = 1
-            elif held.outcome == "failed" and self._retry_failed:
-                attempts[spec.slot] = held.attempt + 1
+        held = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
+        attempts = {slot: 1 for slot, turn in held.items() if turn is None}
+        # A process may have died between the last failure and the word that quorum was lost.
+        taken = [turn for turn in held.values() if turn is not None]
+        if retry_failed or (not attempts and lost_quorum(plan, taken, self.fold.record.config.quorum)):
+            attempts |= {turn.slot: turn.attempt + 1 for turn in taken if turn.outcome == "failed"}
         if attempts:
             await self._take_stage(plan, attempts)
         return bool(attempts)
 
+    def _check_plan(self, stage: Stage) -> None:
+        """Refuse a plan that would never end, before anybody is asked.
+
+        Raises:
+            ConfigurationError: The stage has no turns, or was held in this round already.
+        """
+        held = {name for name, _ in self.fold.current.turns} if self.fold.current else set()
+        if not stage.turns or stage.name in held:
+            why = "a second time in one round" if stage.turns else "without any turn"
+            msg = f"mode {self.mode.name!r} plans the stage {stage.name!r} {why}"
+            raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
+
     async def _take_stage(self, stage: Stage, attempts: dict[int, int]) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
         view = self.fold.view(without_stage=stage.name)
-        await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=self.journal.clock)
+        with anyio.CancelScope() as self._work:
+            await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=self.journal.clock)
         current = self.fold.current
         turns = current.turns if current else {}
         held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
-        if len(held) == len(stage.turns):
-            check_quorum(stage, held, self.fold.record.config.quorum)
+        self._unfinished = len(held) < len(stage.turns)
+        lost = None if self._unfinished else lost_quorum(stage, held, self.fold.record.config.quorum)
+        if lost is not None:
+            raise lost
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
         fold = self.fold
-        consensus = await self.meter.measure(current.responses, fold.record.config.topic)
+        with anyio.CancelScope() as self._work:
+            consensus = await self.meter.measure(current.responses, fold.record.config.topic)
+        if self._work.cancelled_caught:
+            return
         now = self.journal.clock.now()
         closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances)
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
         self._held += 1
-        leaving = exit_after(rounds, self.exits, fold.progress.total_rounds, ended_by_mode)
+        # Whoever extends a debate by hand gets the rounds asked for, also where a criterion ended it before.
+        exits = None if fold.extended else self.exits
+        leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
         if leaving is None:
             await self.journal.append(*closing)
         else:
@@ -278,9 +299,9 @@ class DebateRun:
         await self._write_last(*last_events(self.fold, self.journal.clock.now(), result, "paused"))
 
     async def _write_last(self, *events: DurableEvent) -> None:
+        self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
         try:
-            with anyio.move_on_after(_LEAVE_TIMEOUT_S, shield=True):
-                await self.journal.append(*events)
+            await self.journal.append(*events)
         except (StorageError, SessionError) as error:
             # What ended the run is what its caller has to hear; that it could not be written is said in the log.
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._fields())
@@ -293,7 +314,6 @@ class DebateRun:
         self._ended = True
         if error.code == "LEASE_LOST":
             return
-        info = ErrorInfo.model_validate(error.to_dict())
         current = self.fold.current
         session_id, now = self._stamp()
         event = DebateError(
@@ -301,7 +321,7 @@ class DebateRun:
             timestamp=now,
             error=error.message,
             code=error.code,
-            info=info,
+            info=error_info(error),
             round=current.number if current else None,
         )
         await self._write_last(event)
@@ -316,6 +336,9 @@ class DebateRun:
                 return
             except StorageError as error:
                 logger.warning("the lease was not renewed: %s", error.message, extra=self._fields())
+            except Exception as error:  # noqa: BLE001  (a storage may be foreign code; nobody may meet an exception group)
+                self._give_up(_foreign(error))
+                return
 
     async def _watch_control(self) -> None:
         while True:
@@ -327,7 +350,17 @@ class DebateRun:
                 return
             except StorageError as error:
                 logger.warning("the session could not be looked at: %s", error.message, extra=self._fields())
+            except Exception as error:  # noqa: BLE001  (as above)
+                self._give_up(_foreign(error))
+                return
+            asked = self.fold.pending_control
+            if asked is not None and asked.action == "stop":
+                self._work.cancel()
 
     def _give_up(self, error: Exception) -> None:
         self._lost = error
         self._scope.cancel()
+
+
+def _foreign(error: Exception) -> RoundtableError:
+    return RoundtableError(f"the debate broke on {type(error).__name__}: {error}", cause=error)

@@ -2,40 +2,44 @@
 
 The rules, in order:
 
-1. The last valid JSON object with the members asked for counts; objects of another shape are passed over.
-2. Without one, an object with slips is repaired (`repaired=True`).
-3. An object that was cut off counts when its leading member is whole (`truncated=True`); a half position
-   is never taken for a position.
+1. The last JSON object with the leading member of the kind asked for counts; objects of another shape are
+   passed over, and so are objects within objects.
+2. If the text breaks off within that object, it counts when its leading member is whole (`truncated=True`);
+   a half position is never taken for a position.
+3. An object with slips is repaired where no valid one is found (`repaired=True`).
 4. Anything else is a `ParseFailure`. The agent then asks the model once more.
 
 A confidence that is missing or no finite number is reported as 0.5, one outside its scale is moved to the
-nearest end; both with a warning. Zero is zero.
+nearest end; both with a warning. Zero is zero. A choice is the option spelt the same, else the only option
+spelt the same up to case, brackets, quotes, a final point and spaces, else none.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, TypeAlias
 
-from roundtable.parsing.documents import Document, find_document
+from roundtable.parsing.documents import MAX_CHARS, find_document, is_json_like, well_formed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from roundtable.types import AnswerKind, JsonValue, Stance
+    from roundtable.types import AnswerKind, JsonObject, JsonValue, Stance
 
 __all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose"]
 
 DEFAULT_CONFIDENCE = 0.5
 _PROSE_POSITION_CHARS = 200
-_LEADING = {
-    "position": ("position", "reasoning"),
-    "ballot": ("choice",),
-    "ranking": ("ranking",),
-    "scores": ("scores",),
-    "plan": ("goal",),
-}
+_LEADING = {"position": "position", "ballot": "choice", "ranking": "ranking", "scores": "scores", "plan": "goal"}
+_NUMERAL = re.compile(r"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?)\s*+(%?)\s*+")
+_DRESS = re.compile(r"[()<>\[\]{}|*_`\"'\u2018\u2019\u201c\u201d]+")
+# The start of an answer object, whole or not.
+_KEY = re.compile(r"\{\s*+[\"'\u201c]?(?:position|reasoning)\b")
+
+_Spellings: TypeAlias = "list[dict[str, str | None]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ def parse_answer(
     confidence_scale: int = 1,
     options: Sequence[str] | None = None,
 ) -> Parsed | ParseFailure:
-    r"""Read an answer of one kind.
+    r"""Read an answer of one kind; no text makes it raise.
 
     Args:
         text: What the model wrote.
@@ -91,63 +95,82 @@ def parse_answer(
         >>> parse_answer("I would say yes.").reason
         'no JSON object with "position" was found'
     """
+    text, too_long = _readable(text)
     if not text.strip():
         return ParseFailure("the answer was empty", text)
     if kind == "text":
-        return Parsed(text=text.strip())
+        return Parsed(text=text.strip(), truncated=bool(too_long), warnings=too_long)
     leading = _LEADING[kind]
-    found = find_document(text, lambda fields: any(name in fields for name in leading))
+    found = find_document(text, lambda fields: leading in fields)
     if found is None:
-        return ParseFailure(f'no JSON object with "{leading[0]}" was found', text)
-    if leading[0] in found.partial:
-        return ParseFailure(f'the answer was cut off within "{leading[0]}"', text, found.span)
-    read = _read(kind, found, options, confidence_scale)
+        return ParseFailure(f'no JSON object with "{leading}" was found', text)
+    if leading in found.partial:
+        return ParseFailure(f'"{leading}" is cut off or not quoted properly', text, found.span)
+    read = _READERS[kind](found.fields, _spellings(options), confidence_scale)
     if isinstance(read, str):
         return ParseFailure(read, text, found.span)
-    return replace(read, truncated=bool(found.partial), repaired=found.repaired)
+    truncated = found.truncated or bool(too_long)
+    return replace(read, truncated=truncated, repaired=found.repaired, warnings=too_long + read.warnings)
 
 
 def parse_prose(text: str) -> Parsed | ParseFailure:
     """Take plain prose as it is: the last resort after a model was asked twice.
 
     The position is the first 200 characters, cut at a word; nothing is read into the words. A text
-    that tries to be JSON is not prose.
+    that tries to be JSON is not prose, nor is one without a letter or digit.
     """
+    text, too_long = _readable(text)
     plain = text.strip()
-    if not plain or plain[0] in "{[`" or find_document(plain, bool) is not None:
+    if not any(map(str.isalnum, plain)) or _KEY.search(plain) or is_json_like(plain):
         return ParseFailure("neither the JSON asked for nor plain prose", text)
     position = plain
     if len(plain) > _PROSE_POSITION_CHARS:
         position = plain[:_PROSE_POSITION_CHARS].rsplit(None, 1)[0] + "…"
-    return Parsed(position=position, reasoning=plain, repaired=True, warnings=("the answer was prose, taken as it is",))
+    return Parsed(
+        position=position,
+        reasoning=plain,
+        repaired=True,
+        truncated=bool(too_long),
+        warnings=(*too_long, "the answer was prose, taken as it is"),
+    )
+
+
+def _readable(text: str) -> tuple[str, tuple[str, ...]]:
+    if len(text) <= MAX_CHARS:
+        return well_formed(text), ()
+    return well_formed(text[:MAX_CHARS]), (f"only the first {MAX_CHARS:,} characters of the answer were read",)
 
 
 def _words(value: JsonValue) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _confidence(fields: dict[str, JsonValue], scale: int) -> tuple[float, tuple[str, ...]]:
-    raw = fields.get("confidence")
-    if isinstance(raw, str):
-        raw = _numeral(raw, scale)
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
+def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]:
+    raw = _number(fields.get("confidence"), percent_of=scale)
+    if raw is None:
         return DEFAULT_CONFIDENCE, ("no usable confidence was given; 0.5 stands in",)
-    share = raw / scale
+    # Adding zero turns -0.0 into 0.0.
+    share = raw / scale + 0.0
     if 0.0 <= share <= 1.0:
-        return float(share), ()
+        return share, ()
     return (0.0 if share < 0 else 1.0), (
         f"confidence {raw:g} lies outside 0 to {scale} and was moved to the nearest end",
     )
 
 
-def _numeral(raw: str, scale: int) -> float | None:
-    text = raw.strip()
-    percent = text.endswith("%")
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
+def _number(value: JsonValue, *, percent_of: int | None = None) -> float | None:
+    """Read a finite number, or text that is nothing but one; a percentage only where that has a meaning."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    return value * scale / 100 if percent else value
+    if not isinstance(value, str):
+        return float(value)
+    numeral = _NUMERAL.fullmatch(value)
+    if numeral is None or (numeral[2] and percent_of is None):
+        return None
+    number = float(numeral[1])
+    if numeral[2]:
+        number *= (percent_of or 1) / 100
+    return number if math.isfinite(number) else None
 
 
 def _stance(value: JsonValue) -> Stance | None:
@@ -162,102 +185,127 @@ def _stance(value: JsonValue) -> Stance | None:
             return None
 
 
-def _position(found: Document, options: Sequence[str] | None, scale: int) -> Parsed | str:
-    fields = found.fields
-    position, reasoning = _words(fields.get("position")), _words(fields.get("reasoning"))
+def _position(fields: JsonObject, options: _Spellings | None, scale: int) -> Parsed | str:
+    position = _words(fields.get("position"))
     if not position:
         return 'the JSON object has no text in "position"'
     confidence, warnings = _confidence(fields, scale)
     choice, unknown = _choice(fields.get("choice"), options)
+    if options is not None:
+        warnings += unknown
     return Parsed(
         position=position,
-        reasoning=reasoning,
+        reasoning=_words(fields.get("reasoning")),
         confidence=confidence,
         stance=_stance(fields.get("stance")),
         choice=choice,
-        warnings=warnings + unknown,
+        warnings=warnings,
     )
 
 
-def _choice(value: JsonValue, options: Sequence[str] | None) -> tuple[str | None, tuple[str, ...]]:
-    choice = _words(value)
+def _spellings(options: Sequence[str] | None) -> _Spellings | None:
+    """List the options by ever looser spelling; a spelling that two of them share means neither."""
     if options is None:
-        return choice or None, ()
+        return None
+    tables: list[dict[str, str | None]] = []
+    for key in (str.strip, _folded, _bare):
+        table: dict[str, str | None] = {}
+        for option in dict.fromkeys(options):
+            table[key(option)] = None if key(option) in table else option
+        tables.append(table)
+    return tables
+
+
+def _choice(value: JsonValue, options: _Spellings | None) -> tuple[str | None, tuple[str, ...]]:
+    """Find the option that is meant, and say why there is none."""
+    choice = _words(str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value)
     if not choice:
         return None, ("no option was chosen",)
-    known = {option.strip().casefold(): option for option in options}
-    match = known.get(choice.casefold())
-    return (match, ()) if match is not None else (None, (f"the choice {choice[:80]!r} is none of the options",))
+    if options is None:
+        return choice, ()
+    exactly, folded, loosely = options
+    found = exactly.get(choice) or folded.get(_folded(choice)) or loosely.get(_bare(choice))
+    return (found, ()) if found else (None, (f"the choice {choice[:80]!r} is none of the options",))
 
 
-def _ballot(found: Document, options: Sequence[str] | None) -> Parsed | str:
-    choice, warnings = _choice(found.fields.get("choice"), options)
-    return Parsed(choice=choice, reasoning=_words(found.fields.get("reasoning")), warnings=warnings)
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().strip()
 
 
-def _ranking(found: Document, options: Sequence[str] | None) -> Parsed | str:
-    raw = found.fields.get("ranking")
+def _bare(text: str) -> str:
+    folded = _folded(text)
+    return " ".join(_DRESS.sub(" ", folded).split()).rstrip(".,;:!") or folded
+
+
+def _ballot(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
+    vote = fields["choice"]
+    choice, why_not = _choice(vote, options)
+    if choice is None and vote is not None:
+        return f"{why_not[0]}; give null to abstain"
+    return Parsed(choice=choice, reasoning=_words(fields.get("reasoning")))
+
+
+def _ranking(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
+    raw = fields["ranking"]
     if not isinstance(raw, list):
         return '"ranking" must be a list of options, best first'
-    groups, warnings = [], list[str]()
+    groups: list[tuple[str, ...]] = []
+    warnings: list[str] = []
+    seen: set[str] = set()
     for item in raw:
-        names = item if isinstance(item, list) else [item]
-        chosen = [_choice(name, options) for name in names]
-        warnings += [warning for _, found_warnings in chosen for warning in found_warnings]
-        group = tuple(name for name, _ in chosen if name)
+        group: list[str] = []
+        for name in item if isinstance(item, list) else [item]:
+            option, unknown = _choice(name, options)
+            warnings += unknown
+            if option in seen:
+                warnings.append(f"{option[:80]!r} is ranked twice; its first place counts")
+            elif option is not None:
+                seen.add(option)
+                group.append(option)
         if group:
-            groups.append(group)
+            groups.append(tuple(group))
     if not groups:
         return '"ranking" names no option'
-    return Parsed(ranking=tuple(groups), reasoning=_words(found.fields.get("reasoning")), warnings=tuple(warnings))
+    return Parsed(ranking=tuple(groups), reasoning=_words(fields.get("reasoning")), warnings=tuple(warnings))
 
 
-def _scores(found: Document, options: Sequence[str] | None) -> Parsed | str:
-    raw = found.fields.get("scores")
+def _scores(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
+    raw = fields["scores"]
     if not isinstance(raw, dict):
         return '"scores" must be an object of option to number'
-    scores, warnings = [], list[str]()
+    scores: dict[str, float] = {}
+    warnings: list[str] = []
     for name, value in raw.items():
         option, unknown = _choice(name, options)
-        usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if option is None or not usable:
+        number = _number(value)
+        if option is None or number is None:
             warnings += unknown or (f"the score of {name[:80]!r} is no finite number",)
+        elif option in scores:
+            warnings.append(f"{option[:80]!r} is scored twice; its first score counts")
         else:
-            scores.append((option, float(value)))  # type: ignore[arg-type]
+            scores[option] = number
     if not scores:
         return '"scores" holds no usable score'
-    return Parsed(scores=tuple(scores), reasoning=_words(found.fields.get("reasoning")), warnings=tuple(warnings))
+    reasoning = _words(fields.get("reasoning"))
+    return Parsed(scores=tuple(scores.items()), reasoning=reasoning, warnings=tuple(warnings))
 
 
-def _plan(found: Document) -> Parsed | str:
-    fields = found.fields
-    if not _words(fields.get("goal")):
+def _plan(fields: JsonObject) -> Parsed | str:
+    if not _words(fields["goal"]):
         return 'the JSON object has no text in "goal"'
     criteria = fields.get("successCriteria", fields.get("success_criteria"))
     listed = criteria if isinstance(criteria, list) else []
     return Parsed(
-        goal=_words(fields.get("goal")),
+        goal=_words(fields["goal"]),
         strategy=_words(fields.get("strategy")),
         success_criteria=tuple(_words(item) for item in listed if _words(item)),
     )
 
 
-def _read(
-    kind: Literal["position", "ballot", "ranking", "scores", "plan"],
-    found: Document,
-    options: Sequence[str] | None,
-    scale: int,
-) -> Parsed | str:
-    match kind:
-        case "position":
-            return _position(found, options, scale)
-        case "ballot":
-            return _ballot(found, options)
-        case "ranking":
-            return _ranking(found, options)
-        case "scores":
-            return _scores(found, options)
-        case "plan":
-            return _plan(found)
-        case _:
-            assert_never(kind)
+_READERS: dict[AnswerKind, Callable[[JsonObject, _Spellings | None, int], Parsed | str]] = {
+    "position": _position,
+    "ballot": lambda fields, options, _scale: _ballot(fields, options),
+    "ranking": lambda fields, options, _scale: _ranking(fields, options),
+    "scores": lambda fields, options, _scale: _scores(fields, options),
+    "plan": lambda fields, _options, _scale: _plan(fields),
+}

@@ -11,155 +11,209 @@ from typing import TYPE_CHECKING
 import pydantic_core
 from json_repair import repair_json
 
+from roundtable.parsing.spans import last_comma, scan
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from roundtable.types import JsonValue
+    from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["Document", "find_document"]
+__all__ = ["MAX_CHARS", "Document", "find_document", "is_json_like", "well_formed"]
 
 MAX_CHARS = 1_048_576
 """Text beyond this many characters is not looked at."""
-_MAX_REPAIR_CHARS = 65_536
-_MAX_STARTS = 64
-_OBJECT_START = re.compile(r"\{(?=\s*[\"'}A-Za-z_“])")
-_DIGITS = 400
+_MAX_TOKENS = 200_000
+_MAX_RESTARTS = 8
+_MAX_OBJECTS = 256
+_MAX_REPAIRS = 8
+_MAX_REPAIR_CHARS = 32_768
+_MAX_REPAIR_PARTS = 64
+_MAX_DIGITS = 300
+_BIGGEST = 10**_MAX_DIGITS
+_NO_CONTROLS = {code: " " for code in range(32)}
+_QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
+_VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:)|/[/*])")
+_JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A JSON object found in a text."""
 
-    fields: dict[str, JsonValue]
+    fields: JsonObject
     """Its members; strings hold no unpaired surrogates, numbers are finite."""
     partial: frozenset[str]
-    """Members whose text was cut off."""
+    """Members that are cut off, or whose end cannot be told. Of a text, what there is stands in `fields`;
+    of anything else, `None`."""
     repaired: bool
     """Whether it was not valid JSON as it stood."""
+    truncated: bool
+    """Whether the text broke off before its end."""
     span: tuple[int, int]
     """Where it stands in the text."""
 
 
-def find_document(text: str, wanted: Callable[[dict[str, JsonValue]], bool]) -> Document | None:
+def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document | None:
     """Give the last object of the wanted shape.
 
-    Valid JSON comes first; among several valid objects the last one counts, since models quote
-    before they conclude. Only when none is valid, an object with slips (trailing commas, single
-    quotes, missing end) is repaired, again the last one first.
+    Last is one that the end of the text cuts off. Else valid JSON comes first; among several valid
+    objects the last one counts, since models quote before they conclude. Only when none is valid, an
+    object with slips (trailing commas, single quotes, quotes within quotes) is repaired, again the last
+    one first. Objects within an object are part of it and never looked at by themselves.
 
     Args:
         text: What the model wrote, code fences and prose around it included.
         wanted: Tells whether an object has the members looked for.
     """
     text = text[:MAX_CHARS]
-    spans = list(_balanced_spans(text))
+    spans, tail = _outermost(text)
+    if tail is not None and wanted(tail.fields):
+        return tail
     for start, end in reversed(spans):
         fields = _strict(text[start:end])
         if fields is not None and wanted(fields):
-            return Document(fields, frozenset(), repaired=False, span=(start, end))
-    for start, end in reversed(spans):
-        fields = _repair(text[start:end])
-        if fields is not None and wanted(fields):
-            return Document(fields, frozenset(), repaired=True, span=(start, end))
-    return _truncated(text, spans[-1][1] if spans else 0, wanted)
+            return Document(fields, frozenset(), repaired=False, truncated=False, span=(start, end))
+    return _repaired(text, spans, wanted)
 
 
-def _balanced_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield outermost `{...}` spans; a start that never closes is passed over, 64 of them at most."""
-    at, tries = 0, 0
-    while tries < _MAX_STARTS:
-        match = _OBJECT_START.search(text, at)
-        if match is None:
-            return
-        start = match.start()
-        end = _closing(text, start)
-        if end is None:
-            tries += 1
-            at = start + 1
-        else:
-            yield start, end
-            at = end
+def is_json_like(text: str) -> bool:
+    """Tell whether a text begins like JSON, or is for the better half one JSON object."""
+    if _JSON_OPENS.match(text.lstrip()):
+        return True
+    spans, tail = _outermost(text[:MAX_CHARS])
+    if tail is not None:
+        spans.append(tail.span)
+    return any(2 * (end - start) >= len(text) for start, end in spans)
 
 
-_STRUCTURE = re.compile(r"[{}\"\\]")
+def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
+    """List where the last outermost objects stand, and read the one that the text breaks off in.
+
+    A start without an end may be prose, or hide what follows behind a stray quote: the search begins
+    again behind it, a few times at most.
+    """
+    spans: list[tuple[int, int]] = []
+    at, budget = 0, _MAX_TOKENS
+    for _ in range(_MAX_RESTARTS):
+        found = scan(text, at, budget)
+        spans += found.before
+        if found.unclosed is None:
+            break
+        tail = _truncated(text, found.unclosed)
+        if tail is not None:
+            return spans[-_MAX_OBJECTS:], tail
+        at, budget = found.unclosed + 1, budget - found.tokens
+        end = text.rfind("}", at) + 1
+        if end:
+            spans.append((found.unclosed, end))
+    else:
+        spans += found.inside
+    return spans[-_MAX_OBJECTS:], None
 
 
-def _closing(text: str, start: int) -> int | None:
-    depth, in_string, at = 0, False, start
-    while True:
-        match = _STRUCTURE.search(text, at)
-        if match is None:
-            return None
-        char, at = match.group(), match.end()
-        if char == "\\":
-            at += in_string
-        elif char == '"':
-            in_string = not in_string
-        elif not in_string:
-            depth += 1 if char == "{" else -1
-            if depth == 0:
-                return at
+def _strict(text: str) -> JsonObject | None:
+    """Read valid JSON; line breaks within strings are let pass, since their meaning is plain."""
+    try:
+        value = json.loads(
+            text, strict=False, parse_constant=lambda _: None, parse_float=_finite, parse_int=_whole_number
+        )
+        return _members(value)
+    except (ValueError, RecursionError):
+        return None
 
 
-def _finite(value: float) -> float | None:
+def _finite(digits: str) -> float | None:
+    value = float(digits)
     return value if math.isfinite(value) else None
 
 
-def _number(digits: str) -> int | None:
-    return int(digits) if len(digits) <= _DIGITS else None
+def _whole_number(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
-def _strict(text: str) -> dict[str, JsonValue] | None:
+def _repaired(text: str, spans: list[tuple[int, int]], wanted: Callable[[JsonObject], bool]) -> Document | None:
+    room = _MAX_REPAIR_CHARS
+    for start, end in reversed(spans[-_MAX_REPAIRS:]):
+        raw = text[start:end]
+        room -= len(raw)
+        if room < 0 or raw.count("{") + raw.count("[") > _MAX_REPAIR_PARTS:
+            continue
+        try:
+            fields = _members(json.loads(repair_json(raw), strict=False, parse_constant=lambda _: None))
+        except (ValueError, RecursionError):
+            continue
+        if fields is not None and wanted(fields) and len(fields) <= _MAX_REPAIR_PARTS:
+            unsure = frozenset(
+                name for name, value in fields.items() if isinstance(value, str) and not _stands_whole(raw, value)
+            )
+            return Document(fields, unsure, repaired=True, truncated=False, span=(start, end))
+    return None
+
+
+def _stands_whole(raw: str, value: str) -> bool:
+    """Tell whether a repaired text stands between quotes, with the next member or the end behind them.
+
+    Repair closes a text wherever it thinks best, which may be after half of it.
+    """
+    for spelt in (value, json.dumps(value, ensure_ascii=False)[1:-1]):
+        for quotes in _QUOTES:
+            at = raw.rfind(quotes[0] + spelt + quotes[1])
+            if at >= 0 and _VALUE_ENDS.match(raw, at + len(spelt) + 2):
+                return True
+    return False
+
+
+def _truncated(text: str, start: int) -> Document | None:
+    """Read an object whose end is missing; `None` if it is not JSON as far as it goes."""
+    rest = text[start:]
     try:
-        value = json.loads(
-            text, parse_constant=lambda _: None, parse_float=lambda raw: _finite(float(raw)), parse_int=_number
-        )
-    except (ValueError, RecursionError):
-        return None
-    return _clean(value)
+        cut = pydantic_core.from_json(rest, allow_partial="trailing-strings")
+    except ValueError as error:
+        if "control character" not in str(error):
+            return None
+        # A line break within a string, which is let pass elsewhere, too.
+        rest = rest.translate(_NO_CONTROLS)
+        try:
+            cut = pydantic_core.from_json(rest, allow_partial="trailing-strings")
+        except ValueError:
+            return None
+    whole = _whole_members(rest)
+    partial: JsonObject = {
+        name: value if isinstance(value, str) else None
+        for name, value in (_members(cut) or {}).items()
+        if name not in whole or whole[name] != value
+    }
+    span = (start, len(text))
+    return Document(whole | partial, frozenset(partial), repaired=True, truncated=True, span=span)
 
 
-def _repair(text: str) -> dict[str, JsonValue] | None:
-    if len(text) > _MAX_REPAIR_CHARS or text.count("{") + text.count("[") > _MAX_STARTS:
-        return None
-    try:
-        value = json.loads(repair_json(text), parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        return None
-    return _clean(value)
+def _whole_members(rest: str) -> JsonObject:
+    """Read the members of a cut object that are complete; a number at the very end may lack digits."""
+    whole = None if rest[-1] in "0123456789.eE+-" else _strict(rest + "}")
+    if whole is None:
+        whole = _strict(rest[: last_comma(rest)] + "}")
+    return whole or {}
 
 
-def _truncated(text: str, after: int, wanted: Callable[[dict[str, JsonValue]], bool]) -> Document | None:
-    """Read an object whose end is missing: whole members as they are, the cut one marked as partial."""
-    match = _OBJECT_START.search(text, after)
-    if match is None:
-        return None
-    rest = text[match.start() :]
-    try:
-        cut = pydantic_core.from_json(rest, allow_partial="trailing-strings", allow_inf_nan=False)
-        whole = pydantic_core.from_json(rest, allow_partial=True, allow_inf_nan=False)
-    except ValueError:
-        return None
-    fields, kept = _clean(cut), _clean(whole)
-    if fields is None or kept is None or not wanted(fields):
-        return None
-    partial = frozenset(name for name in fields if name not in kept or kept[name] != fields[name])
-    return Document(fields, partial, repaired=True, span=(match.start(), len(text)))
+def _members(value: JsonValue) -> JsonObject | None:
+    cleaned = _cleaned(value)
+    return cleaned if isinstance(cleaned, dict) else None
 
 
-def _clean(value: JsonValue) -> dict[str, JsonValue] | None:
-    if not isinstance(value, dict):
-        return None
-    return {str(name): _well_formed(item) for name, item in value.items()}
-
-
-def _well_formed(value: JsonValue) -> JsonValue:
+def _cleaned(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return well_formed(value)
     if isinstance(value, float):
-        return _finite(value)
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if -_BIGGEST < value < _BIGGEST else None
     if isinstance(value, list):
-        return [_well_formed(item) for item in value]
+        return [_cleaned(item) for item in value]
     if isinstance(value, dict):
-        return {str(name): _well_formed(item) for name, item in value.items()}
+        return {well_formed(str(name)): _cleaned(item) for name, item in value.items()}
     return value
+
+
+def well_formed(text: str) -> str:
+    """Join surrogate pairs, and put U+FFFD for a half without the other, which no encoding can carry."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

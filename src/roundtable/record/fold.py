@@ -6,7 +6,7 @@ Both ways give the same record, byte for byte.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from roundtable.record.progress import Progress, advance, start_progress
 from roundtable.types import DebateContext, DebateRecord, RoundRecord, Seat, Session, Usage
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ErrorInfo,
         ExitResult,
         SessionRecord,
+        SessionStatus,
     )
 
 __all__ = ["Fold", "fold_debate", "fold_session"]
@@ -43,6 +44,7 @@ class _Round:
     turns: dict[tuple[str, int], AnyTurn] = field(default_factory=dict)
     consensus: AnyConsensus | None = None
     decision: Decision | None = None
+    begun: bool = False
     complete: bool = False
 
     def in_order(self) -> tuple[AnyTurn, ...]:
@@ -83,6 +85,7 @@ class Fold:
         self.exit: ExitResult | None = None
         self.error: ErrorInfo | None = None
         self.started = False
+        self.extended = False
         self.independent_agreement: float | None = None
         self.independent_reason: str | None = "no round has been measured yet"
         self.context_requests: tuple[ContextRequest, ...] = ()
@@ -103,7 +106,7 @@ class Fold:
             return
         self.last_seq = event.seq or self.last_seq
         self.updated_at = event.timestamp
-        self.progress = advance(self.progress, (event,))
+        before, self.progress = self.progress.status, advance(self.progress, (event,))
         match event.type:
             case "agent_complete" | "agent_error":
                 self._turn(event.turn)
@@ -111,7 +114,12 @@ class Fold:
                 self.started = True
             case "round_start":
                 self.error = self.exit = None
-                self.rounds.append(_Round(event.round, event.focus_question, event.context_results))
+                held = self._find(event.round)
+                held.begun, held.focus_question, held.context_results = (
+                    True,
+                    event.focus_question,
+                    event.context_results,
+                )
                 self.next_context = ()
             case "consensus":
                 self._measured(event)
@@ -120,7 +128,7 @@ class Fold:
             case "round_complete":
                 self._find(event.round).complete = True
             case "control":
-                self._control(event)
+                self._control(event, before)
             case "synthesis_complete":
                 self.usage += event.usage or Usage()
             case "exit" | "error" | "debate_complete":
@@ -155,12 +163,26 @@ class Fold:
             self.independent_agreement = event.independent_agreement
             self.independent_reason = event.independent_agreement_reason
 
-    def _control(self, event: Control) -> None:
-        if event.action in {"pause", "stop"}:
-            self.pending_control = event
-            return
-        self.pending_control = None
-        self.error = self.exit = None
+    def _control(self, event: Control, before: SessionStatus) -> None:
+        match event.action:
+            case "pause":
+                # Nothing to pause where nothing can run; and who was asked to stop does not merely pause.
+                if before in {"created", "active"} and self.pending_control is None:
+                    self.pending_control = event
+                return
+            case "stop":
+                if before != "completed":
+                    self.pending_control = event
+                return
+            case "resume":
+                if before == "completed":
+                    return
+                self.pending_control = self.error = self.exit = None
+            case "extend":
+                self.extended = True
+                self.exit = None if before == "completed" else self.exit
+            case _:
+                assert_never(event.action)
         if event.focus_question is not None:
             self.next_focus = event.focus_question
         if event.context_results:

@@ -33,8 +33,8 @@ def start_progress(record: SessionRecord) -> Progress:
 def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
     """Give the progress after these events; pure.
 
-    A request to pause changes nothing by itself: whoever runs the session answers it with
-    `debate_complete`.
+    A request to pause or stop changes nothing by itself: whoever runs the session answers it with
+    `debate_complete`. A completed session is made active by `extend` alone, a broken one by `resume` alone.
     """
     status, current, total, count = progress
     for event in events:
@@ -46,9 +46,10 @@ def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
             case "agent_complete":
                 count += event.turn.answer.kind == "position"
             case "control" if event.action == "extend":
-                status, total = "active", event.total_rounds or total
+                status = "active" if status == "completed" else status
+                total = max(current, event.total_rounds or total)
             case "control" if event.action == "resume":
-                status = "active"
+                status = status if status == "completed" else "active"
             case "debate_complete":
                 status = event.status
             case "error":

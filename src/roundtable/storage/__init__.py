@@ -5,8 +5,9 @@ Nothing is loaded before it is asked for, so that importing this package costs n
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from roundtable._lazy import lazy_names
 
 if TYPE_CHECKING:
     from roundtable.storage.factories import open_memory, open_sqlite
@@ -35,16 +36,4 @@ _HOME = {
     "open_sqlite": "factories",
 }
 
-
-def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    found: object = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -156,4 +156,5 @@ def _end(reader: Worker, writer: Worker) -> None:
     """End the threads of a storage nobody closed, at the latest when the interpreter ends."""
     reader.stop()
     writer.stop()
-    writer.join(_EXIT_WAIT_S)
+    if not reader.is_here and not writer.is_here:  # the last to let go of the storage may be either of them
+        writer.join(_EXIT_WAIT_S)

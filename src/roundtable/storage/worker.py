@@ -163,8 +163,13 @@ class Worker:
 
     def join(self, timeout_s: float | None = None) -> None:
         """Wait, blocking, until the thread has ended after `stop`."""
-        if self._thread is not None and not self._is_foreign and self._thread is not current_thread():
+        if self._thread is not None and not self._is_foreign and not self.is_here:
             self._thread.join(timeout_s)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the present thread is this worker's."""
+        return self._thread is current_thread()
 
     @property
     def _is_foreign(self) -> bool:
@@ -194,7 +199,7 @@ class Worker:
             if jobs:
                 company = len(jobs)
                 self._serve(jobs)
-            del jobs  # what a job refers to, its storage for one, must not live as long as the next wait
+            del jobs  # what a job refers to must not live as long as the next wait
         if self._last is not None:
             self._last()
         self._disconnect()
@@ -232,6 +237,8 @@ class Worker:
             if isinstance(job.error, sqlite3.Error):
                 spoilt = spoilt or is_spoilt(job.error)
                 job.error = storage_error(job.error, self.path)
+        for job in jobs:
+            job.run = _nothing  # which may hold the storage, and must not outlive the caller's own hold on it
         _tell(jobs)
         if not spoilt and self._connection is not None:
             try:

@@ -67,11 +67,12 @@ Reply: TypeAlias = "WireReply | str | Mapping[str, JsonValue]"
 class LoopbackServer:
     """Serves Chat Completions on 127.0.0.1, on threads of its own, so that any event loop can call it.
 
-    Replies that were queued come first, then those of `answer`. Requests for `/v1/models` get a list of one
-    model and are not answered from the queue. A path with `/trap` in it counts as a trap that was stepped into.
+    Replies that were queued come first, then those of `answer`. Requests for `/v1/models` are answered apart. A path
+    with `/trap` in it counts as a trap that was stepped into.
 
     Args:
         answer: Gives the reply to a request; left out, every request is answered `"ok"`.
+        models: The reply to a request for the list of models; one model when left out.
         tls: Serve https with this context.
 
     Example:
@@ -85,8 +86,15 @@ class LoopbackServer:
         'Hello yourself'
     """
 
-    def __init__(self, answer: Callable[[Seen], Reply] | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Seen], Reply] | None = None,
+        *,
+        models: WireReply | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._answer = answer or _ok
+        self._models = models or http_reply(b'{"object":"list","data":[{"id":"first-model","object":"model"}]}')
         self._tls = tls
         self._queue: deque[Reply] = deque()
         self._open: set[socket.socket] = set()
@@ -183,7 +191,7 @@ class LoopbackServer:
         if "/trap" in seen.path:
             self.traps += 1
         if seen.path.endswith("/models"):
-            return http_reply(b'{"object":"list","data":[{"id":"first-model","object":"model"}]}')
+            return self._models
         with self._lock:
             self.seen.append(seen)
             queued = self._queue.popleft() if self._queue else None

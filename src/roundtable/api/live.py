@@ -1,0 +1,79 @@
+"""A debate under way: what runs it, and what is known of it meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from roundtable.engine import DebateRun, Subscription
+    from roundtable.record import Fold
+    from roundtable.result import DebateResult
+
+__all__ = ["Live", "Prepared"]
+
+
+@dataclass(slots=True, eq=False)
+class Prepared:
+    """A stored session that is ready to run."""
+
+    session_id: str
+    run: Callable[[Callable[[DebateRun], None]], Awaitable[Fold]]
+    to_result: Callable[[Fold], DebateResult]
+    subscribe: Callable[[], Subscription]
+
+
+class Live:
+    """A debate in a task of its own. The task holds this and never the handle or stream that follows it.
+
+    Args:
+        prepared: What to run.
+        subscription: Is told when nothing more will come.
+    """
+
+    def __init__(self, prepared: Prepared, subscription: Subscription | None = None) -> None:
+        self.prepared = prepared
+        self.result: DebateResult | None = None
+        self.error: Exception | None = None
+        self.done = anyio.Event()
+        self._subscription = subscription
+        self._closed = False
+        self._run: DebateRun | None = None
+        self._scope = anyio.CancelScope()
+
+    async def drive(self) -> None:
+        """Run the debate; never raises but to be cancelled."""
+        try:
+            with self._scope:
+                fold = await self.prepared.run(self._started)
+                self.result = self.prepared.to_result(fold)
+        except Exception as error:  # noqa: BLE001  (raised again to whoever asks for events or result)
+            self.error = error
+        finally:
+            if self.result is None and self._run is not None:
+                self.result = self.prepared.to_result(self._run.fold)
+            self.done.set()
+            if self._subscription is not None:
+                self._subscription.end()
+                self._subscription.close()
+
+    def close(self) -> None:
+        """Let no further model call start; only sets flags, so any thread may do it at any time."""
+        self._closed = True
+        if self._run is not None:
+            self._run.closed = True
+
+    async def leave(self) -> None:
+        """End the debate if it still runs, and wait until it has; what it stores on leaving takes bounded time."""
+        self.close()
+        self._scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await self.done.wait()
+
+    def _started(self, run: DebateRun) -> None:
+        self._run = run
+        run.closed = self._closed

@@ -1,0 +1,191 @@
+"""Running a debate from the command: tell it as it goes, end it cleanly, sum it up."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from roundtable.cli.codes import ExitCode, exit_code
+from roundtable.cli.ending import beginning, ending
+from roundtable.cli.signals import interruptible
+from roundtable.cli.story import Story
+from roundtable.errors import QuorumLost, RoundtableError
+from roundtable.result import DebateResult
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
+    from typing import Protocol
+
+    from roundtable.api import Roundtable
+    from roundtable.cli.place import Place
+    from roundtable.cli.screen import Screen
+    from roundtable.types import Event
+
+    class Running(Protocol):
+        """A debate under way; `DebateStream` is one."""
+
+        @property
+        def session_id(self) -> str:
+            """Id of the session."""
+
+        async def __aenter__(self) -> Self:
+            """Begin."""
+
+        async def __aexit__(
+            self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        ) -> None:
+            """End."""
+
+        def __aiter__(self) -> AsyncIterator[Event]:
+            """Give the events."""
+
+
+__all__ = ["Continued", "conduct"]
+
+
+class Continued:
+    """A stored session that goes on, in the shape of a `DebateStream`.
+
+    Args:
+        table: Whose session it is.
+        session_id: Which.
+        go: Goes on with it to its next end.
+    """
+
+    def __init__(self, table: Roundtable, session_id: str, go: Callable[[], Awaitable[DebateResult]]) -> None:
+        wiring = table.wiring
+        self.session_id = session_id
+        self._go = go
+        self._subscription = wiring.hub.subscribe(session_id, wiring.storage, tenant=wiring.options.tenant)
+        self._group = anyio.create_task_group()
+        self._error: Exception | None = None
+        self._load = wiring.sessions.load
+
+    async def __aenter__(self) -> Self:
+        """Begin."""
+        # What was told before is not told again.
+        self._subscription.last_seq = (await self._load(self.session_id)).last_seq
+        await self._group.__aenter__()
+        self._group.start_soon(self._drive)
+        return self
+
+    async def _drive(self) -> None:
+        try:
+            await self._go()
+        except Exception as error:  # noqa: BLE001  (raised to whoever reads the events)
+            self._error = error
+        finally:
+            self._subscription.end()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        """Give the events."""
+        return self
+
+    async def __anext__(self) -> Event:
+        """Give the next event."""
+        event = await self._subscription.take()
+        if event is not None:
+            return event
+        if self._error is not None:
+            raise self._error
+        raise StopAsyncIteration
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+        self._subscription.close()
+        self._group.cancel_scope.cancel()
+        await self._group.__aexit__(None, None, None)
+
+
+class _Watched:
+    """Follows one running debate on a screen."""
+
+    def __init__(self, table: Roundtable, place: Place, screen: Screen) -> None:
+        self.session_id: str | None = None
+        self._table = table
+        self._place = place
+        self._screen = screen
+
+    async def follow(self, running: Running) -> DebateResult:
+        """Tell a debate to its end."""
+        async with running:
+            self.session_id = running.session_id
+            so_far = await self._table.session(self.session_id)
+            story = Story({agent.id: agent.name for agent in so_far.agents}, so_far.total_rounds, time.monotonic)
+            if not self._screen.quiet:
+                self._screen.show(beginning(so_far))
+            with self._screen.following(story):
+                async for event in running:
+                    told = story.tell(event)
+                    if not self._screen.quiet:
+                        self._screen.show(told)
+        return await self._table.session(self.session_id)
+
+    def sum_up(self, result: DebateResult) -> None:
+        """Show the result."""
+        if self._screen.as_json:
+            self._screen.document(result.to_json())
+        else:
+            self._screen.show(ending(result, self._place))
+
+    async def failed(self, error: RoundtableError) -> ExitCode:
+        """Show an error, and what there is in spite of it."""
+        if self.session_id is None:
+            raise error
+        if isinstance(error, QuorumLost) and isinstance(error.partial, DebateResult) and not self._screen.as_json:
+            self.sum_up(error.partial)
+        self._screen.error(error, sessionId=self.session_id)
+        if self._place.lasts and not self._screen.as_json:
+            self._screen.remark(f"What was answered is stored. Go on: {self._place.command('resume', self.session_id)}")
+        return exit_code(error)
+
+
+async def conduct(
+    table: Roundtable,
+    place: Place,
+    screen: Screen,
+    begin: Callable[[], Awaitable[Running]],
+    *,
+    keep_result: Callable[[DebateResult], None] | None = None,
+) -> ExitCode:
+    """Run a debate on a screen and give the exit code.
+
+    Args:
+        table: Who debates.
+        place: Where it is kept.
+        screen: Where it is shown.
+        begin: Gets everything ready and gives the debate, which has not begun.
+        keep_result: What else to do with the result.
+
+    Raises:
+        RoundtableError: The debate could not be begun.
+    """
+    watched = _Watched(table, place, screen)
+
+    async def work() -> DebateResult:
+        return await watched.follow(await begin())
+
+    try:
+        outcome = await interruptible(work, screen)
+        result = outcome.value
+        if result is None and watched.session_id is not None:
+            result = await table.session(watched.session_id)
+        if result is None:
+            screen.error(_nothing_begun(outcome.code))
+            return outcome.code
+        watched.sum_up(result)
+        if keep_result is not None:
+            keep_result(result)
+    except RoundtableError as error:
+        return await watched.failed(error)
+    else:
+        return outcome.code
+
+
+def _nothing_begun(code: ExitCode) -> RoundtableError:
+    return RoundtableError("interrupted before the debate began; nobody was asked anything", code=code.name)

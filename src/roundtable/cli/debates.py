@@ -1,0 +1,108 @@
+"""Commands that hold a debate: a new one, one that goes on, one that gets further rounds."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from roundtable.cli.conduct import Continued, conduct
+from roundtable.cli.sessions import full_id
+from roundtable.cli.weights import make_ready
+from roundtable.errors import StorageError
+from roundtable.types import DebateConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.api.options import DebateOptions
+    from roundtable.api.stream import DebateStream
+    from roundtable.cli.codes import ExitCode
+    from roundtable.cli.desk import Desk
+    from roundtable.result import DebateResult
+
+__all__ = ["extend", "hold", "html_writer", "resume"]
+
+TINY = (
+    "The embedded model is tiny: it shows how a debate works, not good arguments. `roundtable doctor` has better ways."
+)
+
+
+async def hold(desk: Desk, topic: str, options: DebateOptions, html_file: str | None) -> ExitCode:
+    """Hold a new debate."""
+    keep = html_writer(html_file)
+
+    async def begin() -> DebateStream:
+        seats = desk.table.wiring.seats(None)
+        configs = [seat.config for seat in seats]
+        if _may_begin(desk, topic, options):
+            if all(config.provider == "local" and config.model is None for config in configs):
+                desk.screen.remark(TINY)
+            await make_ready(desk.table, desk.screen, configs)
+        return desk.table.stream(topic, **options)
+
+    return await conduct(desk.table, desk.place, desk.screen, begin, keep_result=keep)
+
+
+def _may_begin(desk: Desk, topic: str, options: DebateOptions) -> bool:
+    """Tell whether the debate will not be refused, so that fetching a model is not in vain."""
+    rounds = options.get("rounds", 1)
+    try:
+        DebateConfig(topic=topic, agents=("anyone",), rounds=rounds)
+    except ValidationError:
+        return False
+    return (
+        rounds <= desk.settings.max_rounds and options.get("mode", "collaborative") in desk.table.wiring.catalog.modes
+    )
+
+
+async def resume(desk: Desk, given: str, deadline_s: float | None, html_file: str | None) -> ExitCode:
+    """Go on with a stored session."""
+    table, keep = desk.table, html_writer(html_file)
+
+    async def begin() -> Continued:
+        session_id = await full_id(table, desk.place, given)
+        await _agents_ready(desk, session_id)
+        return Continued(table, session_id, lambda: table.resume(session_id, deadline_s=deadline_s))
+
+    return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
+
+
+async def extend(desk: Desk, given: str, rounds: int, focus: str | None, html_file: str | None) -> ExitCode:
+    """Hold further rounds of a stored session."""
+    table, keep = desk.table, html_writer(html_file)
+
+    async def begin() -> Continued:
+        session_id = await full_id(table, desk.place, given)
+        await _agents_ready(desk, session_id)
+        return Continued(table, session_id, lambda: table.extend(session_id, rounds=rounds, focus_question=focus))
+
+    return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
+
+
+async def _agents_ready(desk: Desk, session_id: str) -> None:
+    result = await desk.table.session(session_id)
+    await make_ready(desk.table, desk.screen, result.agents)
+
+
+def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
+    """Give what writes a result to an HTML file."""
+    if name is None:
+        return None
+
+    def write(result: DebateResult) -> None:
+        page = (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f"<title>{html.escape(result.topic)}</title></head>\n<body>{result.to_html()}</body></html>\n"
+        )
+        try:
+            Path(name).expanduser().write_text(page, "utf-8")
+        except OSError as error:
+            msg = f"{name!r} cannot be written: {error.strerror or error}"
+            raise StorageError(
+                msg, hint="The debate itself is stored; `roundtable show ID --html FILE` writes it again."
+            ) from error
+
+    return write

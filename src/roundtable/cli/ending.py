@@ -1,0 +1,109 @@
+"""What is shown once a debate is over, or is shown again: the answer or why there is none, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.cli.lines import Line, line, percent, round_lines
+from roundtable.cli.place import SHORT_ID
+
+if TYPE_CHECKING:
+    from roundtable.cli.place import Place
+    from roundtable.result import DebateResult
+    from roundtable.types import AgentConfig
+
+__all__ = ["beginning", "ending", "whole"]
+
+
+def beginning(result: DebateResult) -> list[Line]:
+    """Head a debate: the question, how it is debated, and by whom."""
+    table = ", ".join(_seat(agent) for agent in result.agents)
+    shown = [line(result.topic, "bold", paragraph=True)]
+    if result.config.options is not None:
+        shown.append(line(f"Options: {', '.join(result.config.options)}", "dim"))
+    return [
+        *shown,
+        line(f"Mode {result.mode}, {_rounds(result.total_rounds)}, session {result.session_id}", "dim"),
+        line(f"At the table: {table}", "dim"),
+        Line(""),
+    ]
+
+
+def ending(result: DebateResult, place: Place) -> list[Line]:
+    """Sum up a debate."""
+    return [*_answer(result), *_missing(result), *_figures(result), *_next(result, place)]
+
+
+def whole(result: DebateResult, place: Place) -> list[Line]:
+    """Show a stored debate from its first word to its last."""
+    rounds = [shown for held in result.rounds for shown in round_lines(held, result.total_rounds)]
+    return [*beginning(result), *rounds, *ending(result, place)]
+
+
+def _seat(agent: AgentConfig) -> str:
+    told = agent.provider.casefold() in agent.name.casefold()
+    return agent.name if told else f"{agent.name} ({agent.provider})"
+
+
+def _rounds(count: int) -> str:
+    return "1 round" if count == 1 else f"{count} rounds"
+
+
+def _answer(result: DebateResult) -> list[Line]:
+    if result.answer is not None:
+        why = result.decision.why if result.decision else ""
+        found = [line(f"Answer: {result.answer}", "bold green")]
+        return [*found, line(why, "green", indent=2, paragraph=True)] if why else found
+    shown = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True)]
+    spoken = [held for held in result.rounds if held.responses]
+    if not spoken:
+        return [*shown, line("No position was given.", indent=2)]
+    shown.append(line(f"Positions in round {spoken[-1].number}:"))
+    for said in spoken[-1].responses:
+        held = f"{said.choice}: {said.position}" if said.choice else said.position
+        shown.append(line(f"{held} — {said.agent_name}{percent(said.confidence)}", indent=2))
+    return shown
+
+
+def _missing(result: DebateResult) -> list[Line]:
+    shown: list[Line] = []
+    for entry in result.roster.agents:
+        if entry.failed:
+            asked = entry.failed + entry.answered
+            text = f"Missing: {entry.agent_name} failed {entry.failed} of {asked} turns: {entry.errors[-1].message}"
+            shown.append(line(text, "bold red"))
+    return shown
+
+
+def _figures(result: DebateResult) -> list[Line]:
+    level, independent = result.consensus, result.independent_agreement
+    after = "none measured" if level is None else f"{level.agreement_level:.2f} ({level.method})"
+    before = f"{independent:.2f}" if independent is not None else f"none ({result.independent_agreement_reason})"
+    usage = result.usage
+    cost = "cost unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+    shown = [
+        line(f"Agreement after debate: {after}"),
+        line(f"Agreement before anyone heard anyone: {before}"),
+    ]
+    if result.exit is not None:
+        shown.append(line(f"Ended: {result.exit.reason}, {result.exit.details}"))
+    if result.status != "completed":
+        shown.append(line(f"Status: {result.status}, session {result.session_status}", "yellow"))
+    if result.error is not None:
+        shown.append(line(f"Broke on: {result.error.message}", "red"))
+    calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
+    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
+    return [*shown, line(f"Usage: {calls}, {tokens}, {cost}", "dim")]
+
+
+def _next(result: DebateResult, place: Place) -> list[Line]:
+    if not place.lasts:
+        return [line(f"Not kept: {place.url} ends with the command.", "dim")]
+    short = result.session_id[:SHORT_ID]
+    shown = [
+        line(f"Stored in {place.shown}, session {result.session_id}"),
+        line(f"See it again: {place.command('show', short)}", "dim"),
+    ]
+    if result.session_status == "completed":
+        return [*shown, line(f"Further rounds: {place.command('extend', short, '--rounds', '1')}", "dim")]
+    return [*shown, line(f"Go on: {place.command('resume', short)}", "bold")]

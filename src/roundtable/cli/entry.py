@@ -1,0 +1,118 @@
+"""From the words of a command line to an exit code. No traceback gets out, unless in debug mode."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, Final
+
+import typer
+import typer.main
+
+from roundtable.cli.app import app
+from roundtable.cli.codes import ExitCode, exit_code
+from roundtable.cli.screen import Screen
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["complete_words", "run"]
+
+OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completion", "--show-completion"})
+"""Options that belong to no command."""
+TO_COME: Final = frozenset({"bench", "export", "fork", "import", "mcp", "plugins", "search", "serve", "tokens"})
+"""Commands of later versions: a debate about these words is hardly what is meant."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and give its exit code.
+
+    Args:
+        arguments: The words after the name of the command.
+    """
+    as_json = "--json" in arguments
+    try:
+        code = _run(list(arguments))
+        sys.stdout.flush()
+    except RoundtableError as error:
+        Screen(as_json=as_json, debug=_debug()).error(error)
+        _show_stack(error)
+        return exit_code(error)
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone. Python would complain when it flushes what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILED
+    # A fault of ours or of a plugin: one line for the user, the stack only for those who ask for it.
+    except Exception as error:  # noqa: BLE001
+        text = f"internal error: {type(error).__name__}: {error}"
+        hint = "ROUNDTABLE_DEBUG_MODE=true shows where; please report it."
+        Screen(as_json=as_json, debug=_debug()).error(RoundtableError(text, cause=error, hint=hint))
+        _show_stack(error)
+        return ExitCode.FAILED
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(complete_words(arguments), prog_name="roundtable", standalone_mode=False)
+    except typer.TyperException as error:
+        usage = f"{error.format_message()}"
+        raise ConfigurationError(
+            usage or "something is missing", hint="`roundtable --help` shows what there is."
+        ) from None
+    except typer.Abort:
+        return ExitCode.INTERRUPTED
+    return code if isinstance(code, int) else ExitCode.OK
+
+
+def complete_words(arguments: list[str]) -> list[str]:
+    """Put in the word `debate` where a topic stands in the place of a command.
+
+    Raises:
+        ConfigurationError: The word looks like a command, but is none.
+
+    Example:
+        >>> complete_words(["Tea or coffee?", "--rounds", "2"])
+        ['debate', 'Tea or coffee?', '--rounds', '2']
+        >>> complete_words(["sessions"])
+        ['sessions']
+    """
+    if not arguments or arguments[0] in OF_THE_ROOT:
+        return arguments
+    first = arguments[0]
+    names = [*_command_names()]
+    if first in names:
+        return arguments
+    if first in TO_COME:
+        msg = f"there is no command {first!r} in this version"
+        raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")
+    near = difflib.get_close_matches(first, names, n=1, cutoff=0.75)
+    if near:
+        msg = f"there is no command {first!r}; did you mean {near[0]!r}?"
+        raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")
+    return ["debate", *arguments]
+
+
+def _command_names() -> list[str]:
+    commands = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+    return [*commands, *(group.name or "" for group in app.registered_groups)]
+
+
+def _debug() -> bool:
+    try:
+        return Settings.from_env().debug_mode
+    except RoundtableError:
+        return False
+
+
+def _show_stack(error: Exception) -> None:
+    if _debug():
+        traceback.print_exception(error)

@@ -1,0 +1,49 @@
+"""The bottom of the terminal while a debate runs: who is thinking, who has answered what, how agreement went."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from roundtable.cli.story import Doing, Story
+
+__all__ = ["live_view", "picture"]
+
+STYLES = {"waiting": "dim", "answered": "green", "failed": "red"}
+
+
+def live_view(story: Story, console: Console) -> Live:
+    """Give a view that keeps itself current; it vanishes when it is left, the lines above it stay."""
+    return Live(
+        get_renderable=lambda: picture(story, time.monotonic()),
+        console=console,
+        refresh_per_second=8,
+        transient=True,
+    )
+
+
+def picture(story: Story, now: float) -> Table:
+    """Draw what everybody is doing at a moment."""
+    levels = ", ".join(f"{level:.2f}" for level in story.levels)
+    title = f"{story.title} · agreement so far: {levels}" if levels else story.title
+    table = Table(
+        title=Text(title, style="bold"), title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0)
+    )
+    table.add_column(no_wrap=True, max_width=24, overflow="ellipsis")
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    for doing in story.doing:
+        table.add_row(Text(doing.name), _state(doing, now), Text(doing.position, style="dim"))
+    return table
+
+
+def _state(doing: Doing, now: float) -> Text:
+    seconds = "" if doing.since_s is None else f" {now - doing.since_s:.0f} s"
+    return Text(doing.state + seconds, style=STYLES.get(doing.state, "yellow"))

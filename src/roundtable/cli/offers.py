@@ -1,0 +1,80 @@
+"""Commands that say what there is: who would sit at the table and why, and which modes there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.cli.codes import ExitCode
+from roundtable.cli.lines import Line, line
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from roundtable.api.seats import Offer
+    from roundtable.cli.desk import Desk
+    from roundtable.types import AgentConfig
+
+__all__ = ["list_agents", "list_modes", "offer_data"]
+
+
+async def list_agents(desk: Desk) -> ExitCode:
+    """Say who would sit at the table, why, and what else could be used."""
+    wiring, screen = desk.table.wiring, desk.screen
+    offers = wiring.offers()
+    given = wiring.options.agents is not None
+    seats = [seat.config for seat in wiring.seats(None)]
+    reasons = {offer.provider: offer.because for offer in offers if offer.usable}
+    why = {seat.id: "named on the command line" if given else reasons.get(seat.provider, "") for seat in seats}
+    if screen.as_json:
+        screen.data({"agents": [_seat_data(seat, why[seat.id]) for seat in seats], "offers": offer_data(offers)})
+        return ExitCode.OK
+    screen.show([line("At the table:", "bold")])
+    for seat in seats:
+        model = f"{seat.provider}:{seat.model}" if seat.model else f"{seat.provider} (default model)"
+        persona = f", speaks as {seat.persona.name}" if seat.persona else ""
+        screen.show([line(f"{seat.name}: {model}{persona}; {why[seat.id]}", indent=2)])
+    unused = [offer for offer in offers if not offer.usable]
+    if unused:
+        screen.show([Line(""), line("Could be used:", "bold")])
+        screen.show([line(f"{offer.provider} ({offer.because}): {offer.fix}", indent=2) for offer in unused])
+    return ExitCode.OK
+
+
+def _seat_data(seat: AgentConfig, because: str) -> JsonValue:
+    found: dict[str, JsonValue] = seat.model_dump(mode="json")
+    return {**found, "because": because}
+
+
+def offer_data(offers: tuple[Offer, ...]) -> JsonValue:
+    """Give offers as JSON values."""
+    return [
+        {"provider": offer.provider, "because": offer.because, "usable": offer.usable, "fix": offer.fix}
+        for offer in offers
+    ]
+
+
+async def list_modes(desk: Desk) -> ExitCode:
+    """Say which debate modes there are."""
+    screen = desk.screen
+    entries = list(desk.table.wiring.catalog.modes)
+    most = desk.settings.max_rounds
+    if screen.as_json:
+        screen.data(
+            [
+                {
+                    "name": entry.name,
+                    "summary": entry.summary,
+                    "minRounds": entry.thing.rounds.start,
+                    "maxRounds": min(entry.thing.rounds.stop - 1, most),
+                    "assignsStances": entry.thing.assigns_stances,
+                    "source": entry.source,
+                }
+                for entry in entries
+            ]
+        )
+        return ExitCode.OK
+    for entry in entries:
+        rounds = entry.thing.rounds
+        span = f"{rounds.start} to {min(rounds.stop - 1, most)} rounds"
+        screen.show([line(entry.name, "bold"), line(f"{entry.summary} {span}.", indent=2)])
+    return ExitCode.OK

@@ -1,0 +1,85 @@
+"""Where the sessions of a command are kept, and how to say so on the command line."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from roundtable.settings import Settings
+
+__all__ = ["Place", "find_place"]
+
+SHORT_ID = 8
+"""Letters of a session id that are shown where the whole one is not needed; any beginning that is unique will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A storage, as the command line names it."""
+
+    url: str
+    """Address of the storage."""
+    path: Path | None
+    """The file, where it is one."""
+    words: tuple[str, ...] = ()
+    """What to add to a command so that it looks in the same place."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether a session is still there after the command."""
+        return not self.url.startswith("memory:")
+
+    @property
+    def shown(self) -> str:
+        """How to call it."""
+        return self.url if self.path is None else str(self.path.absolute())
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing can be in it yet; reading it would only make a file."""
+        return not self.lasts or (self.path is not None and not self.path.exists())
+
+    def command(self, *words: str) -> str:
+        """Give a command to type that works on this storage.
+
+        Example:
+            >>> Place("sqlite:///my debates.db", Path("my debates.db"), ("--db", "my debates.db")).command("sessions")
+            "roundtable sessions --db 'my debates.db'"
+        """
+        return shlex.join(["roundtable", *words, *self.words])
+
+
+def find_place(settings: Settings, storage: str | None, database: str | None) -> Place:
+    """Find out where sessions are kept.
+
+    Args:
+        settings: What the environment says.
+        storage: An address of a storage, if one was given.
+        database: A file, if one was given.
+
+    Raises:
+        ConfigurationError: Both were given, or one of them is empty.
+    """
+    if storage is not None and database is not None:
+        msg = "--storage and --db both say where sessions are kept"
+        raise ConfigurationError(msg, hint="Leave one of them out.")
+    if database is not None:
+        return Place(f"sqlite:///{_file(database)}", Path(database).expanduser(), ("--db", database))
+    if storage is not None:
+        scheme, _, path = storage.partition(":///")
+        return Place(storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", storage))
+    from roundtable.storage.locations import writable_database
+
+    found = writable_database(settings.database_path, settings.get("XDG_DATA_HOME"))
+    return Place(f"sqlite:///{found}", found)
+
+
+def _file(name: str) -> Path:
+    if not name.strip():
+        msg = "--db needs the name of a file"
+        raise ConfigurationError(msg, hint="Write --db debates.db, or leave it out.")
+    return Path(name).expanduser()

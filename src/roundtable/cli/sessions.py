@@ -1,0 +1,104 @@
+"""Commands on stored sessions: list, show, pause, stop; and sessions by the beginning of their id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.cli.codes import ExitCode
+from roundtable.cli.ending import whole
+from roundtable.cli.lines import Line, line
+from roundtable.cli.place import SHORT_ID
+from roundtable.errors import SessionError
+from roundtable.types import SessionFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.api import Roundtable
+    from roundtable.cli.place import Place
+    from roundtable.cli.screen import Screen
+    from roundtable.result import DebateResult
+    from roundtable.types import SessionSummary
+
+__all__ = ["ask_for", "full_id", "list_sessions", "show_session"]
+
+MOST = 10_000
+"""Sessions that are looked through for the beginning of an id."""
+WHOLE_ID = 32
+TOPIC_WIDTH = 60
+
+
+async def full_id(table: Roundtable, place: Place, given: str) -> str:
+    """Find a session by the beginning of its id.
+
+    Raises:
+        SessionError: None begins so, or several do.
+    """
+    wanted = given.strip()
+    listing = f"{place.command('sessions')} lists the sessions."
+    if place.is_empty():
+        msg = f"there is no session {wanted!r}: nothing is stored in {place.shown}"
+        raise SessionError(msg, code="SESSION_NOT_FOUND", hint="Say with --db or --storage where it is kept.")
+    if len(wanted) >= WHOLE_ID:
+        return wanted
+    known = await table.sessions(SessionFilter(limit=MOST))
+    found = [summary.id for summary in known if wanted and summary.id.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        msg = f"no session in {place.shown} has an id that begins with {wanted!r}"
+        raise SessionError(msg, code="SESSION_NOT_FOUND", hint=listing)
+    several = ", ".join(name[: SHORT_ID + 4] for name in found[:5])
+    msg = f"{len(found)} sessions have ids that begin with {wanted!r}: {several}{' ...' if len(found) > 5 else ''}"
+    raise SessionError(msg, code="SESSION_AMBIGUOUS", hint=f"Give more of the id. {listing}")
+
+
+async def list_sessions(table: Roundtable, place: Place, screen: Screen, wanted: SessionFilter) -> ExitCode:
+    """List sessions, newest first."""
+    found = () if place.is_empty() else await table.sessions(wanted)
+    if screen.as_json:
+        screen.data([summary.model_dump(mode="json") for summary in found])
+        return ExitCode.OK
+    if not found:
+        screen.show([line(f"No session in {place.shown}.")])
+        return ExitCode.OK
+    screen.show([Line(f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':13}  TOPIC", "bold")])
+    screen.show([_row(summary) for summary in found])
+    return ExitCode.OK
+
+
+def _row(summary: SessionSummary) -> Line:
+    topic = line(summary.topic).text
+    short = topic if len(topic) <= TOPIC_WIDTH else f"{topic[: TOPIC_WIDTH - 1]}…"
+    rounds = f"{summary.current_round}/{summary.total_rounds}"
+    mode = line(summary.mode).text
+    return Line(f"{summary.id[:SHORT_ID]}  {summary.status:9}  {rounds:>5}  {mode:13}  {short}")
+
+
+async def show_session(
+    table: Roundtable, place: Place, screen: Screen, given: str, keep_result: Callable[[DebateResult], None] | None
+) -> ExitCode:
+    """Show a stored session as it stands; nobody is asked anything."""
+    result = await table.session(await full_id(table, place, given))
+    if screen.as_json:
+        screen.document(result.to_json())
+    else:
+        screen.show(whole(result, place))
+    if keep_result is not None:
+        keep_result(result)
+    return ExitCode.OK
+
+
+async def ask_for(table: Roundtable, place: Place, screen: Screen, given: str, action: str) -> ExitCode:
+    """Ask a session to pause or to stop, whoever runs it."""
+    session_id = await full_id(table, place, given)
+    await (table.pause if action == "pause" else table.stop)(session_id)
+    result = await table.session(session_id)
+    if screen.as_json:
+        screen.data({"sessionId": session_id, "asked": action, "sessionStatus": result.session_status})
+        return ExitCode.OK
+    asked = f"Asked session {session_id} to {action}; it is {result.session_status} now."
+    if action == "pause":
+        asked += f" Go on with it: {place.command('resume', session_id[:SHORT_ID])}"
+    screen.show([line(asked)])
+    return ExitCode.OK

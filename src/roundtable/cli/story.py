@@ -1,0 +1,151 @@
+"""A debate as it is told: each event becomes lines, and who is doing what is kept for the live view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from roundtable.cli.lines import Line, agreement_line, line, round_head, turn_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from roundtable.types import (
+        AgentResponseChunk,
+        AgentStart,
+        ConsensusMeasured,
+        ContextRequested,
+        Control,
+        Event,
+        Retry,
+        RoundStart,
+    )
+
+__all__ = ["Doing", "Story"]
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What one agent is doing in the round being held."""
+
+    name: str
+    """Its display name."""
+    state: str = "waiting"
+    """In a word."""
+    since_s: float | None = None
+    """Since when, as the clock of the story tells it; `None` once it is done."""
+    position: str = ""
+    """Its answer, once it is there."""
+
+
+class Story:
+    """Tells one run of a debate.
+
+    Args:
+        names: Display name of each agent, by id, in speaking order.
+        rounds: Rounds planned.
+        clock: Gives seconds that never run backwards.
+    """
+
+    def __init__(self, names: Mapping[str, str], rounds: int, clock: Callable[[], float]) -> None:
+        self._names = dict(names)
+        self._rounds = rounds
+        self._clock = clock
+        self._round = 0
+        self.doing: tuple[Doing, ...] = self._everybody_waits()
+        """What everybody is doing; replaced as a whole, so that another thread may read it at any time."""
+        self.levels: tuple[float, ...] = ()
+        """Agreement of the rounds measured so far."""
+
+    @property
+    def title(self) -> str:
+        """Where the debate is."""
+        return f"Round {self._round} of {self._rounds}" if self._round else "Starting"
+
+    def tell(self, event: Event) -> list[Line]:
+        """Take one event and give what is to be shown of it."""
+        match event.type:
+            case "round_start":
+                return self._round_start(event)
+            case "agent_start":
+                return self._agent_start(event)
+            case "agent_response_chunk":
+                return self._chunk(event)
+            case "retry":
+                return self._retry(event)
+            case "agent_complete":
+                position = getattr(event.turn.answer, "position", "")
+                self._set(event.agent, state="answered", since_s=None, position=line(position).text)
+                return turn_lines(event.turn)
+            case "agent_error":
+                self._set(event.agent, state="failed", since_s=None)
+                return turn_lines(event.turn)
+            case "consensus":
+                return self._consensus(event)
+            case "round_complete":
+                return [Line("")]
+            case "context_requested":
+                return self._requests(event)
+            case "control":
+                return self._control(event)
+            case _:
+                # The start is told before, the end after the story, both from the result.
+                return []
+
+    def _everybody_waits(self) -> tuple[Doing, ...]:
+        return tuple(Doing(line(name).text) for name in self._names.values())
+
+    def _set(self, agent: str, **changes: str | float | None) -> None:
+        if agent in self._names:
+            place = list(self._names).index(agent)
+            doing = list(self.doing)
+            doing[place] = replace(doing[place], **changes)  # type: ignore[arg-type]
+            self.doing = tuple(doing)
+
+    def _round_start(self, event: RoundStart) -> list[Line]:
+        self._round = event.round
+        self._rounds = max(self._rounds, event.round)
+        self.doing = self._everybody_waits()
+        return [round_head(event.round, self._rounds, event.focus_question)]
+
+    def _agent_start(self, event: AgentStart) -> list[Line]:
+        # A session that goes on in the middle of a round has no round_start in this run.
+        self._round = event.round
+        self._set(event.agent, state="thinking", since_s=self._clock())
+        return []
+
+    def _chunk(self, event: AgentResponseChunk) -> list[Line]:
+        self._set(event.agent, state="writing")
+        return []
+
+    def _retry(self, event: Retry) -> list[Line]:
+        who = self._names.get(event.agent or "", event.agent or "a model")
+        if event.agent is not None:
+            self._set(event.agent, state=f"try {event.attempt}")
+        told = f"{who}: try {event.attempt} in {event.delay_s:.1f} s, after: {event.error.message}"
+        return [line(told, "yellow", indent=2)]
+
+    def _consensus(self, event: ConsensusMeasured) -> list[Line]:
+        level = event.consensus
+        self.levels = (*self.levels, level.agreement_level)
+        return [agreement_line(level.agreement_level, level.method, level.summary)]
+
+    def _requests(self, event: ContextRequested) -> list[Line]:
+        asked = [
+            line(
+                f"{self._names.get(request.agent_id, request.agent_id)} asks ({request.priority}): {request.query}",
+                "magenta",
+                indent=2,
+            )
+            for request in event.requests
+        ]
+        return [line("The agents ask you for information:", "magenta", indent=2), *asked]
+
+    def _control(self, event: Control) -> list[Line]:
+        if event.action not in WORDS:
+            return []
+        return [line(f"{event.by or 'Somebody'} asked to {WORDS[event.action]}", "yellow", indent=2)]
+
+
+WORDS: Final = {"pause": "pause the debate", "stop": "stop the debate"}
+"""Requests that are told; that a session goes on is seen anyway."""

@@ -1,0 +1,55 @@
+"""Holding more rounds than were planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from roundtable.errors import ConfigurationError
+from roundtable.types import Control
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from roundtable.protocols import DebateModeStrategy
+    from roundtable.record import Fold
+    from roundtable.types import ContextResult
+
+__all__ = ["Extension", "extended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """What is asked for when a session is extended."""
+
+    rounds: int = 1
+    """Rounds to hold besides those planned; besides those held, once the session is completed."""
+    focus_question: str | None = None
+    """Narrower question for them."""
+    context_results: tuple[ContextResult, ...] = ()
+    """Answers to what the agents asked for."""
+
+
+def extended(fold: Fold, asked: Extension, mode: DebateModeStrategy, now: datetime) -> Control:
+    """Give the event that extends a session.
+
+    Raises:
+        ConfigurationError: The mode cannot hold so many rounds.
+    """
+    planned = fold.progress.total_rounds
+    if fold.progress.status == "completed":
+        # After an early end the rounds left over are not held; one that was stopped half-way is finished first.
+        planned = fold.current.number if fold.current is not None else 0
+    total = planned + asked.rounds
+    if asked.rounds < 1 or total not in mode.rounds:
+        allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
+        msg = f"mode {mode.name!r} holds {allowed} rounds; {asked.rounds} more would make {total}"
+        raise ConfigurationError(msg)
+    return Control(
+        session_id=fold.record.id,
+        timestamp=now,
+        action="extend",
+        total_rounds=total,
+        focus_question=asked.focus_question,
+        context_results=asked.context_results,
+    )

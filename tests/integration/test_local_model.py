@@ -1,0 +1,131 @@
+"""The embedded model itself: real weights, real answers, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from roundtable.errors import AgentError, APINetworkError, ConfigurationError, ContextTooLong
+from roundtable.providers import LocalProvider
+from roundtable.settings import Settings
+from roundtable.types import ChatRequest, Message, OutputSchema, ProviderConfig
+
+pytestmark = [
+    pytest.mark.local_model,
+    pytest.mark.skipif(not LocalProvider.is_installed(), reason="the extra `local` is not installed"),
+]
+
+SCHEMA = OutputSchema(
+    name="position",
+    definition={
+        "type": "object",
+        "properties": {
+            "position": {"type": "string", "minLength": 3, "maxLength": 90},
+            "reasoning": {"type": "string", "minLength": 20, "maxLength": 200},
+            "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
+        },
+        "required": ["position", "reasoning", "confidence"],
+        "additionalProperties": False,
+    },
+)
+ASK = ChatRequest(
+    model="",
+    messages=(
+        Message(role="system", content="You are Ada, an expert. Answer in JSON."),
+        Message(role="user", content="Should offices allow dogs? Give position, reasoning and confidence."),
+    ),
+    temperature=0.7,
+    seed=3,
+    output_schema=SCHEMA,
+)
+
+
+@pytest.fixture(scope="module")
+def provider():
+    return LocalProvider()
+
+
+@pytest.fixture
+async def model(provider):
+    made = provider(None, ProviderConfig(), Settings.from_env())
+    try:
+        await made.prepare()
+    except APINetworkError as error:
+        pytest.skip(f"the weights cannot be had: {error}")
+    yield made
+    await made.aclose()
+
+
+async def test_it_answers_in_the_form_asked_for_and_the_same_for_the_same_seed(model, capfd):
+    first, second = await model.complete(ASK), await model.complete(ASK)
+    assert first == second
+    answer = json.loads(first.text)
+    assert answer.keys() == {"position", "reasoning", "confidence"}
+    assert 0 <= answer["confidence"] <= 100
+    assert 3 <= len(answer["position"]) <= 90
+    assert first.finish_reason == "stop"
+    assert first.usage.input_tokens > 20
+    assert first.usage.output_tokens > 10
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_leaving_an_answer_frees_the_model(model):
+    long = ASK.model_copy(update={"output_schema": None, "max_tokens": 200, "seed": 1})
+    start = time.monotonic()
+    with anyio.move_on_after(0.3):
+        await model.complete(long)
+    assert time.monotonic() - start < 1
+    with anyio.fail_after(10):
+        assert (await model.complete(long.model_copy(update={"max_tokens": 5}))).finish_reason == "length"
+
+
+async def test_a_prompt_beyond_the_context_window_is_told_apart(model):
+    message = Message(role="user", content="word " * 4000)
+    with pytest.raises(ContextTooLong):
+        await model.complete(ASK.model_copy(update={"messages": (message,)}))
+
+
+async def test_a_schema_that_is_none_is_refused(model):
+    broken = OutputSchema(name="x", definition={"type": "bogus"})
+    with pytest.raises(AgentError, match="cannot carry this out"):
+        await model.complete(ASK.model_copy(update={"output_schema": broken}))
+
+
+async def test_a_file_that_is_no_model_is_refused_quietly(provider, tmp_path, capfd):
+    (tmp_path / "junk.gguf").write_bytes(b"junk" * 100)
+    made = provider(str(tmp_path / "junk.gguf"), ProviderConfig(), Settings())
+    with pytest.raises(ConfigurationError, match="cannot be loaded as a model"):
+        await made.complete(ASK)
+    await made.aclose()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_that_ends_without_closing_ends_cleanly(model_path):
+    code = (
+        "import anyio\n"
+        "from roundtable.providers import chat_model\n"
+        "from roundtable.types import ChatRequest, Message\n"
+        "model = chat_model('local')\n"
+        "ask = ChatRequest(model='', messages=(Message(role='user', content='Hi'),), max_tokens=5)\n"
+        "print(anyio.run(model.complete, ask).usage.calls)\n"
+    )
+    environment = {**os.environ, "ROUNDTABLE_MODEL_PATH": str(model_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
+@pytest.fixture
+async def model_path(provider):
+    made = provider(None, ProviderConfig(), Settings.from_env())
+    try:
+        await made.prepare()
+        return Path(made._loaded.engine.path) if hasattr(made._loaded.engine, "path") else None
+    finally:
+        await made.aclose()

@@ -1,0 +1,46 @@
+"""What a type checker must see of the facade; checked by pyright and mypy, never run."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import roundtable as rt
+from roundtable.sync import Roundtable as BlockingRoundtable
+from roundtable.types import AgentResponse, Answer, Event, SessionSummary
+
+
+async def asynchronous(table: rt.Roundtable) -> None:
+    result = await table.debate("Tea or coffee?", mode="collaborative", rounds=2, exit_when=rt.MaxRounds(2))
+    assert_type(result, rt.DebateResult)
+    assert_type(result.answer, str | None)
+    assert_type(result.independent_agreement, float | None)
+    assert_type(result.rounds[0].responses, tuple[AgentResponse, ...])
+    assert_type(result.to_markdown(), str)
+    async with table.stream("Tea or coffee?") as events:
+        assert_type(events, rt.DebateStream)
+        async for event in events:
+            assert_type(event, Event)
+            if event.type == "agent_complete":
+                assert_type(event.turn.answer, Answer)
+    handle = await table.start("Tea or coffee?")
+    assert_type(handle.session_id, str)
+    assert_type(await handle.result(), rt.DebateResult)
+    assert_type(await table.resume("id"), rt.DebateResult)
+    assert_type(await table.sessions(), tuple[SessionSummary, ...])
+
+
+def blocking() -> None:
+    assert_type(rt.debate_sync("Tea or coffee?"), rt.DebateResult)
+    with BlockingRoundtable(storage="memory://") as table:
+        assert_type(table.debate("Tea or coffee?"), rt.DebateResult)
+
+
+def decisions() -> None:
+    assert_type(rt.decide(["tea", "coffee"]), rt.Decision)
+    assert_type(rt.__version__, str)
+
+
+def errors(error: rt.RoundtableError) -> None:
+    assert_type(error.code, str)
+    assert_type(error.retryable, bool)
+    assert_type(error.hint, str | None)

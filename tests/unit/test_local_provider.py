@@ -1,0 +1,276 @@
+"""A model in the same process: shared, one call at a time, never in the way of the event loop."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+
+import anyio
+import pytest
+
+from roundtable.errors import AgentError, APINetworkError, ConfigurationError, ContextTooLong
+from roundtable.gateway import Gateway
+from roundtable.providers import LocalProvider, chat_model
+from roundtable.providers.local import Weights
+from roundtable.settings import Settings
+from roundtable.types import ChatRequest, ChatResponse, Message, OutputSchema, ProviderConfig, Usage
+
+ASK = ChatRequest(model="", messages=(Message(role="system", content="Be brief."), Message(role="user", content="Hi")))
+CONFIG = ProviderConfig()
+
+
+class Engine:
+    """A runtime that says the same few words, slowly if told to."""
+
+    def __init__(self, path):
+        self.path = path
+        self.bodies = []
+        self.closed = False
+        self.running = 0
+        self.most = 0
+        self.stopped_after = None
+        self.pieces = [{"content": "Yes"}, {"content": "."}]
+        self.finish = "stop"
+        self.first = None
+        self.pause = threading.Event()
+        self.pause_s = 0.0
+
+    def chat(self, body, take):
+        self.bodies.append(body)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            self._say(take)
+        finally:
+            self.running -= 1
+
+    def _say(self, take):
+        if isinstance(self.first, Exception):
+            raise self.first
+        if self.first is not None:
+            take(self.first)
+            return
+        for number, piece in enumerate(self.pieces):
+            if self.pause_s:
+                self.pause.wait(self.pause_s)
+            if take({"choices": [{"index": 0, "delta": piece, "finish_reason": None}]}):
+                self.stopped_after = number
+                return
+        take({"choices": [{"index": 0, "delta": {}, "finish_reason": self.finish}]})
+        take({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 2}})
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "My-Model.gguf"
+    path.write_bytes(b"weights")
+    return path
+
+
+@pytest.fixture
+def engines():
+    return []
+
+
+@pytest.fixture
+def provider(engines):
+    def load(path):
+        engines.append(Engine(path))
+        return engines[-1]
+
+    return LocalProvider(load=load)
+
+
+async def test_an_answer_is_put_together_with_its_usage(provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    assert (model.provider, model.model, repr(model)) == ("local", "My-Model", "LocalModel('My-Model')")
+    assert engines == []
+    answer = await model.complete(ASK)
+    assert answer == ChatResponse(text="Yes.", model="My-Model", usage=Usage(input_tokens=9, output_tokens=2, calls=1))
+    assert [piece async for piece in model.stream(ASK)] == [answer]
+
+
+def test_prompts_for_it_are_compact_and_held_to_a_schema(provider, file):
+    profile = provider(str(file), CONFIG, Settings()).profile
+    assert (profile.prompt_style, profile.context_tokens, profile.confidence_scale) == ("compact", 2048, 100)
+    assert profile.structured_output
+    assert not profile.streams
+
+
+async def test_what_is_asked_of_the_runtime(provider, file, engines):
+    schema = OutputSchema(name="position", definition={"type": "object"})
+    model = provider(str(file), CONFIG, Settings())
+    await model.complete(ASK.model_copy(update={"temperature": 0.3, "seed": 7, "output_schema": schema}))
+    await model.complete(ASK.model_copy(update={"max_tokens": 20}))
+    full, bare = engines[0].bodies
+    assert full["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+    assert (full["max_tokens"], full["temperature"], full["seed"]) == (1000, 0.3, 7)
+    assert full["response_format"]["json_schema"]["schema"] == {"type": "object"}
+    assert bare["max_tokens"] == 20
+    assert not {"temperature", "seed", "response_format"} & bare.keys()
+
+
+async def test_agents_with_the_same_file_share_one_model(provider, file, engines):
+    one, two = (provider(str(file), CONFIG, Settings()) for _ in range(2))
+    await one.prepare()
+    await two.complete(ASK)
+    assert len(engines) == 1
+    await one.aclose()
+    await one.aclose()
+    assert not engines[0].closed
+    await two.aclose()
+    assert engines[0].closed
+    again = provider(str(file), CONFIG, Settings())
+    await again.complete(ASK)
+    assert len(engines) == 2
+    await again.aclose()
+
+
+async def test_closing_a_model_that_was_never_used(provider, file, engines):
+    await provider(str(file), CONFIG, Settings()).aclose()
+    assert engines == []
+
+
+async def test_one_answer_at_a_time_and_the_event_loop_goes_on(provider, file, engines):
+    models = [provider(str(file), CONFIG, Settings()) for _ in range(4)]
+    await models[0].prepare()
+    engines[0].pause_s = 0.03
+    ticks = 0
+
+    async with anyio.create_task_group() as tasks:
+        for model in models:
+            tasks.start_soon(model.complete, ASK)
+        while engines[0].running or len(engines[0].bodies) < 4:
+            await anyio.sleep(0.005)
+            ticks += 1
+    assert engines[0].most == 1
+    assert ticks > 10
+
+
+async def test_a_cancelled_call_is_left_at_once_and_stops_at_the_next_token(provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engine = engines[0]
+    engine.pause_s, engine.pieces = 0.1, [{"content": "word "}] * 100
+    start = anyio.current_time()
+    with anyio.move_on_after(0.15):
+        await Gateway().guard(model).complete(ASK)
+    assert anyio.current_time() - start < 0.25
+    with anyio.fail_after(2):
+        while engine.running:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+    assert engine.stopped_after < 5
+    engine.pause_s, engine.pieces = 0.0, [{"content": "fine"}]
+    assert (await model.complete(ASK)).text == "fine"
+
+
+async def test_a_cut_answer_says_so(provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engines[0].finish = "length"
+    assert (await model.complete(ASK)).finish_reason == "length"
+
+
+async def test_failures_of_the_runtime_are_ours(provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engine = engines[0]
+    engine.first = {"error": {"code": 400, "message": "exceeds", "type": "exceed_context_size_error"}}
+    with pytest.raises(ContextTooLong):
+        await model.complete(ASK)
+    engine.first = ValueError("unrecognized type")
+    with pytest.raises(AgentError, match="cannot carry this out: unrecognized type"):
+        await model.complete(ASK)
+    engine.first, engine.pieces = None, []
+    with pytest.raises(AgentError, match="empty"):
+        await model.complete(ASK)
+
+
+def test_a_file_that_does_not_exist_is_named(provider, tmp_path):
+    with pytest.raises(ConfigurationError, match=r"none\.gguf") as caught:
+        provider(str(tmp_path / "none.gguf"), CONFIG, Settings())
+    assert "local:FILE.gguf" in (caught.value.hint or "")
+    with pytest.raises(ConfigurationError, match=r"none\.gguf") as caught:
+        provider(None, CONFIG, Settings(model_path=tmp_path / "none.gguf"))
+    assert "ROUNDTABLE_MODEL_PATH" in (caught.value.hint or "")
+
+
+async def test_the_environment_may_name_the_file(provider, file, engines):
+    await provider(None, CONFIG, Settings(model_path=file)).complete(ASK)
+    assert engines[0].path == file.resolve()
+
+
+class TestEmbedded:
+    @pytest.fixture
+    def weights(self):
+        digest = hashlib.sha256(b"weights").hexdigest()
+        return Weights("no-such-thing", "1.0", "no_such_thing", "tiny.gguf", digest, 7)
+
+    @pytest.fixture
+    def settings(self, tmp_path):
+        return Settings(cache_home=tmp_path)
+
+    def put(self, settings, content):
+        folder = settings.cache_home / "roundtable" / "models"
+        folder.mkdir(parents=True)
+        (folder / "tiny.gguf").write_bytes(content)
+
+    async def test_the_file_in_the_cache_is_checked_and_loaded(self, weights, settings, tmp_path):
+        self.put(settings, b"weights")
+        provider = LocalProvider(weights=weights, load=Engine)
+        model = provider(None, CONFIG, settings)
+        assert model.model == "smollm2-135m-instruct"
+        assert (await model.complete(ASK)).text == "Yes."
+        named = provider("smollm2-135m-instruct", CONFIG, Settings(cache_home=tmp_path, model_path=tmp_path))
+        assert named.model == model.model
+        assert named._loaded is model._loaded
+        assert model._body(ASK)["max_tokens"] == 200
+
+    async def test_another_file_in_its_place_is_refused(self, weights, settings):
+        self.put(settings, b"changed")
+        model = LocalProvider(weights=weights, load=Engine)(None, CONFIG, settings)
+        with pytest.raises(ConfigurationError, match="not the file that was expected"):
+            await model.prepare()
+
+    async def test_what_is_not_there_is_fetched(self, weights, settings, monkeypatch, tmp_path):
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+        model = LocalProvider(weights=weights, load=Engine)(None, CONFIG, settings)
+        with pytest.raises(APINetworkError, match="no-such-thing==1.0"):
+            await model.prepare()
+
+    async def test_leaving_a_fetch_stops_it(self, weights, settings, monkeypatch, tmp_path):
+        slow = tmp_path / "python"
+        slow.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
+        slow.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(slow))
+        model = LocalProvider(weights=weights, load=Engine)(None, CONFIG, settings)
+        with anyio.move_on_after(0.3) as scope:
+            await model.prepare()
+        assert scope.cancelled_caught
+        with anyio.fail_after(5):
+            await model.aclose()
+
+
+def test_without_the_extra_its_name_is_given(monkeypatch, file):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    assert not LocalProvider.is_installed()
+    with pytest.raises(ConfigurationError, match="xllamacpp") as caught:
+        chat_model(f"local:{file}", settings=Settings())
+    assert caught.value.hint == "pip install 'roundtable-sdk[local]'"
+
+
+def test_a_runtime_that_goes_missing_later_is_named_as_well(monkeypatch, file):
+    from roundtable.providers.local.engine import LlamaEngine
+
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(ConfigurationError, match="xllamacpp"):
+        LlamaEngine(file, context_tokens=512)
+
+
+def test_the_provider_shows_nothing():
+    assert repr(LocalProvider()) == "LocalProvider()"
