@@ -94,7 +94,9 @@ def deep(session: nox.Session) -> None:
     set_up(session)
     session.run("python", "-m", "pytest", "-m", "deep", *session.posargs)
     for benchmark in sorted((ROOT / "benchmarks").glob("bench_*.py")):
-        session.run("python", str(benchmark), "--out", str(ROOT / "docs" / "benchmarks"))
+        figures = session.run("python", str(benchmark), silent=True)
+        print(figures)
+        (ROOT / "docs" / "benchmarks" / f"{benchmark.stem}.txt").write_text(str(figures), "utf-8")
 
 
 @nox.session

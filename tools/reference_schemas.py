@@ -14,7 +14,7 @@ from reference_sources import alias_docs, attribute_docs, summary
 import roundtable.types as public
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-OTHERS: tuple[str, ...] = ()
+OTHERS: tuple[str, ...] = ("roundtable.result:DebateResult",)
 """Types outside `roundtable.types` whose JSON is public too, as `module:Name`."""
 BASES = frozenset({"Value", "EventBase"})
 """Bases of other types: no document has exactly their form."""

@@ -31,14 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words == ["--version"]:
         from roundtable._version import __version__
 
-        print(f"roundtable {__version__}")
+        sys.stdout.write(f"roundtable {__version__}\n")
         return 0
     try:
         from roundtable.cli import run
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"rich", "typer"}:
             raise
-        print(HINT, file=sys.stderr)
+        sys.stderr.write(f"{HINT}\n")
         return 2
     except KeyboardInterrupt:
         return 130

@@ -41,11 +41,11 @@ _LEVELS: Final = {
 
 
 def inert(text: str) -> str:
-    """Give a text in which every control, format and surrogate character is written as its escape.
+    r"""Give a text in which every control, format and surrogate character is written as its escape.
 
     Example:
-        >>> inert("one\\nline \\x1b[31mred")
-        'one\\\\nline \\\\x1b[31mred'
+        >>> inert("one\nline \x1b[31mred")
+        'one\\nline \\x1b[31mred'
     """
     if text.isascii() and text.isprintable():
         return text

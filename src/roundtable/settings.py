@@ -116,11 +116,11 @@ class Settings:
         read = _Reader(source)
         max_agents = read.count("max_agents", 5)
         return cls(
-            anthropic_api_key=read.key("anthropic_api_key"),
-            openai_api_key=read.key("openai_api_key"),
-            google_api_key=read.key("google_api_key"),
-            perplexity_api_key=read.key("perplexity_api_key"),
-            compatible_api_key=read.key("compatible_api_key"),
+            anthropic_api_key=read.text("anthropic_api_key"),
+            openai_api_key=read.text("openai_api_key"),
+            google_api_key=read.text("google_api_key"),
+            perplexity_api_key=read.text("perplexity_api_key"),
+            compatible_api_key=read.text("compatible_api_key"),
             anthropic_base_url=read.text("anthropic_base_url"),
             openai_base_url=read.text("openai_base_url"),
             google_base_url=read.text("google_base_url"),
@@ -178,16 +178,6 @@ class _Reader:
 
     def text(self, name: str) -> str | None:
         return self._find(name)[1] or None
-
-    def key(self, name: str) -> str | None:
-        variable, text = self._find(name)
-        if not text.isascii() or not text.isprintable() or " " in text:
-            # The value stays out of the message: it is a secret, however broken.
-            raise ConfigurationError(
-                f"{variable} holds characters no key has; allowed: printable ASCII without spaces",
-                hint=f"Set {variable} again; a part of it may have been lost or added when it was copied.",
-            )
-        return text or None
 
     def path(self, name: str) -> Path | None:
         variable, text = self._find(name)

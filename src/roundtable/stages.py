@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Halt", "StageHooks", "error_info", "narrow", "run_stage", "visible_responses"]
 
 
+_MESSAGE_CHARS = 500
+
+
 class Halt(Exception):
     """Raised by a listener to keep a model call from starting; the turn ends without an outcome."""
 
@@ -130,13 +133,14 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
     failure: RoundtableError
     try:
         listener = None if hooks is None else await hooks.started(spec, order.attempt)
-        result = await agent.take_turn(narrow(view, spec), listener)
+        result = _checked(await agent.take_turn(narrow(view, spec), listener), spec, agent)
     except Halt:
         return None
     except RoundtableError as error:
         failure = error
     except Exception as error:  # noqa: BLE001  (an agent is foreign code; its error becomes data)
-        failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {error}", cause=error)
+        text = str(error)[:_MESSAGE_CHARS]
+        failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {text}", cause=error)
     else:
         return Turn(
             round=view.current_round,

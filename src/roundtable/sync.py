@@ -44,20 +44,15 @@ class _Events:
     def __init__(self, source: AsyncStream | AsyncWatch, portal: Portal) -> None:
         self._source = source
         self._portal = portal
-        self._context: AbstractContextManager[object] | None = None
 
     def __enter__(self) -> Self:
-        context = self._portal.wrap(self._source)
-        context.__enter__()
-        self._context = context
+        self._portal.call(self._source.__aenter__)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        context, self._context = self._context, None
-        if context is not None:
-            context.__exit__(kind, error, trace)
+        self._portal.call(lambda: self._source.__aexit__(None, None, None))
 
     def __iter__(self) -> Self:
         return self

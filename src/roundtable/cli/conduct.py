@@ -9,6 +9,7 @@ import anyio
 
 from roundtable.cli.codes import ExitCode, exit_code
 from roundtable.cli.ending import beginning, ending
+from roundtable.cli.place import SHORT_ID
 from roundtable.cli.signals import interruptible
 from roundtable.cli.story import Story
 from roundtable.errors import QuorumLost, RoundtableError
@@ -137,11 +138,13 @@ class _Watched:
         """Show an error, and what there is in spite of it."""
         if self.session_id is None:
             raise error
-        if isinstance(error, QuorumLost) and isinstance(error.partial, DebateResult) and not self._screen.as_json:
-            self.sum_up(error.partial)
+        partial = error.partial if isinstance(error, QuorumLost) else None
+        if isinstance(partial, DebateResult):
+            self._screen.show(ending(partial, self._place, broken=False))
         self._screen.error(error, sessionId=self.session_id)
-        if self._place.lasts and not self._screen.as_json:
-            self._screen.remark(f"What was answered is stored. Go on: {self._place.command('resume', self.session_id)}")
+        if partial is None and self._place.lasts and not self._screen.as_json:
+            go_on = self._place.command("resume", self.session_id[:SHORT_ID])
+            self._screen.remark(f"What was answered before is stored in {self._place.shown}. Go on: {go_on}")
         return exit_code(error)
 
 

@@ -12,6 +12,7 @@ from roundtable.cli.conduct import Continued, conduct
 from roundtable.cli.sessions import full_id
 from roundtable.cli.weights import make_ready
 from roundtable.errors import StorageError
+from roundtable.report.render import plain
 from roundtable.types import DebateConfig
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ async def hold(desk: Desk, topic: str, options: DebateOptions, html_file: str | 
         seats = desk.table.wiring.seats(None)
         configs = [seat.config for seat in seats]
         if _may_begin(desk, topic, options):
-            if all(config.provider == "local" and config.model is None for config in configs):
+            if desk.settings.model_path is None and all(
+                config.provider == "local" and config.model is None for config in configs
+            ):
                 desk.screen.remark(TINY)
             await make_ready(desk.table, desk.screen, configs)
         return desk.table.stream(topic, **options)
@@ -95,7 +98,7 @@ def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
     def write(result: DebateResult) -> None:
         page = (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            f"<title>{html.escape(result.topic)}</title></head>\n<body>{result.to_html()}</body></html>\n"
+            f"<title>{html.escape(plain(result.topic))}</title></head>\n<body>{result.to_html()}</body></html>\n"
         )
         try:
             Path(name).expanduser().write_text(page, "utf-8")

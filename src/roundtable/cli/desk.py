@@ -77,7 +77,10 @@ def open_desk(ask: Ask) -> Desk:
     from roundtable.api import Roundtable
 
     settings = Settings.from_env()
-    configure_logging(settings.log_level, secrets=secrets_of(settings), stack=settings.debug_mode)
+    handler = configure_logging(settings.log_level, secrets=secrets_of(settings), stack=settings.debug_mode)
+    if not ask.as_json and not ask.quiet and "LOG_LEVEL" not in settings.environment:
+        # What becomes of a turn is told on the screen already.
+        handler.addFilter(lambda record: not hasattr(record, "agent"))
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
     place = find_place(settings, ask.storage, ask.database)
     table = Roundtable(

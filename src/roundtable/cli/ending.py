@@ -29,9 +29,18 @@ def beginning(result: DebateResult) -> list[Line]:
     ]
 
 
-def ending(result: DebateResult, place: Place) -> list[Line]:
-    """Sum up a debate."""
-    return [*_answer(result), *_missing(result), *_figures(result), *_next(result, place)]
+def ending(result: DebateResult, place: Place, *, broken: bool = True) -> list[Line]:
+    """Sum up a debate.
+
+    Args:
+        result: The debate.
+        place: Where it is kept.
+        broken: Whether to say what broke it, if something did.
+    """
+    shown = [*_answer(result), *_missing(result), *_figures(result)]
+    if broken and result.error is not None:
+        shown.append(line(f"Broke on: {result.error.message}", "red"))
+    return [*shown, *_next(result, place)]
 
 
 def whole(result: DebateResult, place: Place) -> list[Line]:
@@ -89,8 +98,6 @@ def _figures(result: DebateResult) -> list[Line]:
         shown.append(line(f"Ended: {result.exit.reason}, {result.exit.details}"))
     if result.status != "completed":
         shown.append(line(f"Status: {result.status}, session {result.session_status}", "yellow"))
-    if result.error is not None:
-        shown.append(line(f"Broke on: {result.error.message}", "red"))
     calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     return [*shown, line(f"Usage: {calls}, {tokens}, {cost}", "dim")]

@@ -26,6 +26,7 @@ OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completi
 """Options that belong to no command."""
 TO_COME: Final = frozenset({"bench", "export", "fork", "import", "mcp", "plugins", "search", "serve", "tokens"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
+HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -39,6 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         code = _run(list(arguments))
         sys.stdout.flush()
     except RoundtableError as error:
+        error.hint = error.hint or HELP
         Screen(as_json=as_json, debug=_debug()).error(error)
         _show_stack(error)
         return exit_code(error)
@@ -65,9 +67,7 @@ def _run(arguments: list[str]) -> int:
         code = command.main(complete_words(arguments), prog_name="roundtable", standalone_mode=False)
     except typer.TyperException as error:
         usage = f"{error.format_message()}"
-        raise ConfigurationError(
-            usage or "something is missing", hint="`roundtable --help` shows what there is."
-        ) from None
+        raise ConfigurationError(usage or "something is missing", hint=HELP) from None
     except typer.Abort:
         return ExitCode.INTERRUPTED
     return code if isinstance(code, int) else ExitCode.OK
@@ -85,12 +85,16 @@ def complete_words(arguments: list[str]) -> list[str]:
         >>> complete_words(["sessions"])
         ['sessions']
     """
-    if not arguments or arguments[0] in OF_THE_ROOT:
+    if arguments in ([], ["models"]):
+        return [*arguments, "--help"]
+    if arguments[0] in OF_THE_ROOT:
         return arguments
     first = arguments[0]
-    names = [*_command_names()]
+    names = _command_names()
     if first in names:
         return arguments
+    if first.startswith("-"):
+        return ["debate", *arguments]
     if first in TO_COME:
         msg = f"there is no command {first!r} in this version"
         raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")

@@ -28,10 +28,10 @@ class Line:
 
 
 def line(text: str, style: str = "", *, indent: int = 0, paragraph: bool = False) -> Line:
-    """Make a line of any text.
+    r"""Make a line of any text.
 
     Example:
-        >>> line("\\x1b[31mred\\x1b[0m [bold]tea[/bold]\\n").text
+        >>> line("\x1b[31mred\x1b[0m [bold]tea[/bold]\n").text
         '[31mred[0m [bold]tea[/bold]'
     """
     return Line(plain(text), style, indent, paragraph)

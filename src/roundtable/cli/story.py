@@ -142,6 +142,7 @@ class Story:
         return [line("The agents ask you for information:", "magenta", indent=2), *asked]
 
     def _control(self, event: Control) -> list[Line]:
+        self._rounds = event.total_rounds or self._rounds
         if event.action not in WORDS:
             return []
         return [line(f"{event.by or 'Somebody'} asked to {WORDS[event.action]}", "yellow", indent=2)]

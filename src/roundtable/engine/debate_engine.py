@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, ExitCriterion, Storage
     from roundtable.record import Fold
-    from roundtable.types import AnyConsensus, DebateConfig, DurableEvent, Lease, LiveEvent, Owner, Session
+    from roundtable.types import AnyConsensus, DebateConfig, DurableEvent, JsonValue, Lease, LiveEvent, Owner, Session
 
 __all__ = ["DebateEngine"]
 
@@ -229,18 +229,22 @@ class DebateEngine:
                 await _release(storage, session_id, owner, tenant)
 
     async def _lease(self, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
-        """Take the lease, waiting for another owner's to lapse as long as the limits say."""
+        """Take the lease, waiting for another owner's to lapse as long as the limits say.
+
+        An owner that renews its lease meanwhile is alive, and not waited for any longer.
+        """
         storage, tenant = self.sessions.storage, self.sessions.tenant
         give_up = anyio.current_time() + limits.wait_s
-        told = False
+        lapses: JsonValue = None
         while True:
             try:
                 return await storage.lease(session_id, owner, limits.lease_ttl_s, tenant=tenant)
             except SessionBusy as error:
-                if anyio.current_time() >= give_up:
+                until = (error.details or {}).get("expiresAt")
+                if anyio.current_time() >= give_up or until != (lapses or until):
                     raise
-                if not told:
-                    told = True
+                if lapses is None:
+                    lapses = until
                     logger.info("waiting for the session: %s", error.message, extra={"session": session_id})
             await anyio.sleep(_LEASE_POLL_S)
 

@@ -341,15 +341,19 @@ class DebateRun:
                 return
 
     async def _watch_control(self) -> None:
+        failing = False
         while True:
             await anyio.sleep(_CONTROL_INTERVAL_S)
             try:
                 await self.journal.look()
+                failing = False
             except SessionError as error:
                 self._give_up(error)
                 return
             except StorageError as error:
-                logger.warning("the session could not be looked at: %s", error.message, extra=self._fields())
+                if not failing:  # said once, not four times a second
+                    logger.warning("the session could not be looked at: %s", error.message, extra=self._fields())
+                failing = True
             except Exception as error:  # noqa: BLE001  (as above)
                 self._give_up(_foreign(error))
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
@@ -29,7 +30,7 @@ __all__ = ["HttpClient", "HttpStream"]
 
 _log = logging.getLogger(__name__)
 
-USER_AGENT: Final = f"roundtable-sdk/{__version__}"
+_HEADERS: Final = {"user-agent": f"roundtable-sdk/{__version__}", "accept-encoding": ACCEPT_ENCODING}
 
 T = TypeVar("T")
 
@@ -81,9 +82,10 @@ class HttpClient:
 
         address = shown_url(request.url)
         clock = _Deadline(timeout_s, self.provider, address)
-        headers = {"user-agent": USER_AGENT, "accept-encoding": ACCEPT_ENCODING, **request.headers}
+        # Headers stay inside the request, whose `repr` hides them: a traceback may show local variables.
+        request = replace(request, headers={**_HEADERS, **request.headers})
         with our_errors(self.provider, address):
-            response = await clock.run(partial(self._open, request, headers))
+            response = await clock.run(partial(self._open, request))
         _log.debug("%s %s: status %d", request.method, address, response.status_code)
         answer = HttpStream(response, clock, self._limits, self.provider, address)
         try:
@@ -104,14 +106,15 @@ class HttpClient:
         if transport is not None:
             await transport.aclose()
 
-    async def _open(self, request: HttpRequest, headers: Mapping[str, str]) -> httpx.Response:
+    async def _open(self, request: HttpRequest) -> httpx.Response:
         if self._given is not None:
-            sent = self._given.build_request(request.method, request.url, headers=headers, content=request.body)
+            own = self._given.build_request
+            sent = own(request.method, request.url, headers=request.headers, content=request.body)
             return await self._given.send(sent, stream=True, follow_redirects=False)
         import httpx
 
         # Straight to the transport: no redirect, cookie, proxy or netrc file can come into it.
-        sent = httpx.Request(request.method, request.url, headers=dict(headers), content=request.body)
+        sent = httpx.Request(request.method, request.url, headers=dict(request.headers), content=request.body)
         return await self._transports.get().handle_async_request(sent)
 
     def _make(self) -> ShardingTransport:

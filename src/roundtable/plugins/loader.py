@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 from roundtable._version import __version__
-from roundtable.errors import PluginError
+from roundtable.errors import PluginError, RoundtableError
 from roundtable.plugins import builtin, hookspecs
 from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
 
@@ -48,7 +48,13 @@ def _register(catalog: Catalog, source: str, plugin: object) -> None:
         raise PluginError(msg, plugin=source, stage="register", cause=error) from error
     host = Host(HOST_API, __version__, frozenset(field.name for field in fields(catalog)))
     hook = manager.hook
-    hook.roundtable_register_providers(registrar=Registrar(catalog.providers, source), host=host)
-    hook.roundtable_register_modes(registrar=Registrar(catalog.modes, source), host=host)
-    hook.roundtable_register_storages(registrar=Registrar(catalog.storages, source), host=host)
-    hook.roundtable_register_tools(registrar=Registrar(catalog.tools, source), host=host)
+    try:
+        hook.roundtable_register_providers(registrar=Registrar(catalog.providers, source), host=host)
+        hook.roundtable_register_modes(registrar=Registrar(catalog.modes, source), host=host)
+        hook.roundtable_register_storages(registrar=Registrar(catalog.storages, source), host=host)
+        hook.roundtable_register_tools(registrar=Registrar(catalog.tools, source), host=host)
+    except RoundtableError:
+        raise
+    except Exception as error:
+        msg = f"plugin {source!r} failed while it registered: {type(error).__name__}: {error}"
+        raise PluginError(msg, plugin=source, stage="register", cause=error) from error

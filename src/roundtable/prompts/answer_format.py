@@ -1,19 +1,27 @@
-"""How an answer of each kind is asked for: in words, and as a JSON Schema."""
+"""How an answer of each kind is asked for: in words, by an example, and as a JSON Schema."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from roundtable.prompts.fence import Fence
+from roundtable.prompts.fence import Fence, neutralise
 from roundtable.types import OutputSchema
 
 if TYPE_CHECKING:
     from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile
 
-__all__ = ["answer_format", "answer_schema"]
+__all__ = ["answer_example", "answer_format", "answer_schema"]
 
-_POSITION_CHARS = (3, 160)
-_REASONING_CHARS = (20, 320)
+_COMPACT_FORMAT = "Answer in one sentence, and give the reason."
+_WORD = "[A-Za-z0-9'\u2019%$\u20ac\u00a3-]{1,18}[,;:]?"
+_EXAMPLE_QUESTION = "Should schools teach children to cook?"
+_EXAMPLE_OPTIONS = ("Yes", "No")
+_EXAMPLE = {
+    "position": "Yes, every school should teach its pupils to cook simple meals.",
+    "reasoning": "Children who can cook eat more vegetables and waste less money on fast food.",
+}
+_EXAMPLE_CONFIDENCE = 75
 
 
 def _kind(context: DebateContext) -> AnswerKind:
@@ -24,13 +32,17 @@ def _options(context: DebateContext) -> tuple[str, ...] | None:
     return (context.turn.options if context.turn else None) or context.options
 
 
-def answer_format(context: DebateContext, profile: ModelProfile) -> str:
+def _is_brief(context: DebateContext, profile: ModelProfile) -> bool:
+    return profile.prompt_style == "compact" and _kind(context) == "position"
+
+
+def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -> str:
     """Say in words what the answer must look like."""
     kind, options = _kind(context), _options(context)
     if kind == "text":
         return "Answer in plain text."
-    if profile.prompt_style == "compact":
-        return "Give your position in one sentence and the reason for it." + _choose(options)
+    if _is_brief(context, profile):
+        return _list_compact(options) + _COMPACT_FORMAT
     scale = "an integer from 0 to 100" if profile.confidence_scale == 100 else "a number from 0 to 1"
     fields = {
         "position": [
@@ -51,13 +63,36 @@ def answer_format(context: DebateContext, profile: ModelProfile) -> str:
     if options and kind == "position":
         fields.append('"choice": one of the options, spelt exactly as given')
     lines = ["Answer with one JSON object and nothing else:", *(f"- {field}" for field in fields)]
-    return "\n".join(lines) + _choose(options)
+    return "\n".join([*lines, *_list(options, fence)])
 
 
-def _choose(options: tuple[str, ...] | None) -> str:
+def _list(options: tuple[str, ...] | None, fence: Fence) -> list[str]:
+    if not options:
+        return []
+    lines = "\n".join(" ".join(neutralise(option).split()) for option in options)
+    return ["The options, one a line:", fence.quote(lines, label="options")]
+
+
+def _list_compact(options: tuple[str, ...] | None) -> str:
     if not options:
         return ""
-    return "\nThe options are: " + ", ".join(f'"{Fence.inline(option, 200)}"' for option in options) + "."
+    names = ['"' + Fence.inline(option, 200).replace('"', "'") + '"' for option in options]
+    return f"The options are: {', '.join(names)}.\n"
+
+
+def answer_example(context: DebateContext, profile: ModelProfile) -> tuple[str, str] | None:
+    """Give a question and its answer to show a tiny model the form; `None` for others, whom words suffice.
+
+    The question lies far from any likely topic, since a tiny model repeats words of an example.
+    """
+    if not _is_brief(context, profile):
+        return None
+    chosen = bool(_options(context))
+    options = _EXAMPLE_OPTIONS if chosen else None
+    answer: JsonObject = {"choice": "Yes"} if chosen else {}
+    share = profile.confidence_scale * _EXAMPLE_CONFIDENCE / 100
+    answer |= {**_EXAMPLE, "confidence": int(share) if profile.confidence_scale == 100 else share}
+    return f'Question: "{_EXAMPLE_QUESTION}"\n{_list_compact(options)}{_COMPACT_FORMAT}', json.dumps(answer)
 
 
 def answer_schema(context: DebateContext, profile: ModelProfile) -> OutputSchema | None:
@@ -96,23 +131,18 @@ def _scores(options: tuple[str, ...] | None) -> JsonObject:
 
 
 def _position_properties(profile: ModelProfile, choice: JsonObject | None) -> dict[str, JsonValue]:
-    compact = profile.prompt_style == "compact"
     confidence: JsonObject = {"type": "number", "minimum": 0, "maximum": 1}
     if profile.confidence_scale == 100:
         confidence = {"type": "integer", "minimum": 0, "maximum": 100}
-    properties: dict[str, JsonValue] = {
-        "position": _text(_POSITION_CHARS if compact else None),
-        "reasoning": _text(_REASONING_CHARS if compact else None),
-        "confidence": confidence,
-    }
-    if choice is not None:
-        properties["choice"] = choice
-    if not compact:
-        properties["stance"] = {"anyOf": [{"type": "string", "enum": ["YES", "NO", "NEUTRAL"]}, {"type": "null"}]}
-    return properties
+    chosen: dict[str, JsonValue] = {} if choice is None else {"choice": choice}
+    if profile.prompt_style == "compact":
+        # The choice comes first, so that the sentence follows it.
+        return {**chosen, "position": _sentence(2, 24), "reasoning": _sentence(5, 36), "confidence": confidence}
+    string: JsonObject = {"type": "string"}
+    stance: JsonObject = {"anyOf": [{"type": "string", "enum": ["YES", "NO", "NEUTRAL"]}, {"type": "null"}]}
+    return {"position": string, "reasoning": string, "confidence": confidence, **chosen, "stance": stance}
 
 
-def _text(limits: tuple[int, int] | None) -> JsonObject:
-    if limits is None:
-        return {"type": "string"}
-    return {"type": "string", "minLength": limits[0], "maxLength": limits[1]}
+def _sentence(fewest: int, most: int) -> JsonObject:
+    """Hold a text to one sentence of whole words; a limit on its length alone would cut it within a word."""
+    return {"type": "string", "pattern": f"^[A-Z][A-Za-z'\u2019-]{{0,18}},?( {_WORD}){{{fewest},{most}}}[.!]$"}

@@ -19,13 +19,26 @@ __all__ = ["PROMPT_VERSION", "Quotation", "compose_system", "compose_user", "est
 PROMPT_VERSION = "1"
 """Version of the texts in this package; recorded with every turn."""
 
-_COMPACT_ANSWER_CHARS = 140
+_COMPACT_TOKENS = 350
+_COMPACT_ANSWER_CHARS = 90
+_COMPACT_ANSWERS = 4
 _CHARS_PER_TOKEN = 3.5
+_BYTES_PER_TOKEN = 2
+_MARGIN_TOKENS = 64
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate tokens from above for English prose; no tokenizer is at hand before the call."""
-    return int(len(text) / _CHARS_PER_TOKEN) + 1
+    """Estimate tokens from above for prose; no tokenizer is at hand before the call.
+
+    English takes about four characters a token; other scripts take up to one for each two bytes.
+
+    Example:
+        >>> estimate_tokens("A short sentence."), estimate_tokens("短い文です。")
+        (5, 10)
+    """
+    english = len(text.encode("ascii", "ignore"))
+    other = len(text.encode("utf-8", "replace")) - english
+    return int(english / _CHARS_PER_TOKEN + other / _BYTES_PER_TOKEN) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +46,13 @@ class Quotation:
     """An earlier answer as it will be shown."""
 
     shown_as: str
+    """Name of its speaker in the prompt."""
     round: int
+    """Round it was given in."""
     own: bool
+    """Whether the agent prompted gave it."""
     response: AgentResponse
+    """The answer."""
 
 
 def compose_system(config: AgentConfig, context: DebateContext, profile: ModelProfile, fence: Fence) -> str:
@@ -93,25 +110,27 @@ def compose_user(
         fence: Fence of this request.
         quotations: Earlier answers, oldest first; the oldest are left out when not all fit.
         max_tokens: Tokens kept free for the answer.
-        system: The system prompt, counted against the window.
+        system: All other messages of the request, counted against the window.
 
     Raises:
         ContextTooLong: Question and format alone do not fit the model's window.
     """
-    wanted = answer_format(context, profile)
-    if profile.prompt_style == "compact":
-        return _compose_compact(context, quotations, wanted)
-    head = _head(context, fence)
-    room = profile.context_tokens - max_tokens - estimate_tokens(system) - estimate_tokens(head + wanted) - 64
+    compact = profile.prompt_style == "compact"
+    wanted = answer_format(context, profile, fence)
+    head = _head_compact(context) if compact else _head(context, fence)
+    fixed = estimate_tokens(system) + estimate_tokens(f"{head}\n\n{wanted}")
+    room = profile.context_tokens - max_tokens - fixed - _MARGIN_TOKENS
     if room < 0:
         msg = f"the question and instructions need {-room} tokens more than the model's {profile.context_tokens}"
-        raise ContextTooLong(msg)
-    limit = context.turn.context.max_tokens if context.turn else None
-    shown, left_out = _fit(
-        [_quote(quotation, fence) for quotation in quotations],
-        room if limit is None else min(room, limit),
-        latest=context.turn is None or context.turn.context.keep == "latest",
-    )
+        raise ContextTooLong(msg, hint="Ask a shorter question, or use a model with a larger context window.")
+    policy = context.turn.context if context.turn else None
+    if policy is not None and policy.max_tokens is not None:
+        room = min(room, policy.max_tokens)
+    latest = policy is None or policy.keep == "latest"
+    if compact:
+        shown, _ = _fit(_quote_compact(quotations, latest=latest), min(room, _COMPACT_TOKENS - fixed), latest=latest)
+        return "\n".join([head, *shown, wanted])
+    shown, left_out = _fit([_quote(quotation, fence) for quotation in quotations], room, latest=latest)
     return "\n\n".join(part for part in (head, _earlier(shown, left_out), wanted) if part)
 
 
@@ -146,7 +165,7 @@ def _quote(quotation: Quotation, fence: Fence) -> str:
     return fence.quote("\n".join(lines), label=f"round {quotation.round}, answer of {who}")
 
 
-def _fit(texts: list[str], room: int, *, latest: bool) -> tuple[list[str], int]:
+def _fit(texts: Sequence[str], room: int, *, latest: bool) -> tuple[list[str], int]:
     kept: list[str] = []
     for text in reversed(texts) if latest else texts:
         room -= estimate_tokens(text)
@@ -163,13 +182,28 @@ def _earlier(shown: list[str], left_out: int) -> str:
     return "\n".join([f"Answers given so far{note}:", *shown])
 
 
-def _compose_compact(context: DebateContext, quotations: Sequence[Quotation], wanted: str) -> str:
-    latest: dict[str, Quotation] = {quotation.shown_as: quotation for quotation in quotations if not quotation.own}
-    parts = [f'Question: "{Fence.inline(context.focus_question or context.topic, 10_000)}"']
-    parts += [
-        f"{Fence.inline(quotation.shown_as, 40)} says: "
-        f'"{Fence.inline(quotation.response.position, _COMPACT_ANSWER_CHARS)}"'
-        for quotation in list(latest.values())[-4:]
+def _head_compact(context: DebateContext) -> str:
+    parts = [f"Question: {_in_quotes(context.topic)}"]
+    if context.focus_question:
+        parts.append(f"Now think about this: {_in_quotes(context.focus_question)}")
+    parts += [f"Fact: {_in_quotes(item.result, 300)}" for item in context.context_results if item.result]
+    return "\n".join(parts)
+
+
+def _quote_compact(quotations: Sequence[Quotation], *, latest: bool) -> list[str]:
+    """Give a line for each of the others: a tiny model repeats what it is shown at length, and what it said itself."""
+    place_of: dict[str, int] = {}
+    for place, quotation in enumerate(quotations):
+        if not quotation.own:
+            speaker = quotation.response.agent_id
+            place_of[speaker] = place if latest else place_of.get(speaker, place)
+    others = [quotations[place] for place in sorted(place_of.values())]
+    return [
+        f"{Fence.inline(quotation.shown_as, 40)} says: {_in_quotes(quotation.response.position, _COMPACT_ANSWER_CHARS)}"
+        for quotation in (others[-_COMPACT_ANSWERS:] if latest else others[:_COMPACT_ANSWERS])
     ]
-    parts += [f'Fact: "{Fence.inline(item.result, 300)}"' for item in context.context_results if item.result]
-    return "\n".join([*parts, wanted])
+
+
+def _in_quotes(text: str, limit: int = 10_000) -> str:
+    inline = Fence.inline(text, limit).replace('"', "'")
+    return f'"{inline}"'

@@ -16,12 +16,15 @@ __all__ = ["Fence", "fresh_nonce", "neutralise"]
 
 _LINE_BREAKS = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SPECIAL = (
-    (re.compile(r"<(?=[|\uff5c/]|s>|bos>|eos>|start_of_turn|end_of_turn)", re.IGNORECASE), "< "),
+    (re.compile(r"<(?=[|\uff5c/]|(?:s|bos|eos|pad|unk|think|tool_call|tool_response|\w+_of_turn)>)", re.IGNORECASE), "< "),
     (re.compile(r"(?<=[|\uff5c])>"), " >"),
-    (re.compile(r"\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS)\b)", re.IGNORECASE), "[ "),
+    (re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\b)", re.IGNORECASE), "[ "),
     (re.compile(r"<<(?=/?SYS\b)", re.IGNORECASE), "< <"),
 )
-_MARKER_WORDS = re.compile(r"\b(BEGIN|END)(\s+)QUOTE\b", re.IGNORECASE)
+# Not over a line break: a line can begin with no marker anyway, and a text keeps its lines.
+_MARKER_WORDS = re.compile(r"\b(BEGIN|END)[^\S\n]+QUOTE\b", re.IGNORECASE)
+# Format characters that belong to a spelling: joiners of Indic scripts, Persian and emoji, number signs that show.
+_SPELT = frozenset("\n\t\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2")
 
 
 def fresh_nonce() -> str:
@@ -30,7 +33,7 @@ def fresh_nonce() -> str:
 
 
 def _printable(char: str) -> bool:
-    return char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Cs"} or char == "\u200d"
+    return char in _SPELT or unicodedata.category(char) not in {"Cc", "Cf", "Cs"}
 
 
 def neutralise(text: str) -> str:

@@ -84,7 +84,8 @@ class HttpProvider:
 
     def _key(self, config: ProviderConfig, settings: Settings) -> str | None:
         spec = self.spec
-        key = config.api_key or next((found for name in spec.key_env if (found := settings.get(name))), None)
+        found = ((name, key) for name in spec.key_env if (key := settings.get(name)))
+        source, key = ("api_key", config.api_key) if config.api_key else next(found, ("", None))
         if key is None:
             if not spec.key_required:
                 return None
@@ -97,7 +98,7 @@ class HttpProvider:
         if not key.isascii() or not key.isprintable() or " " in key:
             # The key stays out of the message, however broken it is.
             raise ConfigurationError(
-                f"the API key of {spec.name!r} holds characters that no key has",
+                f"{source}, the key of {spec.name!r}, holds characters that no key has",
                 provider=spec.name,
                 hint="Copy it again: printable ASCII without spaces.",
             )

@@ -58,6 +58,16 @@ class LeaseLaws:
         assert refusal(stale) == "LEASE_LOST"
         assert await storage.append(made.id, 0, taken.token, [answered(made.id)]) == 1
 
+    async def test_a_token_nobody_was_given_opens_nothing(self, storage: Storage) -> None:
+        """Neither a smaller nor a larger one."""
+        made = record()
+        await storage.create(made)
+        held = await storage.lease(made.id, owner_elsewhere(), 15)
+        for token in (held.token + 1, held.token - 1, 0, -1, 2**70):
+            with pytest.raises(SessionError) as error:
+                await storage.append(made.id, 0, token, [answered(made.id)])
+            assert refusal(error) == "LEASE_LOST"
+
     async def test_a_lapsed_lease_holds_until_somebody_takes_it(self, storage: Storage, clock: ManualClock) -> None:
         """Time alone spoils no token."""
         made = record()

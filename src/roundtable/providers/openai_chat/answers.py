@@ -53,7 +53,7 @@ class Draft:
     provider: str
     headers: Mapping[str, str]
     text: list[str] = field(default_factory=list)
-    refusal: list[str] = field(default_factory=list)
+    refused: bool = False
     calls: dict[int, CallDraft] = field(default_factory=dict)
     links: dict[str, Citation] = field(default_factory=dict)
     finish: str | None = None
@@ -73,8 +73,8 @@ class Draft:
         said, refused = content_text(message.get("content")), text_of(message.get("refusal"))
         if not said:
             said = text_of(object_of(message.get("audio")).get("transcript"))
-        self.text.append(said)
-        self.refusal.append(refused)
+        self.text.append(said + refused)
+        self.refused = self.refused or bool(refused)
         for place, call in enumerate(items_of(message.get("tool_calls"))):
             self._call(place, object_of(call))
         if function := object_of(message.get("function_call")):
@@ -103,12 +103,11 @@ class Draft:
         Raises:
             AgentError: It is empty, or the arguments of a tool call are no JSON object.
         """
-        refused = "".join(self.refusal)
         calls = tuple(self._tool_calls())
-        finish: FinishReason = "refusal" if refused else _FINISH.get((self.finish or "").lower(), "other")
+        finish: FinishReason = "refusal" if self.refused else _FINISH.get((self.finish or "").lower(), "other")
         if finish in {"other", "stop"} and calls:
             finish = "tool_calls"
-        text = "".join(self.text) + refused
+        text = "".join(self.text)
         if not text.strip() and not calls and finish in {"stop", "other"}:
             raise AgentError(
                 "the answer is empty",

@@ -1,0 +1,84 @@
+"""What the tests of the command share: scripts for agents, and running the command here or as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("ROUNDTABLE_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "GEMINI_", "PERPLEXITY_", "OLLAMA_")
+ALSO = ("DATABASE_PATH", "LOG_LEVEL", "NO_COLOR", "FORCE_COLOR", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+PROGRAM = (sys.executable, "-W", "error", "-m", "roundtable")
+
+
+def is_ours(name: str) -> bool:
+    return name.startswith(OURS) or name in ALSO
+
+
+def clean_environment(folder: Path, **more: str) -> dict[str, str]:
+    """Give an environment that offers no provider, with its home in a folder."""
+    kept = {name: value for name, value in os.environ.items() if not is_ours(name)}
+    return {**kept, "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "TERM": "xterm-256color", **more}
+
+
+def said(position: str, **more: object) -> dict[str, object]:
+    """Give an answer as a scripted agent gives it."""
+    return {"position": position, "reasoning": f"Because {position.lower()}.", "confidence": 0.8, **more}
+
+
+def script(folder: Path, name: str, replies: object) -> str:
+    """Write a script and give the agent that follows it, as the command line names it."""
+    (folder / f"{name}.json").write_text(json.dumps(replies), "utf-8")
+    return f"scripted:{name}.json"
+
+
+def always(folder: Path, positions: Mapping[str, str]) -> str:
+    """Write scripts of agents that always say the same, and give them as the command line names them."""
+    return ",".join(script(folder, name, {"*": said(position)}) for name, position in positions.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> object:
+        return json.loads(self.out)
+
+    @property
+    def both(self) -> str:
+        return self.out + self.err
+
+
+class Command(Protocol):
+    """Runs the command with some words."""
+
+    def __call__(self, *words: str) -> Done: ...
+
+
+def as_process(folder: Path, words: Sequence[str], *, timeout_s: float = 60, **more: str) -> Done:
+    """Run the command as a process of its own."""
+    done = subprocess.run(
+        [*PROGRAM, *words],
+        cwd=folder,
+        env=clean_environment(folder, **more),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=timeout_s,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,298 @@
+"""Every command does what its help says, in lines and in JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from cli.kit import ROOT, Command, Done, always, said, script
+
+from roundtable.result import DebateResult
+
+ESCAPE = "\x1b"
+
+
+def session_of(done: Done) -> str:
+    return DebateResult.from_json(done.out).session_id
+
+
+@pytest.fixture
+def agree(tmp_path: Path) -> str:
+    return always(tmp_path, {"ada": "Tea", "bo": "Tea", "cy": "Coffee"})
+
+
+@pytest.fixture
+def differ(tmp_path: Path) -> str:
+    return always(tmp_path, {"ada": "Tea", "bo": "Coffee", "cy": "Mate"})
+
+
+# ------------------------------------------------------------------ debate
+
+
+def test_a_debate_shows_positions_reasons_confidence_agreement_and_where_it_is(
+    command: Command, agree: str, tmp_path: Path
+) -> None:
+    done = command("Tea or coffee?", "--agents", agree, "--rounds", "2")
+    assert done.code == 0
+    for part in (
+        "Tea or coffee?",
+        "scripted (ada.json)",
+        "(80%): Tea",
+        "Because coffee.",
+        "Round 2 of 2",
+        "Agreement 0.67 (basic)",
+        "Answer: Tea",
+        "Agreement before anyone heard anyone: 0.67",
+        str(tmp_path / "data" / "roundtable.db"),
+        "roundtable show ",
+        "roundtable extend ",
+    ):
+        assert part in done.out
+    assert ESCAPE not in done.out
+    assert done.err == ""
+
+
+def test_the_word_debate_may_be_left_out_and_options_may_come_first(command: Command, agree: str) -> None:
+    whole = command("debate", "Tea?", "--agents", agree, "--rounds", "1", "--json")
+    short = command("Tea?", "--agents", agree, "--rounds", "1", "--json")
+    first = command("--agents", agree, "--rounds", "1", "--json", "Tea?")
+    answers = [DebateResult.from_json(done.out).answer for done in (whole, short, first)]
+    assert answers == ["Tea", "Tea", "Tea"]
+
+
+def test_a_topic_that_is_the_name_of_a_command_needs_the_word_debate(command: Command, agree: str) -> None:
+    done = command("debate", "modes", "--agents", agree, "--rounds", "1", "--json")
+    assert DebateResult.from_json(done.out).topic == "modes"
+
+
+def test_json_is_the_result_and_fits_the_published_schema(command: Command, agree: str) -> None:
+    done = command("Tea?", "--agents", agree, "--rounds", "2", "--json")
+    schema = json.loads((ROOT / "docs/reference/schemas/DebateResult.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(done.json)
+    assert DebateResult.from_json(done.out).to_json() == done.out.strip()
+    assert done.err == ""
+
+
+def test_three_positions_give_no_answer_but_the_reason_and_the_positions(command: Command, differ: str) -> None:
+    lines = command("Tea?", "--agents", differ, "--rounds", "1")
+    assert lines.code == 0
+    tail = lines.out.partition("No answer: ")[2]
+    assert tail.startswith("tie between Coffee, Mate and Tea")
+    for position in ("Tea — scripted (ada.json)", "Coffee — scripted (bo.json)", "Mate — scripted (cy.json)"):
+        assert position in tail
+    result = DebateResult.from_json(command("Tea?", "--agents", differ, "--rounds", "1", "--json").out)
+    assert result.answer is None
+    assert "tie" in (result.answer_reason or "")
+    assert [response.position for response in result.rounds[-1].responses] == ["Tea", "Coffee", "Mate"]
+
+
+def test_options_are_given_with_commas_or_one_by_one(command: Command, tmp_path: Path) -> None:
+    agents = ",".join(script(tmp_path, name, {"*": said("It is", choice="yes, now")}) for name in ("ada", "bo"))
+    done = command("Now?", "-a", agents, "-r", "1", "--options", "no,later", "--option", "yes, now", "--json")
+    result = DebateResult.from_json(done.out)
+    assert result.config.options == ("no", "later", "yes, now")
+    assert (result.answer, result.answer_source) == ("yes, now", "option")
+    shown = command("show", result.session_id)
+    assert "Options: no, later, yes, now" in shown.out
+    assert "[yes, now] It is" in shown.out
+
+
+def test_a_debate_can_be_asked_to_show_only_its_end(command: Command, agree: str) -> None:
+    done = command("Tea?", "--agents", agree, "--rounds", "2", "--quiet")
+    assert done.out.startswith("Answer: Tea")
+
+
+def test_a_focus_question_and_a_deadline_go_with_the_debate(command: Command, agree: str) -> None:
+    done = command("Tea?", "-a", agree, "-r", "1", "--focus", "At noon?", "--deadline", "30", "--json")
+    assert DebateResult.from_json(done.out).rounds[0].focus_question == "At noon?"
+
+
+def test_a_failed_agent_is_named_and_the_others_go_on(command: Command, tmp_path: Path) -> None:
+    agents = f"{always(tmp_path, {'ada': 'Tea'})},{script(tmp_path, 'bo', [])}"
+    done = command("Tea?", "--agents", agents, "--rounds", "1")
+    assert done.code == 0
+    assert "scripted (bo.json) FAILED:" in done.out
+    assert "Missing: scripted (bo.json) failed 1 of 1 turns" in done.out
+    assert done.err == ""
+
+
+def test_what_is_kept_in_memory_ends_with_the_command(command: Command, agree: str) -> None:
+    done = command("Tea?", "--agents", agree, "--rounds", "1", "--storage", "memory://")
+    assert "Not kept: memory:// ends with the command." in done.out
+    assert "roundtable show" not in done.out
+    assert not Path("data").exists()
+
+
+def test_a_result_is_written_as_a_page_too(command: Command, agree: str) -> None:
+    done = command("<b>Tea?</b>", "--agents", agree, "--rounds", "1", "--html", "out.html", "--json")
+    page = Path("out.html").read_text("utf-8")
+    assert "&lt;b&gt;Tea?&lt;/b&gt;" in page
+    assert "<b>" not in page
+    command("show", session_of(done), "--html", "again.html")
+    assert Path("again.html").read_text("utf-8") == page
+
+
+# ------------------------------------------------------------------ stored sessions
+
+
+def test_a_session_is_shown_again_by_the_beginning_of_its_id(command: Command, agree: str) -> None:
+    told = command("Tea?", "--agents", agree, "--rounds", "2", "--json")
+    session = session_of(told)
+    assert command("show", session, "--json").out == told.out
+    assert command("show", session[:6], "--json").out == told.out
+    shown = command("show", session[:6]).out
+    assert all(part in shown for part in ("Tea?", "Round 1 of 2", "Round 2 of 2", "Because coffee.", "Answer: Tea"))
+
+
+def test_the_place_is_repeated_in_what_to_type_next(command: Command, agree: str) -> None:
+    done = command("Tea?", "--agents", agree, "--rounds", "1", "--db", "my debates.db")
+    assert "--db 'my debates.db'" in done.out
+    session = json.loads(command("sessions", "--db", "my debates.db", "--json").out)[0]["id"]
+    assert command("show", session, "--storage", "sqlite:///my debates.db").code == 0
+
+
+@pytest.mark.parametrize("given", ["", "zz", "0" * 32])
+def test_a_session_that_is_not_there_is_an_error(command: Command, agree: str, given: str) -> None:
+    command("Tea?", "--agents", agree, "--rounds", "1")
+    done = command("show", given)
+    assert done.code == 6
+    assert "Hint: " in done.err
+
+
+def test_a_beginning_that_fits_several_sessions_is_an_error(command: Command, agree: str) -> None:
+    ids = [session_of(command("Tea?", "-a", agree, "-r", "1", "--json")) for _ in range(17)]
+    first = next(letter for letter in "0123456789abcdef" if sum(name.startswith(letter) for name in ids) > 1)
+    done = command("show", first, "--json")
+    assert done.code == 6
+    assert done.json["code"] == "SESSION_AMBIGUOUS"  # type: ignore[index]
+
+
+def test_sessions_are_listed_newest_first_and_filtered(command: Command, agree: str) -> None:
+    command("Tea?", "--agents", agree, "--rounds", "1")
+    command("A very long question about " + "coffee " * 20, "--agents", agree, "--rounds", "1")
+    listed = command("sessions").out.splitlines()
+    assert [line.split()[1] for line in listed[1:]] == ["completed", "completed"]
+    assert listed[1].endswith("…")
+    assert listed[2].endswith("Tea?")
+    assert len(json.loads(command("sessions", "--json", "--topic", "tea").out)) == 1
+    assert len(json.loads(command("sessions", "--json", "--limit", "1").out)) == 1
+    assert json.loads(command("sessions", "--json", "--status", "paused").out) == []
+
+
+def test_asking_an_empty_place_makes_no_file(command: Command) -> None:
+    assert "No session" in command("sessions").out
+    assert json.loads(command("sessions", "--json").out) == []
+    assert command("show", "abc").code == 6
+    assert command("doctor").code in {0, 2}
+    assert not Path("data").exists()
+
+
+def test_a_session_is_extended(command: Command, agree: str) -> None:
+    session = session_of(command("Tea?", "--agents", agree, "--rounds", "1", "--json"))
+    done = command("extend", session[:8], "--rounds", "2", "--focus", "At noon?")
+    assert done.code == 0
+    assert "Round 2 of 3: At noon?" in done.out
+    assert "Round 1 of" not in done.out
+    result = DebateResult.from_json(command("show", session, "--json").out)
+    assert (len(result.rounds), result.status) == (3, "completed")
+
+
+def test_a_completed_session_cannot_be_resumed_and_is_told_how_to_go_on(command: Command, agree: str) -> None:
+    session = session_of(command("Tea?", "--agents", agree, "--rounds", "1", "--json"))
+    done = command("resume", session)
+    assert done.code == 6
+    assert "completed" in done.err
+    assert "Hint: " in done.err
+    error = command("resume", session, "--json").json
+    assert isinstance(error, dict)
+    assert (error["name"], error["sessionId"]) == ("SessionError", session)
+
+
+def test_lost_quorum_is_told_with_what_there_is_and_resuming_asks_only_what_is_missing(
+    command: Command, tmp_path: Path
+) -> None:
+    agents = f"{script(tmp_path, 'ada', [said('Tea')])},{script(tmp_path, 'bo', [said('Tea')])}"
+    done = command("Tea?", "--agents", agents, "--rounds", "2")
+    assert done.code == 5
+    assert "Positions in round 1" in done.out or "Answer: Tea" in done.out
+    assert "Status: partial, session error" in done.out
+    assert "Error: 0 of 2 agents answered" in done.err
+    assert "Hint: " in done.err
+    session = json.loads(command("sessions", "--json").out)[0]["id"]
+    always(tmp_path, {"ada": "Coffee", "bo": "Coffee"})
+    again = command("resume", session)
+    assert again.code == 0
+    assert "Answer: Coffee" in again.out
+    result = DebateResult.from_json(command("show", session, "--json").out)
+    assert [response.position for response in result.rounds[0].responses] == ["Tea", "Tea"]
+
+
+def test_lost_quorum_in_json_is_the_error_with_its_session(command: Command, tmp_path: Path) -> None:
+    done = command("Tea?", "--agents", script(tmp_path, "ada", []), "--json")
+    assert done.code == 5
+    error = done.json
+    assert isinstance(error, dict)
+    assert error["code"] == "QUORUM_LOST"
+    assert len(error["sessionId"]) == 32
+    assert error["hint"]
+
+
+def test_a_session_that_rests_is_stopped_for_good(command: Command, tmp_path: Path) -> None:
+    command("Tea?", "--agents", script(tmp_path, "ada", []), "--rounds", "1")
+    session = json.loads(command("sessions", "--json").out)[0]["id"]
+    done = command("stop", session[:8], "--json")
+    assert done.json == {"sessionId": session, "asked": "stop", "sessionStatus": "completed"}
+    again = command("stop", session[:8])
+    assert again.code == 6
+
+
+def test_a_session_that_does_not_run_cannot_be_paused(command: Command, agree: str) -> None:
+    session = session_of(command("Tea?", "--agents", agree, "--rounds", "1", "--json"))
+    done = command("pause", session)
+    assert done.code == 6
+    assert "only a running one" in done.err
+
+
+# ------------------------------------------------------------------ what there is
+
+
+def test_agents_says_who_would_sit_at_the_table_and_why(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary-0123456789")
+    done = command("agents")
+    assert done.code == 0
+    assert "openai-chat" in done.out
+    assert "OPENAI_API_KEY is set" in done.out
+    assert "ANTHROPIC_API_KEY" in done.out.partition("Could be used:")[2]
+    listed = command("agents", "--json").json
+    assert isinstance(listed, dict)
+    assert {agent["provider"] for agent in listed["agents"]} == {"openai-chat"}
+    assert "canary" not in done.both
+
+
+def test_agents_shows_those_named_on_the_command_line(command: Command, agree: str) -> None:
+    done = command("agents", "--agents", agree)
+    assert done.out.count("named on the command line") == 3
+
+
+def test_modes_are_listed(command: Command) -> None:
+    assert "collaborative" in command("modes").out
+    listed = command("modes", "--json").json
+    assert isinstance(listed, list)
+    assert {"name": "collaborative", "minRounds": 1, "maxRounds": 10}.items() <= listed[0].items()
+
+
+def test_help_shows_the_commands_and_the_exit_codes(command: Command) -> None:
+    done = command("--help")
+    assert done.code == 0
+    for word in ("debate", "resume", "doctor", "models", "130", "Ctrl-C"):
+        assert word in done.out
+    assert command().out
+    assert "--deadline" in command("debate", "--help").out
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--version", "x")])
+def test_the_version_is_shown(command: Command, words: tuple[str, ...]) -> None:
+    assert command(*words).out.startswith("roundtable 0.")

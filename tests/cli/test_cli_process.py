@@ -1,0 +1,347 @@
+"""The command as a process: signals at any moment, terminals, pipes, and how quickly it starts."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from cli.kit import PROGRAM, Command, always, as_process, clean_environment
+
+from roundtable.result import DebateResult
+from roundtable.testing.servers import LoopbackServer, WireReply, chat_reply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roundtable.testing.servers import Seen
+
+FOREVER_S = 60.0
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+AGENTS = ("--agents", "compatible:a,compatible:b,compatible:c", "--rounds", "2")
+
+
+class Slow:
+    """A server whose answers stop coming after some; those that are asked for then wait until they are let through."""
+
+    def __init__(self, quick: int, pause_s: float = FOREVER_S) -> None:
+        self.quick = quick
+        self.pause_s = pause_s
+        self.waiting = threading.Semaphore(0)
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def __call__(self, seen: Seen) -> WireReply:
+        with self._lock:
+            self._count += 1
+            number = self._count
+        reply = chat_reply(
+            {"position": f"Tea {number}", "reasoning": "It keeps.", "confidence": 0.7}, stream=seen.wants_stream
+        )
+        if number <= self.quick:
+            return reply
+        self.waiting.release()
+        return WireReply([self.pause_s, *reply.parts], reply.end)
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many calls hang."""
+        for _ in range(count):
+            assert self.waiting.acquire(timeout=30)
+
+
+@contextmanager
+def process(folder: Path, *words: str, **more: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [*PROGRAM, *words],
+        cwd=folder,
+        env=clean_environment(folder, **more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def stored(command: Command) -> DebateResult:
+    listed = command("sessions", "--json").json
+    assert isinstance(listed, list)
+    return DebateResult.from_json(command("show", listed[0]["id"], "--json").out)
+
+
+def finish(command: Command, session: str, server: LoopbackServer, slow: Slow) -> DebateResult:
+    """Resume a session with a server that answers at once."""
+    slow.quick = 10**6
+    done = command("resume", session, "--base-url", f"compatible={server.url}", "--json")
+    assert done.code == 0, done.both
+    return DebateResult.from_json(done.out)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [pytest.param(signal.SIGINT, 130, id="Ctrl-C"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")]
+)
+def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
+    place: Path, command: Command, number: signal.Signals, code: int
+) -> None:
+    slow = Slow(quick=4)
+    with LoopbackServer(slow) as server:
+        with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
+            slow.wait_for(2)
+            running.send_signal(number)
+            out, err = running.communicate(timeout=20)
+        assert running.returncode == code
+        assert "Traceback" not in out + err
+        assert "keeping what is done" in err
+        assert "Ended: cancelled" in out
+        kept = stored(command)
+        assert (kept.status, kept.session_status) == ("partial", "paused")
+        assert [len(held.responses) for held in kept.rounds] == [3, 1]
+        assert f"Go on: roundtable resume {kept.session_id[:8]}" in out
+        asked = len(server.seen)
+        result = finish(command, kept.session_id, server, slow)
+        assert len(server.seen) == asked + 2
+    assert result.status == "completed"
+    assert result.rounds[0] == kept.rounds[0]
+
+
+def test_an_interrupted_debate_in_json_is_the_result_so_far(place: Path) -> None:
+    slow = Slow(quick=3)
+    with LoopbackServer(slow) as server:
+        with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}", "--json") as running:
+            slow.wait_for(3)
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert DebateResult.from_json(out).exit is not None
+
+
+def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(place: Path, command: Command) -> None:
+    slow = Slow(quick=5)
+    with LoopbackServer(slow) as server:
+        with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
+            slow.wait_for(1)
+            # The answers before are stored by the time that they are told.
+            while (line := running.stdout.readline()) and "Tea 5" not in line:  # type: ignore[union-attr]
+                pass
+            running.kill()
+            running.wait(20)
+        kept = stored(command)
+        assert [len(held.responses) for held in kept.rounds] == [3, 2]
+        asked = len(server.seen)
+        result = finish(command, kept.session_id, server, slow)
+        assert len(server.seen) == asked + 1
+    assert result.status == "completed"
+    assert result.rounds[0] == kept.rounds[0]
+
+
+def test_a_running_debate_is_stopped_from_another_process_and_cannot_be_run_twice(
+    place: Path, command: Command
+) -> None:
+    slow = Slow(quick=1, pause_s=4)
+    with LoopbackServer(slow) as server:
+        base = ("--base-url", f"compatible={server.url}")
+        with process(place, "Tea?", *AGENTS, *base, "--json") as running:
+            slow.wait_for(2)
+            listed = command("sessions", "--json", "--status", "active").json
+            assert isinstance(listed, list)
+            assert command("extend", listed[0]["id"], *base, "--json").code == 6
+            assert command("stop", listed[0]["id"], "--json").code == 0
+            out, _ = running.communicate(timeout=30)
+        assert len(server.seen) == 3
+    result = DebateResult.from_json(out)
+    assert (running.returncode, result.session_status) == (0, "completed")
+    assert result.exit is not None
+    assert result.exit.reason == "stopped"
+
+
+TWICE = """
+import os, signal, anyio
+from roundtable.cli.screen import Screen
+from roundtable.cli.signals import interruptible
+
+async def work():
+    with anyio.CancelScope(shield=True):
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep(60)
+
+anyio.run(interruptible, work, Screen())
+"""
+
+
+def test_who_asks_twice_does_not_wait(tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", TWICE], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert time.monotonic() - began < 20
+
+
+def test_an_interruption_before_anything_began_is_no_traceback(tmp_path: Path) -> None:
+    agents = always(tmp_path, {"ada": "Tea"})
+    for wait_s in (0.15, 0.4, 0.7):
+        with process(tmp_path, "Tea?", "--agents", agents, "--rounds", "1") as running:
+            time.sleep(wait_s)
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=20)
+        # Before our code is reached the interpreter answers in its own way.
+        if "<frozen runpy>" not in err or "roundtable/cli" in err:
+            assert "Traceback" not in err
+            assert running.returncode in {0, 130}, out + err
+
+
+# ------------------------------------------------------------------ terminals and pipes
+
+
+class Terminal:
+    """A terminal with a command in it."""
+
+    def __init__(self, folder: Path, *words: str, **more: str) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        environment = {**clean_environment(folder), **more}
+        self.process = subprocess.Popen(
+            [*PROGRAM, *words], cwd=folder, env=environment, stdin=slave, stdout=slave, stderr=slave
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def read_until(self, text: str, timeout_s: float = 30) -> None:
+        end = time.monotonic() + timeout_s
+        while text not in self.shown and time.monotonic() < end:
+            if not self._read(0.2) and self.process.poll() is not None:
+                break
+        assert text in self.shown, self.shown
+
+    def read_to_the_end(self, timeout_s: float = 30) -> int:
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end and (self._read(0.2) or self.process.poll() is None):
+            pass
+        code = self.process.wait(5)
+        os.close(self._master)
+        return code
+
+    def _read(self, timeout_s: float) -> bool:
+        readable, _, _ = select.select([self._master], [], [], timeout_s)
+        try:
+            piece = os.read(self._master, 65536) if readable else b""
+        except OSError:
+            return False
+        self.shown += piece.decode("utf-8", "replace")
+        return bool(piece)
+
+
+def test_a_terminal_shows_who_is_thinking_and_is_given_back_after_an_interruption(tmp_path: Path) -> None:
+    slow = Slow(quick=2)
+    with LoopbackServer(slow) as server:
+        terminal = Terminal(tmp_path, "[red]Tea?[/red]", *AGENTS, "--base-url", f"compatible={server.url}")
+        slow.wait_for(1)
+        terminal.read_until("Tea 2")
+        terminal.read_until("thinking")
+        terminal.process.send_signal(signal.SIGINT)
+        code = terminal.read_to_the_end()
+    shown = terminal.shown
+    assert code == 130
+    assert shown.count(HIDE_CURSOR) == shown.count(SHOW_CURSOR) > 0
+    assert "[red]Tea?[/red]" in shown
+    assert "Round 1 of 2" in shown
+    assert "Compatible (a)" in shown
+    assert "roundtable resume" in shown
+    assert "Traceback" not in shown
+
+
+def test_a_terminal_shows_the_whole_debate_when_it_is_over(tmp_path: Path) -> None:
+    agents = always(tmp_path, {"ada": "Tea", "bo": "Tea"})
+    terminal = Terminal(tmp_path, "Tea?", "--agents", agents, "--rounds", "2")
+    assert terminal.read_to_the_end() == 0
+    for part in ("Round 2 of 2", "Because tea.", "Answer: Tea", "roundtable show"):
+        assert part in terminal.shown
+    assert re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.shown)
+
+
+def test_no_color_and_plain_lines_are_respected(tmp_path: Path) -> None:
+    agents = always(tmp_path, {"ada": "Tea", "bo": "Tea"})
+    words = ("Tea?", "--agents", agents, "--rounds", "1")
+    without_colour = Terminal(tmp_path, *words, NO_COLOR="1")
+    plain = Terminal(tmp_path, *words, "--no-live")
+    dumb = Terminal(tmp_path, *words, TERM="dumb")
+    assert [terminal.read_to_the_end() for terminal in (without_colour, plain, dumb)] == [0, 0, 0]
+    assert not re.search(r"\x1b\[[0-9;]*[34][0-9]m", without_colour.shown)
+    assert "\x1b" not in plain.shown
+    assert "\x1b" not in dumb.shown
+    assert all("Answer: Tea" in terminal.shown for terminal in (without_colour, plain, dumb))
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    agents = always(tmp_path, {"ada": "Tea"})
+    assert as_process(tmp_path, ["Tea?", "--agents", agents, "--rounds", "9"]).code == 0
+    with process(tmp_path, "modes", "--json") as running:
+        running.stdout.close()  # type: ignore[union-attr]
+        running.wait(20)
+        assert "Traceback" not in (running.stderr.read() if running.stderr else "")
+    assert running.returncode == 1
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_letters_that_a_stream_lacks_do_not_end_a_debate_and_json_keeps_them(tmp_path: Path, encoding: str) -> None:
+    agents = always(tmp_path, {"ada": "Tee für 東京 👍"})
+    words = ["Tee?", "--agents", agents, "--rounds", "1"]
+    assert as_process(tmp_path, words, PYTHONIOENCODING=encoding).code == 0
+    told = as_process(tmp_path, [*words, "--json"], PYTHONIOENCODING=encoding)
+    assert DebateResult.from_json(told.out).answer == "Tee für 東京 👍"
+
+
+# ------------------------------------------------------------------ starting
+
+
+def test_the_installed_command_and_the_module_are_the_same() -> None:
+    installed = Path(sys.executable).with_name("roundtable")
+    for words in ([str(installed)], list(PROGRAM)):
+        done = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=True)
+        assert re.fullmatch(r"roundtable \d+\.\d+\.\d+\S*\n", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "unloaded"),
+    [
+        (["--version"], ["typer", "rich", "pydantic", "anyio", "httpx", "roundtable.engine", "roundtable.cli"]),
+        (["--help"], ["httpx", "sqlite3", "roundtable.engine", "roundtable.providers"]),
+    ],
+)
+def test_what_needs_no_engine_does_not_load_it(words: list[str], unloaded: list[str]) -> None:
+    code = (
+        f"import sys; from roundtable.__main__ import main; assert main({words!r}) == 0; "
+        f"print([name for name in {unloaded!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_its_extra_the_command_says_how_to_install_it(missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from roundtable.__main__ import main; sys.exit(main(['modes']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    if missing == "rich" and done.returncode == 0:
+        return  # rich is only needed on a terminal
+    assert done.returncode == 2
+    assert "pip install 'roundtable-sdk[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr

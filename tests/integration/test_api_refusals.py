@@ -1,0 +1,132 @@
+"""What cannot work is refused before anybody is asked and before anything is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from integration.engine_kit import CountingModel, seated, table_of
+
+from roundtable import AgentConfig, Roundtable
+from roundtable.errors import ConfigurationError
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.settings import Settings
+from roundtable.storage import MemoryStorage
+from roundtable.types import ContextResult
+
+ADA = AgentConfig(id="ada", name="Ada", provider="scripted")
+
+REFUSED = [
+    pytest.param({"topic": ""}, "topic", id="empty topic"),
+    pytest.param({"topic": " \n\t "}, "not white space", id="blank topic"),
+    pytest.param({"topic": "x" * 10_001}, "at most 10000 characters", id="long topic"),
+    pytest.param({"topic": None}, "topic", id="no topic"),
+    pytest.param({"rounds": 0}, "rounds must lie in 1 to 10, not 0", id="no rounds"),
+    pytest.param({"rounds": 11}, "rounds must lie in 1 to 10, not 11", id="many rounds"),
+    pytest.param({"rounds": 1_000_000}, "rounds must lie in 1 to 10", id="a million rounds"),
+    pytest.param({"rounds": 2.5}, "rounds", id="half a round"),
+    pytest.param({"mode": "collaborativ"}, "Did you mean 'collaborative'", id="misspelt mode"),
+    pytest.param({"mode": "court"}, "unknown mode 'court'.*Known: collaborative", id="unknown mode"),
+    pytest.param({"decide": "pluralty"}, "Did you mean 'plurality'", id="misspelt rule"),
+    pytest.param({"deadline_s": 0}, "deadline_s must be above 0, not 0", id="no time"),
+    pytest.param({"deadline_s": -1.5}, "deadline_s must be above 0, not -1.5", id="negative time"),
+    pytest.param({"deadline_s": float("nan")}, "deadline_s must be above 0, not nan", id="no number of seconds"),
+    pytest.param({"options": []}, "at least two, all different", id="no options"),
+    pytest.param({"options": ["Tea"]}, "at least two, all different", id="one option"),
+    pytest.param({"options": ["Tea", "tea."]}, "at least two, all different", id="the same option twice"),
+    pytest.param({"options": "Tea"}, "must be a list", id="a text as options"),
+    pytest.param({"agents": []}, "at least one entry", id="no agents"),
+    pytest.param({"agents": "scripted"}, "must be a list", id="a text as agents"),
+    pytest.param({"agents": [ADA, ADA]}, "two agents share the id 'ada'", id="duplicate ids"),
+    pytest.param({"agents": [42]}, "not int", id="a number as agent"),
+    pytest.param({"agents": [":model"]}, "names no provider", id="no provider"),
+    pytest.param({"agents": ["antropic:claude"]}, "unknown provider 'antropic'", id="unknown provider"),
+    pytest.param({"agents": ["opnai-chat"]}, "Did you mean 'openai-chat'", id="misspelt provider"),
+    pytest.param({"agents": ["openai-chat:gpt"]}, "OPENAI_API_KEY", id="missing key"),
+    pytest.param({"agents": ["compatible:llama"]}, "ROUNDTABLE_BASE_URL", id="missing address"),
+    pytest.param({"exit_when": "consensus"}, "exit_when must be an exit", id="a text as exit"),
+    pytest.param({"metadata": {"x": float("nan")}}, "metadata", id="notes that are no JSON"),
+    pytest.param({"metadata": {"x": object()}}, "metadata", id="notes that are objects"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), REFUSED)
+async def test_a_debate_that_cannot_work_is_refused_first(asked: dict[str, Any], message: str) -> None:
+    model, storage = CountingModel("Tea"), MemoryStorage()
+    table = Roundtable(seated(model, "ada", "bo"), storage=storage, settings=Settings({}))
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        await table.debate(**({"topic": "Tea?"} | asked))
+    assert len(caught.value.message) < 600
+    assert model.begun == []
+    assert await table.sessions() == ()
+
+
+@pytest.mark.parametrize("asked", [{"agents": ["openai-chat:gpt"]}, {"rounds": 11}, {"mode": "x"}, {"options": []}])
+async def test_a_refusal_says_what_to_do(asked: dict[str, Any]) -> None:
+    table = Roundtable(seated(CountingModel("Tea"), "ada"), storage="memory://", settings=Settings({}))
+    with pytest.raises(ConfigurationError) as caught:
+        await table.debate("Tea?", **asked)
+    assert caught.value.hint
+
+
+async def test_without_any_model_the_ways_to_get_one_are_named() -> None:
+    table = Roundtable(storage="memory://", settings=Settings({"ROUNDTABLE_MODEL_PATH": "nowhere.gguf"}))
+    offered = table.wiring.offers()
+    assert offered[-1].provider == "local"
+    if any(offer.usable for offer in offered):
+        assert [seat.config.provider for seat in table.wiring.seats(None)] == ["local"] * 3
+        return
+    with pytest.raises(ConfigurationError, match="no model to debate with") as caught:
+        await table.debate("Tea?")
+    assert "ANTHROPIC_API_KEY" in (caught.value.hint or "")
+
+
+async def test_the_number_of_rounds_can_be_moved_by_the_environment() -> None:
+    settings = Settings({"ROUNDTABLE_MAX_ROUNDS": "2"})
+    table = Roundtable(seated(CountingModel("Tea"), "ada"), storage="memory://", settings=settings)
+    with pytest.raises(ConfigurationError, match="rounds must lie in 1 to 2, not 3"):
+        await table.debate("Tea?")
+    result = await table.debate("Tea?", rounds=2)
+    with pytest.raises(ConfigurationError, match="rounds must lie in 1 to 2, not 3"):
+        await table.extend(result.session_id, rounds=3)
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 11])
+async def test_an_extension_by_no_or_too_many_rounds_is_refused(rounds: int) -> None:
+    table = table_of(CountingModel("Tea"))
+    result = await table.debate("Tea?", rounds=1)
+    with pytest.raises(ConfigurationError, match="rounds must lie in 1 to 10"):
+        await table.extend(result.session_id, rounds=rounds, context_results=[ContextResult(request_id="r", success=True)])
+    assert (await table.session(result.session_id)).to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("deadline_s", [0, -1, float("nan")])
+async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float) -> None:
+    storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
+    table = Roundtable(agents, storage=storage)
+    prepared = await table._debates.prepare("Tea?")
+    with pytest.raises(ConfigurationError, match="deadline_s must be above 0"):
+        await table.resume(prepared.session_id, deadline_s=deadline_s)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        pytest.param({"storage": "nowhere"}, "'nowhere' is no storage address", id="no scheme"),
+        pytest.param({"storage": "redis://x"}, "unknown storage 'redis'.*Known: memory, sqlite", id="unknown scheme"),
+        pytest.param({"concurrency": 0}, "concurrency must be at least 1", id="no calls"),
+        pytest.param({"timeout_s": -1}, "timeout_s must be", id="negative time"),
+        pytest.param({"quorum": 0}, "quorum", id="no quorum"),
+        pytest.param({"quorum": 3}, "a quorum of 3 cannot be met by 1 agents", id="quorum out of reach"),
+    ],
+)
+async def test_a_table_that_cannot_work_says_so_at_its_first_use(more: dict[str, Any], message: str) -> None:
+    model = ScriptedModel([])
+    with pytest.raises(ConfigurationError, match=message):
+        await Roundtable([model], **({"storage": "memory://"} | more)).debate("Tea?")
+    assert model.calls == 0
+
+
+async def test_the_longest_topic_is_fine() -> None:
+    result = await table_of(CountingModel("Tea"), "ada").debate("x" * 10_000, rounds=1)
+    assert result.status == "completed"

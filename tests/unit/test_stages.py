@@ -1,0 +1,259 @@
+"""Running one stage: outcomes in order, errors as data, errors of storing as themselves."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from integration.engine_kit import CountingModel, late, said, seated
+
+from roundtable.agents import BaseAgent
+from roundtable.errors import AgentError, APIAuthError, ConfigurationError, RoundtableError, StorageError
+from roundtable.modes import CollaborativeMode
+from roundtable.protocols import TurnListener
+from roundtable.stages import Halt, error_info, narrow, run_stage
+from roundtable.types import (
+    AgentHealth,
+    AgentInfo,
+    AgentResponse,
+    AnyTurn,
+    BallotAnswer,
+    DebateContext,
+    FailedTurn,
+    Seat,
+    Stage,
+    Turn,
+    TurnKey,
+    TurnResult,
+    TurnSpec,
+    Usage,
+    Visible,
+)
+
+
+class Speaker:
+    """An agent written by somebody else: the protocol and nothing more."""
+
+    def __init__(self, name: str, result: object) -> None:
+        self.id, self.name, self._result = name, name.title(), result
+        self.saw: list[DebateContext] = []
+
+    async def take_turn(self, context: DebateContext, listener: TurnListener | None = None) -> TurnResult:
+        self.saw.append(context)
+        if listener is not None:
+            await listener.before_call()
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return self._result  # type: ignore[return-value]  # what a careless author would give
+
+    async def health_check(self) -> AgentHealth:
+        return AgentHealth(healthy=True)
+
+    def get_info(self) -> AgentInfo:
+        return AgentInfo(id=self.id, name=self.name, provider="foreign", model="m")
+
+
+def position(text: str, agent: str = "ada") -> TurnResult:
+    return TurnResult(answer=AgentResponse(agent_id=agent, agent_name=agent.title(), position=text))
+
+
+def view(*names: str) -> DebateContext:
+    seats = tuple(Seat(id=name, name=name.title()) for name in names)
+    return DebateContext(session_id="s", topic="Tea?", mode="collaborative", agents=seats)
+
+
+def stage(*agents: str) -> Stage:
+    turns = tuple(TurnSpec(slot=slot, agent=agent, task="Speak.") for slot, agent in enumerate(agents))
+    return Stage(name="speech", turns=turns)
+
+
+class Hooks:
+    """Hears a stage; raises where it is told to."""
+
+    def __init__(
+        self, *, halt: frozenset[int] = frozenset(), settle: Exception | None = None, start: Exception | None = None
+    ) -> None:
+        self.settled_turns: list[AnyTurn] = []
+        self.began: list[tuple[int, int]] = []
+        self._halt, self._settle, self._start = halt, settle, start
+
+    async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
+        self.began.append((spec.slot, attempt))
+        if spec.slot in self._halt:
+            raise Halt
+        if self._start is not None:
+            raise self._start
+        return None
+
+    async def settled(self, turn: AnyTurn) -> None:
+        await anyio.lowlevel.checkpoint()
+        if self._settle is not None:
+            raise self._settle
+        self.settled_turns.append(turn)
+
+
+async def test_outcomes_come_in_the_order_of_the_plan_whoever_ends_first() -> None:
+    names = ("ada", "bo", "cy")
+    waits = {"ada": 0.03, "bo": 0.015, "cy": 0.0}
+    agents = seated(CountingModel(lambda request: late(waits[request.metadata["agent"]], "Tea")), *names)
+    hooks = Hooks()
+    done = await run_stage(stage(*names), {agent.id: agent for agent in agents}, view(*names), hooks=hooks)
+    assert [turn.agent_id for turn in done] == ["ada", "bo", "cy"]
+    assert [turn.agent_id for turn in hooks.settled_turns] == ["cy", "bo", "ada"]
+    assert [turn.slot for turn in done] == [0, 1, 2]
+
+
+async def test_errors_are_data_and_foreign_ones_are_wrapped() -> None:
+    ours = APIAuthError("no key", provider="acme")
+    ours.usage = Usage(calls=2)
+    agents = {"ada": Speaker("ada", ours), "bo": Speaker("bo", KeyError("x")), "cy": Speaker("cy", position("Tea", "cy"))}
+    one, two, three = await run_stage(stage("ada", "bo", "cy"), agents, view("ada", "bo", "cy"))
+    assert isinstance(one, FailedTurn)
+    assert (one.error.code, one.error.provider, one.usage.calls) == ("API_AUTH_FAILED", "acme", 2)
+    assert isinstance(two, FailedTurn)
+    assert (two.error.name, two.error.message) == ("AgentError", "agent 'bo' raised KeyError: 'x'")
+    assert isinstance(three, Turn)
+
+
+@pytest.mark.parametrize(
+    ("junk", "kind"),
+    [
+        pytest.param(None, "NoneType", id="nothing"),
+        pytest.param("Tea", "str", id="text"),
+        pytest.param(AgentResponse(agent_id="ada", agent_name="Ada", position="Tea"), "AgentResponse", id="bare answer"),
+        pytest.param(TurnResult(answer=BallotAnswer(choice="Tea")), "ballot", id="another kind"),
+    ],
+)
+async def test_an_answer_of_the_wrong_shape_is_a_failed_turn_not_a_broken_debate(junk: object, kind: str) -> None:
+    (turn,) = await run_stage(stage("ada"), {"ada": Speaker("ada", junk)}, view("ada"))
+    assert isinstance(turn, FailedTurn)
+    assert turn.error.message == f"agent 'ada' gave {kind!r} where 'position' was asked for"
+
+
+async def test_an_answer_cannot_be_given_in_another_agents_name() -> None:
+    (turn,) = await run_stage(stage("ada"), {"ada": Speaker("ada", position("Tea", "bo"))}, view("ada"))
+    assert isinstance(turn, Turn)
+    assert isinstance(turn.answer, AgentResponse)
+    assert (turn.answer.agent_id, turn.answer.agent_name, turn.answer.position) == ("ada", "Ada", "Tea")
+
+
+@pytest.mark.parametrize("details", [{"x": float("nan")}, {"x": object()}, {"x": b"\xff"}])
+def test_an_error_whose_details_are_no_json_can_still_be_stored(details: dict[str, object]) -> None:
+    info = error_info(AgentError("no", details=details))  # type: ignore[arg-type]  # a foreign error may hold anything
+    assert (info.message, info.code, info.details) == ("no", "AGENT_ERROR", None)
+    assert type(info).from_json(info.to_json()) == info
+
+
+@pytest.mark.parametrize("error", [StorageError("the disk is full"), OSError("no space")])
+async def test_an_error_of_storing_ends_the_stage_and_surfaces_as_itself(error: Exception) -> None:
+    names = ("ada", "bo", "cy")
+    model = CountingModel(lambda request: late(0 if request.metadata["agent"] == "bo" else 30, "Tea"))
+    agents = {agent.id: agent for agent in seated(model, *names)}
+    with anyio.fail_after(5), pytest.raises(type(error)) as caught:
+        await run_stage(stage(*names), agents, view(*names), hooks=Hooks(settle=error))
+    assert caught.value is error
+    assert model.under_way == 0
+
+
+async def test_an_error_of_beginning_is_the_turns_failure() -> None:
+    hooks = Hooks(start=RoundtableError("not now"))
+    (turn,) = await run_stage(stage("ada"), {"ada": Speaker("ada", position("Tea"))}, view("ada"), hooks=hooks)
+    assert isinstance(turn, FailedTurn)
+    assert turn.error.message == "not now"
+
+
+async def test_a_halted_turn_has_no_outcome() -> None:
+    agents = {name: Speaker(name, position("Tea", name)) for name in ("ada", "bo", "cy")}
+    hooks = Hooks(halt=frozenset({0, 2}))
+    done = await run_stage(stage("ada", "bo", "cy"), agents, view("ada", "bo", "cy"), hooks=hooks)
+    assert [turn.agent_id for turn in done] == ["bo"]
+    assert [turn.agent_id for turn in hooks.settled_turns] == ["bo"]
+    assert agents["ada"].saw == []
+
+
+async def test_only_the_slots_asked_for_are_run_under_their_number_of_try() -> None:
+    agents = {name: Speaker(name, position("Tea", name)) for name in ("ada", "bo", "cy")}
+    hooks = Hooks()
+    done = await run_stage(stage("ada", "bo", "cy"), agents, view("ada"), hooks=hooks, attempts={2: 1, 1: 3})
+    assert [(turn.slot, turn.attempt) for turn in done] == [(1, 3), (2, 1)]
+    assert sorted(hooks.began) == [(1, 3), (2, 1)]
+
+
+async def test_an_agent_that_is_not_there_is_said_before_anybody_is_asked() -> None:
+    ada = Speaker("ada", position("Tea"))
+    with pytest.raises(ConfigurationError, match="asks for agents that are not at the table: bo, cy"):
+        await run_stage(stage("ada", "cy", "bo"), {"ada": ada}, view("ada"))
+    assert ada.saw == []
+
+
+async def test_cancelling_a_stage_cancels_its_calls() -> None:
+    model = CountingModel(late(30, "Tea"))
+    agents = {agent.id: agent for agent in seated(model, "ada", "bo")}
+    with anyio.move_on_after(0.05) as scope:
+        await run_stage(stage("ada", "bo"), agents, view("ada", "bo"))
+    assert scope.cancelled_caught
+    assert (len(model.begun), model.under_way) == (2, 0)
+
+
+async def test_the_time_of_a_turn_comes_from_the_clock() -> None:
+    class Clock:
+        ticks = iter((10.0, 12.5))
+
+        def monotonic(self) -> float:
+            return next(self.ticks)
+
+        def now(self) -> object:
+            from datetime import UTC, datetime
+
+            return datetime(2030, 1, 1, tzinfo=UTC)
+
+    speaker = {"ada": Speaker("ada", position("Tea"))}
+    (turn,) = await run_stage(stage("ada"), speaker, view("ada"), clock=Clock())  # type: ignore[arg-type]
+    assert turn.duration_s == 2.5
+    assert turn.timestamp.year == 2030
+
+
+async def earlier() -> DebateContext:
+    names = ("ada", "bo")
+    agents: dict[str, BaseAgent] = {agent.id: agent for agent in seated(CountingModel("Tea"), *names)}
+    plan = CollaborativeMode().next_stage(view(*names))
+    assert isinstance(plan, Stage)
+    said_before = await run_stage(plan, agents, view(*names))
+    return view(*names).model_copy(update={"transcript": said_before, "current_round": 2})
+
+
+async def test_a_turn_sees_what_its_plan_says_under_the_name_it_says() -> None:
+    whole = await earlier()
+    spec = TurnSpec(
+        slot=0,
+        agent="ada",
+        task="Speak.",
+        sees=(
+            Visible(turn=TurnKey(1, "positions", 1), shown_as="Participant 2"),
+            Visible(turn=TurnKey(1, "positions", 9), shown_as="Nobody"),
+        ),
+    )
+    seen = narrow(whole, spec)
+    assert [response.agent_name for response in seen.previous_responses] == ["Participant 2"]
+    assert [turn.slot for turn in seen.transcript] == [1]
+    assert seen.turn == spec
+    nothing = narrow(whole, TurnSpec(slot=0, agent="ada", task="Speak."))
+    assert (nothing.previous_responses, nothing.transcript) == ((), ())
+
+
+async def test_an_answer_is_independent_only_if_nothing_was_shown() -> None:
+    whole = await earlier()
+    spec = TurnSpec(slot=0, agent="ada", sees=(Visible(turn=TurnKey(1, "positions", 0), shown_as="Ada"),))
+    agents = {"ada": Speaker("ada", position("Tea"))}
+    (blind,) = await run_stage(stage("ada"), agents, whole)
+    (seeing,) = await run_stage(Stage(name="speech", turns=(spec,)), agents, whole)
+    assert isinstance(blind, Turn)
+    assert isinstance(seeing, Turn)
+    assert (blind.independent, seeing.independent) == (True, False)
+
+
+async def test_a_mode_runs_a_round_without_an_engine() -> None:
+    model = CountingModel(lambda request: said(request.metadata["agent"]))
+    agents = seated(model, "ada", "bo")
+    context = DebateContext(session_id="s", topic="Tea?", mode="collaborative")
+    given = await CollaborativeMode().execute_round(agents, context)
+    assert [response.position for response in given] == ["ada", "bo"]
