@@ -5,7 +5,7 @@ Knows only the `Agent` protocol. The engine uses the same function and adds stor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 
 import anyio
 
@@ -15,6 +15,7 @@ from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnRes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from roundtable.protocols import Agent, Clock, TurnListener
     from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
@@ -142,32 +143,36 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         text = str(error)[:_MESSAGE_CHARS]
         failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {text}", cause=error)
     else:
-        return Turn(
-            round=view.current_round,
-            stage=order.stage,
-            slot=spec.slot,
-            attempt=order.attempt,
-            agent_id=agent.id,
-            agent_name=agent.name,
-            role=spec.role,
-            duration_s=max(0.0, clock.monotonic() - began),
-            timestamp=clock.now(),
-            result=result,
-            independent=not spec.sees,
-        )
-    return FailedTurn(
-        round=view.current_round,
-        stage=order.stage,
-        slot=spec.slot,
-        attempt=order.attempt,
-        agent_id=agent.id,
-        agent_name=agent.name,
-        role=spec.role,
-        duration_s=max(0.0, clock.monotonic() - began),
-        timestamp=clock.now(),
-        error=error_info(failure),
-        usage=failure.usage if isinstance(failure.usage, Usage) else Usage(),
-    )
+        return Turn(**_place(order, view, began, clock), result=result, independent=not spec.sees)
+    usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
+    return FailedTurn(**_place(order, view, began, clock), error=error_info(failure), usage=usage)
+
+
+class _Place(TypedDict):
+    round: int
+    stage: str
+    slot: int
+    attempt: int
+    agent_id: str
+    agent_name: str
+    role: str
+    duration_s: float
+    timestamp: datetime
+
+
+def _place(order: _Order, view: DebateContext, began: float, clock: Clock) -> _Place:
+    """Say where and when a turn that just ended was taken, and by whom."""
+    return {
+        "round": view.current_round,
+        "stage": order.stage,
+        "slot": order.spec.slot,
+        "attempt": order.attempt,
+        "agent_id": order.agent.id,
+        "agent_name": order.agent.name,
+        "role": order.spec.role,
+        "duration_s": max(0.0, clock.monotonic() - began),
+        "timestamp": clock.now(),
+    }
 
 
 def _checked(result: TurnResult, spec: TurnSpec, agent: Agent) -> TurnResult:

@@ -56,10 +56,11 @@ class Slow:
         self.waiting.release()
         return WireReply([self.pause_s, *reply.parts], reply.end)
 
-    def wait_for(self, count: int) -> None:
-        """Wait until so many calls hang."""
+    def wait_for(self, count: int, running: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+        """Wait until so many calls of a process hang."""
         for _ in range(count):
-            assert self.waiting.acquire(timeout=30)
+            while not self.waiting.acquire(timeout=0.5):
+                assert running.poll() is None, running.communicate()
 
 
 @contextmanager
@@ -102,7 +103,7 @@ def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
     slow = Slow(quick=4)
     with LoopbackServer(slow) as server:
         with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
-            slow.wait_for(2)
+            slow.wait_for(2, running)
             running.send_signal(number)
             out, err = running.communicate(timeout=20)
         assert running.returncode == code
@@ -124,7 +125,7 @@ def test_an_interrupted_debate_in_json_is_the_result_so_far(place: Path) -> None
     slow = Slow(quick=3)
     with LoopbackServer(slow) as server:
         with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}", "--json") as running:
-            slow.wait_for(3)
+            slow.wait_for(3, running)
             running.send_signal(signal.SIGINT)
             out, _ = running.communicate(timeout=20)
     assert running.returncode == 130
@@ -135,7 +136,7 @@ def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(plac
     slow = Slow(quick=5)
     with LoopbackServer(slow) as server:
         with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
-            slow.wait_for(1)
+            slow.wait_for(1, running)
             # The answers before are stored by the time that they are told.
             while (line := running.stdout.readline()) and "Tea 5" not in line:  # type: ignore[union-attr]
                 pass
@@ -157,7 +158,7 @@ def test_a_running_debate_is_stopped_from_another_process_and_cannot_be_run_twic
     with LoopbackServer(slow) as server:
         base = ("--base-url", f"compatible={server.url}")
         with process(place, "Tea?", *AGENTS, *base, "--json") as running:
-            slow.wait_for(2)
+            slow.wait_for(2, running)
             listed = command("sessions", "--json", "--status", "active").json
             assert isinstance(listed, list)
             assert command("extend", listed[0]["id"], *base, "--json").code == 6
@@ -254,7 +255,7 @@ def test_a_terminal_shows_who_is_thinking_and_is_given_back_after_an_interruptio
     slow = Slow(quick=2)
     with LoopbackServer(slow) as server:
         terminal = Terminal(tmp_path, "[red]Tea?[/red]", *AGENTS, "--base-url", f"compatible={server.url}")
-        slow.wait_for(1)
+        slow.wait_for(1, terminal.process)
         terminal.read_until("Tea 2")
         terminal.read_until("thinking")
         terminal.process.send_signal(signal.SIGINT)

@@ -243,8 +243,8 @@ async def test_a_stored_agent_that_cannot_be_made_here_is_said_before_anything_h
     storage = MemoryStorage()
     agents = [*seated(CountingModel("Tea"), "ada")]
     result = await Roundtable(agents, storage=storage).debate("Which?", rounds=1)
-    stranger = Roundtable(scripted_agents({"bo": "Tea"}), storage=storage, settings=Settings({}))
-    with pytest.raises(ConfigurationError, match="needs a file of answers"):
+    stranger = Roundtable(scripted_agents({"bo": "Tea"}), storage=storage, settings=Settings())
+    with pytest.raises(ConfigurationError, match="cannot read the script 'counting'"):
         await stranger.extend(result.session_id)
     assert (await stranger.session(result.session_id)).to_json() == result.to_json()
 

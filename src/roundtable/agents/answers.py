@@ -28,7 +28,8 @@ def to_answer(
                 confidence=parsed.confidence,
                 stance=parsed.stance,
                 choice=parsed.choice,
-                citations=tuple({citation.url: citation for citation in talk.citations}.values()),
+                # The first of each; a dictionary keeps the place of the first and the value of the last.
+                citations=tuple({citation.url: citation for citation in reversed(talk.citations)}.values())[::-1],
                 tool_calls=tuple(talk.tool_calls),
                 images=response.images,
                 related_questions=response.related_questions,

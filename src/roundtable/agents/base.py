@@ -13,11 +13,13 @@ from roundtable.prompts import (
     PROMPT_VERSION,
     Fence,
     Quotation,
+    answer_example,
     answer_schema,
     compose_system,
     compose_user,
     fresh_nonce,
 )
+from roundtable.stages import Halt
 from roundtable.types import (
     AgentHealth,
     AgentInfo,
@@ -38,14 +40,17 @@ if TYPE_CHECKING:
 __all__ = ["BaseAgent"]
 
 _COMPACT_MAX_TOKENS = 160
+# Measured on the embedded model: at 0.7 every second answer leaves the topic.
+_COMPACT_TEMPERATURE = 0.4
 
 
 class BaseAgent:
     """An agent that answers through a chat model.
 
-    Override `build_messages` to prompt differently, `parse` to read answers differently, `repair` to
-    ask again differently; everything else is fixed. A subclass may instead override
-    `generate_response` alone and need no model to answer positions.
+    Override `build_messages` to prompt differently (or one of the steps it calls, `build_system_prompt`
+    and `build_user_message`), `parse` to read answers differently, `repair` to ask again differently;
+    everything else is fixed. A subclass may instead override `generate_response` alone; it then answers
+    positions only, what it spends on the way is not counted, and no model call of it is seen.
 
     Args:
         config: Who the agent is.
@@ -122,24 +127,40 @@ class BaseAgent:
 
     async def take_turn(self, context: DebateContext, listener: TurnListener | None = None) -> TurnResult:
         """Answer `context.turn`; see `roundtable.protocols.Agent`."""
-        if type(self).generate_response is not BaseAgent.generate_response:
-            if listener is not None:
-                await listener.before_call()
-            return TurnResult(answer=await self.generate_response(context), provider=self.provider, model=self.model)
-        return await self._answer(context, listener)
+        if not self._overrides("generate_response"):
+            return await self._answer(context, listener)
+        if self._kind(context) != "position":
+            msg = f"agent {self.id!r} can only give positions, not a {self._kind(context)}"
+            raise AgentError(msg, provider=self.provider, hint="Override build_messages or parse instead.")
+        if listener is not None:
+            await listener.before_call()
+        return TurnResult(answer=await self.generate_response(context), provider=self.provider, model=self.model)
+
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(BaseAgent, name)
 
     async def _answer(self, context: DebateContext, listener: TurnListener | None) -> TurnResult:
-        fence = Fence(self._nonce())
-        talk = Conversation(self.chat_model, fence, listener, self._toolkit)
+        talk = Conversation(self.chat_model, Fence(self._nonce()), listener, self._toolkit)
         try:
-            request = self._request(context, self.build_messages(context, fence))
-            turn = context.turn
-            policy, steps = (turn.tools, turn.max_steps) if turn else (ToolPolicy(), None)
-            response = await talk.ask(request, policy, steps)
-            parsed, response = await self._read(response, context, request, talk)
+            return await self._converse(context, talk)
         except RoundtableError as error:
             error.usage = talk.usage
             raise
+        except Halt:
+            raise
+        except Exception as error:
+            # An override point is foreign code; what was paid for is charged all the same.
+            msg = f"agent {self.id!r} raised {type(error).__name__}: {str(error)[:500]}"
+            failure = AgentError(msg, provider=self.provider, cause=error)
+            failure.usage = talk.usage
+            raise failure from error
+
+    async def _converse(self, context: DebateContext, talk: Conversation) -> TurnResult:
+        request = self._request(context, self.build_messages(context, talk.fence))
+        turn = context.turn
+        policy, steps = (turn.tools, turn.max_steps) if turn else (ToolPolicy(), None)
+        response = await talk.ask(request, policy, steps)
+        parsed, response = await self._read(response, context, request, talk)
         return TurnResult(
             answer=to_answer(parsed, self._kind(context), self.config, talk, response),
             usage=talk.usage,
@@ -158,7 +179,7 @@ class BaseAgent:
         return ChatRequest(
             model=self.model,
             messages=messages,
-            temperature=self.config.temperature,
+            temperature=self._temperature(),
             max_tokens=self._max_tokens(context),
             output_schema=answer_schema(context, profile) if profile.structured_output else None,
             metadata={
@@ -168,6 +189,12 @@ class BaseAgent:
                 "slot": str(turn.slot if turn else 0),
             },
         )
+
+    def _temperature(self) -> float | None:
+        asked = self.config.temperature
+        if asked is None or self.chat_model.profile.prompt_style != "compact":
+            return asked
+        return min(asked, _COMPACT_TEMPERATURE)
 
     def _max_tokens(self, context: DebateContext) -> int:
         asked = (context.turn.max_tokens if context.turn else None) or self.config.max_tokens
@@ -195,7 +222,8 @@ class BaseAgent:
             self._refuse(response)
             parsed = self.parse(response.text, context)
         if isinstance(parsed, ParseFailure) and self._kind(context) == "position":
-            parsed = parse_prose(response.text)
+            prose = parse_prose(response.text)
+            parsed = parsed if isinstance(prose, ParseFailure) else prose
         if isinstance(parsed, ParseFailure):
             msg = f"agent {self.id!r} gave no readable {self._kind(context)}: {parsed.reason}"
             raise ParseError(msg, provider=self.provider)
@@ -212,10 +240,16 @@ class BaseAgent:
 
         Override point. Quote whatever is not yours with `fence.quote`.
         """
-        system = self._system(context, fence)
+        theirs = self._overrides("build_system_prompt")
+        system = self.build_system_prompt(context) if theirs else self._system(context, fence)
+        example = answer_example(context, self.chat_model.profile) or ()
+        theirs = self._overrides("build_user_message")
+        before = "\n".join([system, *example])
+        user = self.build_user_message(context) if theirs else self._user(context, fence, before)
         return (
             Message(role="system", content=system),
-            Message(role="user", content=self._user(context, fence, system)),
+            *(Message(role=role, content=text) for role, text in zip(("user", "assistant"), example, strict=False)),
+            Message(role="user", content=user),
         )
 
     def build_system_prompt(self, context: DebateContext) -> str:
@@ -240,9 +274,12 @@ class BaseAgent:
         return compose_user(context, self.chat_model.profile, fence, quotations, max_tokens=limit, system=system)
 
     def _quotations(self, context: DebateContext) -> list[Quotation]:
-        rounds = [
-            turn.round for turn in context.transcript if turn.outcome == "answered" and turn.answer.kind == "position"
-        ]
+        """Pair what may be seen with its rounds, told by the turn that shows it."""
+        positions = {
+            turn.key for turn in context.transcript if turn.outcome == "answered" and turn.answer.kind == "position"
+        }
+        sees = context.turn.sees if context.turn else ()
+        rounds = [visible.turn.round for visible in sees if visible.turn in positions]
         if len(rounds) != len(context.previous_responses):
             rounds = [max(1, context.current_round - 1)] * len(context.previous_responses)
         return [

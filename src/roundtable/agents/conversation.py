@@ -10,13 +10,16 @@ from roundtable.errors import APINetworkError
 from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roundtable.prompts import Fence
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
-    from roundtable.types import AgentTool, ChatRequest, Citation, ToolCall, ToolPolicy
+    from roundtable.types import AgentTool, ChatRequest, Citation, JsonValue, ToolCall, ToolPolicy
 
 __all__ = ["Conversation"]
 
 _MAX_RESULT_CHARS = 20_000
+_MAX_ARGUMENT_CHARS = 65_536
 _DEFAULT_STEPS = 10
 
 
@@ -38,6 +41,8 @@ class Conversation:
     """The provider's ids of the calls."""
     tool_calls: list[ToolCallRecord] = field(default_factory=list)
     """Tools used, in order."""
+    call_ids: set[str] = field(default_factory=set)
+    """Ids of all tool calls."""
     citations: list[Citation] = field(default_factory=list)
     """Sources the provider returned, over all calls."""
 
@@ -53,16 +58,17 @@ class Conversation:
         """
         tools = self._allowed(policy)
         steps = max_steps or _DEFAULT_STEPS
-        for step in range(1, steps + 1):
-            last = step == steps or len(self.tool_calls) >= policy.max
+        while True:
+            steps -= 1
+            last = steps <= 0 or len(self.tool_calls) >= policy.max
             offered = request if last or not tools else request.model_copy(update={"tools": tools})
             response = await self._call(offered)
             if not response.tool_calls or not offered.tools:
                 return response
-            answers = [await self._run_tool(call, policy) for call in response.tool_calls]
-            said = Message(role="assistant", content=response.text, tool_calls=response.tool_calls)
+            calls = self._told_apart(response.tool_calls)
+            answers = [await self._run_tool(call, policy) for call in calls]
+            said = Message(role="assistant", content=response.text, tool_calls=calls)
             request = request.model_copy(update={"messages": (*request.messages, said, *answers)})
-        return response
 
     def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
         if self.toolkit is None or policy.max == 0:
@@ -98,13 +104,29 @@ class Conversation:
         msg = "the stream ended without its response"
         raise APINetworkError(msg, provider=self.model.provider)
 
+    def _told_apart(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """Give an id to calls that have none, or one that an earlier call has."""
+        apart: list[ToolCall] = []
+        for call in calls:
+            taken = not call.id or call.id in self.call_ids
+            named = call.model_copy(update={"id": f"call-{len(self.call_ids) + 1}"}) if taken else call
+            self.call_ids.add(named.id)
+            apart.append(named)
+        return tuple(apart)
+
     async def _run_tool(self, call: ToolCall, policy: ToolPolicy) -> Message:
-        result = await self._tool_result(call, policy)
-        output = result.model_dump(mode="json", exclude_none=True)
-        self.tool_calls.append(ToolCallRecord(tool_name=call.name or "?", input=dict(call.arguments), output=output))
+        given: JsonValue = dict(call.arguments)
+        size = len(json.dumps(given))
+        if size > _MAX_ARGUMENT_CHARS:
+            given = f"{size:,} characters of arguments, left out"
+            result = ToolResult(success=False, error=f"arguments of {size:,} characters are too long")
+        else:
+            result = await self._tool_result(call, policy)
+        output: JsonValue = result.model_dump(mode="json", exclude_none=True)
         text = json.dumps(output, ensure_ascii=False)
         if len(text) > _MAX_RESULT_CHARS:
-            text = text[:_MAX_RESULT_CHARS] + " … (cut)"
+            text = output = text[:_MAX_RESULT_CHARS] + " … (cut)"
+        self.tool_calls.append(ToolCallRecord(tool_name=call.name or "?", input=given, output=output))
         quoted = self.fence.quote(text, label=f"result of tool {call.name}")
         return Message(role="tool", content=quoted, tool_call_id=call.id)
 
@@ -113,10 +135,15 @@ class Conversation:
             return ToolResult(success=False, error="no more tool calls are allowed in this turn; answer now")
         names = [tool.name for tool in self._allowed(policy)]
         if call.name not in names:
-            return ToolResult(
-                success=False, error=f"there is no tool {call.name[:80]!r}; there are: {', '.join(names)}"
-            )
+            known = ", ".join(names)
+            return ToolResult(success=False, error=f"there is no tool {call.name[:80]!r}; there are: {known}")
         try:
-            return await self.toolkit.execute_tool(call.name, dict(call.arguments))
+            return _checked(await self.toolkit.execute_tool(call.name, dict(call.arguments)))
         except Exception as error:  # noqa: BLE001  (a tool is foreign code; the model is told)
             return ToolResult(success=False, error=f"{type(error).__name__}: {error}"[:500])
+
+
+def _checked(returned: object) -> ToolResult:
+    if not isinstance(returned, ToolResult):
+        raise TypeError(f"the toolkit returned {type(returned).__name__}, not a ToolResult")
+    return returned

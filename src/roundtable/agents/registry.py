@@ -10,13 +10,14 @@ import anyio
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.types import AgentHealth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from roundtable.agents.base import BaseAgent
     from roundtable.protocols import Agent, AgentToolkit
-    from roundtable.types import AgentConfig, AgentHealth, AgentInfo
+    from roundtable.types import AgentConfig, AgentInfo
 
 __all__ = ["AgentFactory", "AgentRegistry", "get_global_registry", "reset_global_registry"]
 
@@ -139,16 +140,20 @@ class AgentRegistry:
 
     async def run_health_checks(self) -> dict[str, AgentHealth]:
         """Check all agents at once; those that fail are left out of `get_active_agents` until they pass."""
+        agents = list(self._agents.values())
         found: dict[str, AgentHealth] = {}
 
         async def check(agent: Agent) -> None:
-            found[agent.id] = await agent.health_check()
+            try:
+                found[agent.id] = await agent.health_check()
+            except Exception as error:  # noqa: BLE001  (an agent is foreign code; one must not hide the others)
+                found[agent.id] = AgentHealth(healthy=False, error=str(error) or type(error).__name__)
 
         async with anyio.create_task_group() as group:
-            for agent in self._agents.values():
+            for agent in agents:
                 group.start_soon(check, agent)
         self._inactive = {agent_id: health.error for agent_id, health in found.items() if not health.healthy}
-        return {agent_id: found[agent_id] for agent_id in self._agents}
+        return {agent.id: found[agent.id] for agent in agents}
 
 
 @cache

@@ -50,15 +50,16 @@ async def ask_for_synthesis(
     )
     response = await model.complete(request)
     found = find_document(response.text, lambda fields: "conclusion" in fields)
-    if found is None:
-        msg = 'no JSON object with "conclusion" was found'
+    conclusion = _text(found.fields["conclusion"]) if found is not None else ""
+    if found is None or not conclusion or "conclusion" in found.partial:
+        msg = 'the answer holds no JSON object with a whole text in "conclusion"'
         raise ParseError(msg, provider=config.provider)
     fields = found.fields
     return SynthesisResult(
         common_ground=_texts(fields.get("commonGround")),
         key_differences=_texts(fields.get("keyDifferences")),
         evolution_summary=_text(fields.get("evolutionSummary")),
-        conclusion=_text(fields.get("conclusion")),
+        conclusion=conclusion,
         recommendation=_text(fields.get("recommendation")),
         confidence=_share(fields.get("confidence")),
         synthesizer_id=config.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
 
 from roundtable.agents import BaseAgent, seat_personas
 from roundtable.errors import ConfigurationError
@@ -153,7 +153,7 @@ def seat_agents(given: Sequence[AgentLike], guard: Callable[[ChatModel], ChatMod
 
 
 def _is_agent(item: object) -> bool:
-    return isinstance(item, AgentConfig) or callable(getattr(item, "take_turn", None))
+    return isinstance(item, AgentConfig) or _takes_turns(item)
 
 
 def _model_name(item: object) -> str:
@@ -192,13 +192,21 @@ def _seat(item: AgentLike, persona: AgentConfig | None, guard: Callable[[ChatMod
         return Seated(item)
     if isinstance(item, str):
         return Seated(persona or _named(*_split(item)))
-    if callable(getattr(item, "take_turn", None)):
-        return Seated(_config_of(item), item)  # type: ignore[arg-type]
-    if callable(getattr(item, "complete", None)):
-        config = persona or _named(item.provider, item.model)  # type: ignore[union-attr]
-        return Seated(config, BaseAgent(config, guard(item)))  # type: ignore[arg-type]
+    if _takes_turns(item):
+        return Seated(_config_of(item), item)
+    if _completes(item):
+        config = persona or _named(item.provider, item.model)
+        return Seated(config, BaseAgent(config, guard(item)))
     msg = f"an agent must be 'provider:model', an AgentConfig, an agent or a chat model, not {type(item).__name__}"
     raise ConfigurationError(msg)
+
+
+def _takes_turns(item: object) -> TypeGuard[Agent]:
+    return callable(getattr(item, "take_turn", None))
+
+
+def _completes(item: object) -> TypeGuard[ChatModel]:
+    return callable(getattr(item, "complete", None))
 
 
 def _config_of(agent: Agent) -> AgentConfig:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from roundtable.analysis import BasicMeter
 from roundtable.engine.closing import leaving_events
@@ -20,6 +21,8 @@ from roundtable.types import AgentConfig, RoundResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from tenacity import RetryCallState
 
     from roundtable.agents import AgentRegistry
     from roundtable.engine.session_manager import SessionManager
@@ -233,20 +236,29 @@ class DebateEngine:
 
         An owner that renews its lease meanwhile is alive, and not waited for any longer.
         """
-        storage, tenant = self.sessions.storage, self.sessions.tenant
-        give_up = anyio.current_time() + limits.wait_s
-        lapses: JsonValue = None
-        while True:
-            try:
-                return await storage.lease(session_id, owner, limits.lease_ttl_s, tenant=tenant)
-            except SessionBusy as error:
-                until = (error.details or {}).get("expiresAt")
-                if anyio.current_time() >= give_up or until != (lapses or until):
-                    raise
-                if lapses is None:
-                    lapses = until
-                    logger.info("waiting for the session: %s", error.message, extra={"session": session_id})
-            await anyio.sleep(_LEASE_POLL_S)
+        sessions = self.sessions
+        lapses: list[JsonValue] = []
+
+        def may_lapse(error: BaseException) -> bool:
+            if not isinstance(error, SessionBusy):
+                return False
+            lapses.append((error.details or {}).get("expiresAt"))
+            return lapses[-1] == lapses[0]
+
+        def say(state: RetryCallState) -> None:
+            error = state.outcome.exception() if state.outcome and state.attempt_number == 1 else None
+            if error is not None:
+                logger.info("waiting for the session: %s", error, extra={"session": session_id})
+
+        patiently = AsyncRetrying(
+            retry=retry_if_exception(may_lapse),
+            wait=wait_fixed(_LEASE_POLL_S),
+            stop=stop_after_delay(limits.wait_s),
+            sleep=anyio.sleep,
+            before_sleep=say,
+            reraise=True,
+        )
+        return await patiently(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
 
     def tell(self, event: DurableEvent | LiveEvent) -> None:
         """Tell an event to whoever listens."""

@@ -82,6 +82,10 @@ class BaseModeStrategy:
             agents: Who takes part, in speaking order.
             context: What has been said before the round.
             toolkit: Tools for the round; each agent keeps its own when left out.
+
+        Raises:
+            ConfigurationError: The mode plans one stage twice, or a stage of nobody, so that the round would
+                never end.
         """
         table = {agent.id: agent for agent in agents}
         if toolkit is not None:
@@ -91,7 +95,12 @@ class BaseModeStrategy:
                     set_toolkit(toolkit)
         view = context if context.agents else context.model_copy(update={"agents": _seats(agents)})
         said: list[AnyTurn] = []
+        held: set[str] = set()
         while isinstance(plan := self.next_stage(view), Stage):
+            if plan.name in held or not plan.turns:
+                msg = f"mode {self.name!r} plans the stage {plan.name!r} twice in one round, or for nobody"
+                raise ConfigurationError(msg, hint="next_stage must look at the turns of the round in view.transcript.")
+            held.add(plan.name)
             outcomes = await run_stage(plan, table, view)
             said.extend(outcomes)
             view = view.model_copy(update={"transcript": (*view.transcript, *outcomes)})

@@ -29,7 +29,7 @@ class CollaborativeMode(BaseModeStrategy):
 
     def next_stage(self, view: DebateContext) -> Plan:
         """Plan one stage a round: a position of every agent."""
-        if self.stage_done(view, "positions"):
+        if not view.agents or self.stage_done(view, "positions"):
             return EndRound()
         seen = self.earlier_positions(view)
         task = self._task(opening=not seen, focused=bool(view.focus_question))

@@ -20,6 +20,8 @@ BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = (
 )
 """Name, class and summary of the modes that ship with the library."""
 
+_PARTS = ("next_stage", "build_agent_prompt", "name", "rounds", "assigns_stances", "needs_groupthink_detection")
+
 
 class ModeRegistry:
     """Knows debate modes by name; starts with the built-in ones.
@@ -41,11 +43,17 @@ class ModeRegistry:
         """Add a mode, replacing one of the same name.
 
         Raises:
-            ConfigurationError: The strategy plans no stages.
+            ConfigurationError: The strategy plans no stages, lacks another part of `DebateModeStrategy`, or
+                is a class.
         """
-        if not callable(getattr(strategy, "next_stage", None)):
-            msg = f"mode {mode!r}: {type(strategy).__name__} has no next_stage(view); a mode must plan its stages"
+        if isinstance(strategy, type):
+            msg = f"mode {mode!r}: register an instance, {strategy.__name__}(), not the class"
             raise ConfigurationError(msg)
+        missing = [part for part in _PARTS if not hasattr(strategy, part)]
+        if missing:
+            kind, lacks = type(strategy).__name__, ", ".join(missing)
+            msg = f"mode {mode!r}: {kind} has no {lacks}; a mode plans its stages in next_stage(view)"
+            raise ConfigurationError(msg, hint="Inherit from BaseModeStrategy, which has all but next_stage.")
         self.registry.add(mode, strategy, summary=summary, replace=True)
 
     def get_mode(self, mode: str) -> DebateModeStrategy:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["answer_example", "answer_format", "answer_schema"]
 
 _COMPACT_FORMAT = "Answer in one sentence, and give the reason."
-_WORD = "[A-Za-z0-9'\u2019%$\u20ac\u00a3-]{1,18}[,;:]?"
+# Letters of all scripts that put spaces between words; no signs, of which tiny models make a mess.
+_LETTERS = "A-Za-z\u00c0-\u0dff"
+_FIRST_WORD = f"[A-Z\u00c0-\u0dff][{_LETTERS}'\u2019-]{{0,18}},?"
+_WORD = f" [{_LETTERS}0-9'\u2019%$\u20ac\u00a3-]{{1,18}}[,;:]?"
 _EXAMPLE_QUESTION = "Should schools teach children to cook?"
 _EXAMPLE_OPTIONS = ("Yes", "No")
 _EXAMPLE = {
@@ -103,7 +106,7 @@ def answer_schema(context: DebateContext, profile: ModelProfile) -> OutputSchema
     choice: JsonObject = {"type": "string", "enum": list(options)} if options else {"type": "string"}
     string: JsonObject = {"type": "string"}
     by_kind: dict[AnswerKind, dict[str, JsonValue]] = {
-        "position": _position_properties(profile, choice if options else None),
+        "position": _position_properties(context, profile, choice),
         "ballot": {"choice": {"anyOf": [choice, {"type": "null"}]}, "reasoning": string},
         "ranking": {"ranking": {"type": "array", "items": choice}, "reasoning": string},
         "scores": {"scores": _scores(options), "reasoning": string},
@@ -130,19 +133,23 @@ def _scores(options: tuple[str, ...] | None) -> JsonObject:
     }
 
 
-def _position_properties(profile: ModelProfile, choice: JsonObject | None) -> dict[str, JsonValue]:
+def _position_properties(context: DebateContext, profile: ModelProfile, choice: JsonObject) -> dict[str, JsonValue]:
     confidence: JsonObject = {"type": "number", "minimum": 0, "maximum": 1}
     if profile.confidence_scale == 100:
         confidence = {"type": "integer", "minimum": 0, "maximum": 100}
-    chosen: dict[str, JsonValue] = {} if choice is None else {"choice": choice}
+    chosen: dict[str, JsonValue] = {"choice": choice} if "enum" in choice else {}
     if profile.prompt_style == "compact":
+        position, reasoning = _sentence(context, 2, 24), _sentence(context, 5, 36)
         # The choice comes first, so that the sentence follows it.
-        return {**chosen, "position": _sentence(2, 24), "reasoning": _sentence(5, 36), "confidence": confidence}
+        return {**chosen, "position": position, "reasoning": reasoning, "confidence": confidence}
     string: JsonObject = {"type": "string"}
     stance: JsonObject = {"anyOf": [{"type": "string", "enum": ["YES", "NO", "NEUTRAL"]}, {"type": "null"}]}
     return {"position": string, "reasoning": string, "confidence": confidence, **chosen, "stance": stance}
 
 
-def _sentence(fewest: int, most: int) -> JsonObject:
+def _sentence(context: DebateContext, fewest: int, most: int) -> JsonObject:
     """Hold a text to one sentence of whole words; a limit on its length alone would cut it within a word."""
-    return {"type": "string", "pattern": f"^[A-Z][A-Za-z'\u2019-]{{0,18}},?( {_WORD}){{{fewest},{most}}}[.!]$"}
+    if max(context.topic) > "\u0dff":
+        # Thai, Chinese, Japanese: sentences without spaces between words.
+        return {"type": "string", "minLength": fewest, "maxLength": 4 * most}
+    return {"type": "string", "pattern": f"^{_FIRST_WORD}({_WORD}){{{fewest},{most}}}[.!]$"}

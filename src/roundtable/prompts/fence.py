@@ -16,7 +16,10 @@ __all__ = ["Fence", "fresh_nonce", "neutralise"]
 
 _LINE_BREAKS = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SPECIAL = (
-    (re.compile(r"<(?=[|\uff5c/]|(?:s|bos|eos|pad|unk|think|tool_call|tool_response|\w+_of_turn)>)", re.IGNORECASE), "< "),
+    (
+        re.compile(r"<(?=[|\uff5c/]|(?:s|bos|eos|pad|unk|think|tool_call|tool_response|\w+_of_turn)>)", re.IGNORECASE),
+        "< ",
+    ),
     (re.compile(r"(?<=[|\uff5c])>"), " >"),
     (re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\b)", re.IGNORECASE), "[ "),
     (re.compile(r"<<(?=/?SYS\b)", re.IGNORECASE), "< <"),

@@ -1,0 +1,118 @@
+"""Who sits at a table when nobody says, and under which names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable import AgentConfig
+from roundtable.api.seats import Offer, default_seats, offers, seat_agents
+from roundtable.errors import ConfigurationError
+from roundtable.plugins import load_catalog
+from roundtable.protocols import ChatModel
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.settings import Settings
+from roundtable.testing import scripted_agents
+
+PROVIDERS = load_catalog().providers
+
+
+def found(settings: Settings, embedded: str | None = None) -> list[tuple[str, bool]]:
+    return [(offer.provider, offer.usable) for offer in offers(settings, PROVIDERS, embedded=embedded)]
+
+
+def unguarded(model: ChatModel) -> ChatModel:
+    return model
+
+
+def test_keys_come_before_servers_and_servers_before_the_embedded_model() -> None:
+    settings = Settings(
+        openai_api_key="k", compatible_base_url="http://127.0.0.1:1", compatible_model="m", ollama_host="127.0.0.1"
+    )
+    assert found(settings) == [("openai-chat", True), ("compatible", True), ("local", True)]
+
+
+def test_a_server_without_a_model_is_named_with_its_fix() -> None:
+    (ollama, local) = offers(Settings(ollama_host="127.0.0.1"), PROVIDERS, embedded="install it")
+    assert (ollama.usable, ollama.fix) == (False, "set ROUNDTABLE_MODEL to a model that the server has")
+    assert (local.usable, local.fix) == (False, "install it")
+
+
+def test_a_key_for_a_provider_that_is_not_there_is_named_too() -> None:
+    class NoProviders:
+        def __contains__(self, name: object) -> bool:
+            return False
+
+    (offer, _) = offers(Settings(openai_api_key="secret"), NoProviders(), embedded=None)  # type: ignore[arg-type]
+    assert (offer.provider, offer.usable, offer.fix) == ("openai", False, "provider 'openai' is not installed")
+    assert "secret" not in repr(offer)
+
+
+def test_without_any_model_the_ways_to_get_one_are_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"no model to debate with \(the embedded model: install it\)") as caught:
+        default_seats(Settings(), offers(Settings(), PROVIDERS, embedded="install it"))
+    hint = caught.value.hint or ""
+    for way in ("ANTHROPIC_API_KEY", "PERPLEXITY_API_KEY", "ROUNDTABLE_BASE_URL", "OLLAMA_HOST", "roundtable-sdk[local]"):
+        assert way in hint
+
+
+def test_personas_share_a_provider_when_there_are_fewer_than_seats() -> None:
+    seats = default_seats(Settings(), [Offer("openai-chat", "a key"), Offer("local", "embedded")])
+    assert [seat.config.provider for seat in seats] == ["openai-chat"] * 4
+    assert len({seat.config.id for seat in seats}) == len({seat.config.name for seat in seats}) == 4
+    assert all(seat.config.persona for seat in seats)
+
+
+def test_enough_providers_need_no_personas() -> None:
+    names = ["anthropic", "openai", "google", "perplexity", "compatible"]
+    seats = default_seats(Settings(), [Offer(name, "a key") for name in names])
+    assert [seat.config.name for seat in seats] == ["Claude", "ChatGPT", "Gemini", "Perplexity"]
+    assert all(seat.config.persona is None for seat in seats)
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1, 1), (2, 2), (4, 3)])
+def test_the_embedded_model_fills_few_seats_since_it_answers_one_at_a_time(asked: int, given: int) -> None:
+    seats = default_seats(Settings(default_agent_count=asked), [Offer("local", "embedded")])
+    assert [seat.config.provider for seat in seats] == ["local"] * given
+
+
+def test_a_text_names_provider_and_model_split_at_the_first_colon() -> None:
+    (seat,) = seat_agents(["compatible:org/llama3:8b"], unguarded)
+    config = seat.config
+    assert (config.provider, config.model) == ("compatible", "org/llama3:8b")
+    assert (config.id, config.name) == ("compatible-llama3-8b", "Compatible (llama3:8b)")
+    (plain,) = seat_agents(["anthropic"], unguarded)
+    assert (plain.config.id, plain.config.name, plain.config.model) == ("anthropic", "Claude", None)
+
+
+def test_the_same_text_twice_is_two_personas() -> None:
+    seats = seat_agents(["anthropic:claude", "anthropic:claude", "google"], unguarded)
+    assert len({seat.config.id for seat in seats}) == 3
+    assert [seat.config.persona is None for seat in seats] == [False, False, True]
+
+
+def test_every_kind_of_agent_may_sit_together() -> None:
+    model = ScriptedModel([], model=str(Path("answers.json")))
+    (ada,) = scripted_agents({"ada": "Tea"})
+    config = AgentConfig(id="bo", name="Bo", provider="anthropic")
+    seats = seat_agents([model, ada, config, "google"], unguarded)
+    assert [seat.config.id for seat in seats] == ["scripted-answers.json", "ada", "bo", "google"]
+    assert [seat.agent is not None for seat in seats] == [True, True, False, False]
+    assert seats[1].agent is ada
+
+
+def test_an_agent_without_a_configuration_says_who_it_is() -> None:
+    from roundtable.types import AgentInfo
+
+    class Foreign:
+        id, name = "fo", "Fo"
+
+        async def take_turn(self) -> None:
+            """Never asked here."""
+
+        def get_info(self) -> AgentInfo:
+            return AgentInfo(id="fo", name="Fo", provider="acme", model="m1")
+
+    (seat,) = seat_agents([Foreign()], unguarded)  # type: ignore[list-item]
+    assert (seat.config.id, seat.config.provider, seat.config.model) == ("fo", "acme", "m1")
