@@ -293,8 +293,6 @@ def test_no_color_and_plain_lines_are_respected(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
-    agents = always(tmp_path, {"ada": "Tea"})
-    assert as_process(tmp_path, ["Tea?", "--agents", agents, "--rounds", "9"]).code == 0
     with process(tmp_path, "modes", "--json") as running:
         running.stdout.close()  # type: ignore[union-attr]
         running.wait(20)

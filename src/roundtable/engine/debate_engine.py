@@ -248,7 +248,7 @@ class DebateEngine:
         def say(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome and state.attempt_number == 1 else None
             if error is not None:
-                logger.info("waiting for the session: %s", error, extra={"session": session_id})
+                logger.info("%s; waiting for its lease", error, extra={"session": session_id})
 
         patiently = AsyncRetrying(
             retry=retry_if_exception(may_lapse),

@@ -98,9 +98,9 @@ class Decision(Value):
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Parameters of the rule, defaults included; exact numbers as text."""
     winners: tuple[str, ...] = ()
-    """Winning options; more than one on a tie, none when nothing was decided."""
+    """Winning options; more than one on a tie, none when nothing was decided or the rule asks for more."""
     is_tie: bool = False
-    """Whether several options won."""
+    """Whether several options lead level and no tie rule picked one of them."""
     passed: bool = False
     """Whether the rule produced exactly one winner with quorum met."""
     quorum_met: bool = True
