@@ -239,7 +239,9 @@ def test_a_fault_of_our_own_is_one_line_and_its_stack_only_shown_on_request(
     assert "Traceback" in json.loads(command("modes", "--json").out)["stack"]
 
 
-HOSTILE = "[bold]x[/bold] [/nope] [link=http://evil.example]click[/link] :smile: \x1b[31mred\x1b[0m\x07 \x9b2J \u202etxt.exe"
+HOSTILE = (
+    "[bold]x[/bold] [/nope] [link=http://evil.example]click[/link] :smile: \x1b[31mred\x1b[0m\x07 \x9b2J \u202etxt.exe"
+)
 
 
 def test_what_users_and_models_write_is_never_markup_nor_control(command: Command, place: Path) -> None:

@@ -123,11 +123,13 @@ def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
 
 def test_an_interrupted_debate_in_json_is_the_result_so_far(place: Path) -> None:
     slow = Slow(quick=3)
-    with LoopbackServer(slow) as server:
-        with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}", "--json") as running:
-            slow.wait_for(3, running)
-            running.send_signal(signal.SIGINT)
-            out, _ = running.communicate(timeout=20)
+    with (
+        LoopbackServer(slow) as server,
+        process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}", "--json") as running,
+    ):
+        slow.wait_for(3, running)
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=20)
     assert running.returncode == 130
     assert DebateResult.from_json(out).exit is not None
 
@@ -337,7 +339,9 @@ def test_what_needs_no_engine_does_not_load_it(words: list[str], unloaded: list[
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])
 def test_without_its_extra_the_command_says_how_to_install_it(missing: str) -> None:
-    code = f"import sys; sys.modules[{missing!r}] = None; from roundtable.__main__ import main; sys.exit(main(['modes']))"
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; from roundtable.__main__ import main; sys.exit(main(['modes']))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     if missing == "rich" and done.returncode == 0:
         return  # rich is only needed on a terminal

@@ -90,15 +90,17 @@ async def test_company_of_the_time_before_is_waited_for(path: Path) -> None:
     made = record()
     await storage.create(made)
 
-    async def in_turn() -> None:
-        for _ in range(5):
-            await storage.append(made.id, None, None, [control(made.id)])
+    async def pause(after_s: float = 0) -> None:
+        await anyio.sleep(after_s)
+        await storage.append(made.id, None, None, [control(made.id)])
 
     seen = await traced(storage)
+    await all_at_once(storage, [pause, pause])
+    seen.clear()
     async with anyio.create_task_group() as group:
-        for _ in range(8):
-            group.start_soon(in_turn)
-    assert seen.count("COMMIT") <= 8
+        group.start_soon(pause)
+        group.start_soon(pause, 0.05)
+    assert seen.count("COMMIT") == 1
     await storage.aclose()
 
 

@@ -75,8 +75,9 @@ class Debates:
         wiring.engine.modes.get_mode(ask.mode)
         seats = wiring.seats(ask.agents)
         config = _config(ask, [seat.config.id for seat in seats], wiring)
-        session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
+        await wiring.make_ready(agents.values())
+        session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
         if ask.agents is not None:
             self._keep(session.id, agents)
         return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), agents)
@@ -132,7 +133,9 @@ class Debates:
             raise SessionError(msg, hint="Extend it to hold further rounds.")
         _check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s)
-        return self._prepared(session_id, limits, self._agents_of(session_id, fold))
+        agents = self._agents_of(session_id, fold)
+        await self._wiring.make_ready(agents.values())
+        return self._prepared(session_id, limits, agents)
 
     def _agents_of(self, session_id: str, fold: Fold) -> Mapping[str, Agent]:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
@@ -156,6 +159,7 @@ class Debates:
         fold = await self._wiring.sessions.load(session_id)
         extension = Extension(rounds=rounds, focus_question=focus_question, context_results=tuple(context_results))
         agents = self._agents_of(session_id, fold)
+        await self._wiring.make_ready(agents.values())
         return await finish(self._prepared(session_id, RunLimits(), agents, extension))
 
     async def load(self, session_id: str) -> DebateResult:

@@ -6,7 +6,7 @@ Loaded late: `import roundtable; roundtable.Roundtable` must not load the engine
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
@@ -21,12 +21,12 @@ from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from roundtable.api.seats import Offer
     from roundtable.plugins import Catalog
-    from roundtable.protocols import ChatModel, Storage
+    from roundtable.protocols import Agent, ChatModel, Storage
     from roundtable.types import AgentConfig
 
 __all__ = ["Options", "Wiring"]
@@ -100,10 +100,24 @@ class Wiring:
         key = (provider, model)
         if key not in self._models:
             config = self.options.providers.get(provider) or ProviderConfig()
+            if self.options.timeout_s is not None:
+                config = replace(config, timeout_s=self.options.timeout_s)
             made = self.catalog.providers.get(provider)(model, config, self.settings)
-            timeout_s = None if self.options.timeout_s is not None else config.timeout_s
-            self._models[key] = self.gateway.guard(made, timeout_s=timeout_s)
+            self._models[key] = self.gateway.guard(made, timeout_s=config.timeout_s)
         return self._models[key]
+
+    @staticmethod
+    async def make_ready(agents: Iterable[Agent]) -> None:
+        """Let models that have to fetch or load something do so, before the deadline of any call runs.
+
+        Raises:
+            RoundtableError: A model cannot be had.
+        """
+        for agent in agents:
+            model = getattr(agent, "chat_model", None)
+            prepare = getattr(getattr(model, "inner", model), "prepare", None)
+            if prepare is not None:
+                await prepare()
 
     def offers(self) -> tuple[Offer, ...]:
         """List what the environment offers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -29,19 +30,17 @@ def live_view(story: Story, console: Console) -> Live:
     )
 
 
-def picture(story: Story, now: float) -> Table:
+def picture(story: Story, now: float) -> Group:
     """Draw what everybody is doing at a moment."""
     levels = ", ".join(f"{level:.2f}" for level in story.levels)
     title = f"{story.title} · agreement so far: {levels}" if levels else story.title
-    table = Table(
-        title=Text(title, style="bold"), title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0)
-    )
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0), expand=True)
     table.add_column(no_wrap=True, max_width=24, overflow="ellipsis")
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for doing in story.doing:
         table.add_row(Text(doing.name), _state(doing, now), Text(doing.position, style="dim"))
-    return table
+    return Group(Text(title, style="bold", no_wrap=True, overflow="ellipsis"), table)
 
 
 def _state(doing: Doing, now: float) -> Text:

