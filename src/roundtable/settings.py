@@ -89,9 +89,9 @@ class Settings:
     database_path: Path = Path("data/roundtable.db")
     """`DATABASE_PATH`: file of the default storage."""
     log_level: str = "info"
-    """`LOG_LEVEL`: one of `LOG_LEVELS`."""
+    """`LOG_LEVEL`: `debug`, `info`, `warning`, `error` or `critical`."""
     max_agents: int = 5
-    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate."""
+    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate that names none."""
     default_agent_count: int = 4
     """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: agents of a debate that names none; never above `max_agents`."""
     max_rounds: int = 10

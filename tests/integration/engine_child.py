@@ -1,4 +1,7 @@
-"""Another process that runs a debate and kills itself, or is killed, at a chosen moment; started by the tests."""
+"""Other processes that run a debate and kill themselves, or are killed, at a chosen moment; started by the tests.
+
+One process loads the library and forks a fresh one for each line it reads, so that many kills cost little.
+"""
 
 from __future__ import annotations
 
@@ -92,12 +95,23 @@ async def main(database: str, calls: str, session_id: str, ticks: str, wait_s: s
     async with table_for(Path(database), Path(calls), int(ticks), float(wait_s)) as table:
         if session_id == "-":
             handle = await table.start("Tea?", rounds=ROUNDS)
-            sys.stdout.write(handle.session_id + "\n")
-            sys.stdout.flush()
+            Path(calls).with_name("session").write_text(handle.session_id, "utf-8")
             await handle.result()
         else:
             await table.resume(session_id)
 
 
+def serve() -> None:
+    """For each line, fork a process that does what it says; tell its number, then how it ended."""
+    for line in sys.stdin:
+        process = os.fork()
+        if not process:
+            anyio.run(main, *line.split("\t"))
+            os._exit(0)
+        print(process, flush=True)
+        _, status = os.waitpid(process, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:])
+    serve()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -25,32 +27,54 @@ ENVIRONMENT = {"PYTHONPATH": str(CHILD.parents[1]), "PATH": "/usr/bin:/bin", "HO
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are stopped by signals")
 
 
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[subprocess.Popen[str]]:
+    """Give a process that forks one for each line it is told."""
+    with subprocess.Popen(
+        [sys.executable, str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
 class Chain:
     """One session in one file, run by one process after another until it is whole."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, nursery: subprocess.Popen[str]) -> None:
         self.database, self.calls = folder / "debates.db", folder / "calls.txt"
         self.calls.touch()
         self.session_id = "-"
         self.kills = 0
+        self._nursery = nursery
 
-    def child(self, ticks: int, wait_s: float = 0.0) -> subprocess.Popen[str]:
-        command = [sys.executable, str(CHILD), *map(str, (self.database, self.calls, self.session_id, ticks, wait_s))]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    def begin(self, ticks: int, wait_s: float = 0.0) -> int:
+        """Let a process go on with the session; give its number."""
+        assert self._nursery.stdin is not None
+        words = map(str, (self.database, self.calls, self.session_id, ticks, wait_s))
+        self._nursery.stdin.write("\t".join(words) + "\n")
+        self._nursery.stdin.flush()
+        return int(self._line())
 
-    def ended(self, process: subprocess.Popen[str]) -> None:
-        """Take note of a process that ended, and of what it may not have asked for."""
-        said, _ = process.communicate(timeout=60)
-        assert process.returncode in {0, -signal.SIGKILL}
-        self.kills += process.returncode != 0
-        if self.session_id == "-" and said.strip():
-            self.session_id = said.strip()
+    def ended(self) -> None:
+        """Wait for the process to end."""
+        code = int(self._line())
+        assert code in {0, -signal.SIGKILL}
+        self.kills += code != 0
+        named = self.calls.with_name("session")
+        if named.exists():
+            self.session_id = named.read_text("utf-8") or "-"
+
+    def _line(self) -> str:
+        assert self._nursery.stdout is not None
+        return self._nursery.stdout.readline()
 
     def step(self, ticks: int) -> None:
         """Let a process work until it kills itself at this tick."""
         before = self.stored()
         asked = len(self.asked())
-        self.ended(self.child(ticks))
+        self.begin(ticks)
+        self.ended()
         self.nothing_again(before, asked)
 
     def nothing_again(self, before: Counter[str], asked: int) -> None:
@@ -72,6 +96,10 @@ class Chain:
                 await storage.aclose()
 
         return anyio.run(read)
+
+    def over(self) -> bool:
+        found = self.log()
+        return found is not None and bool(found[1]) and found[1][-1].type == "debate_complete"
 
     def stored(self) -> Counter[str]:
         found = self.log()
@@ -108,44 +136,40 @@ class Chain:
         assert len(self.asked()) <= len(stored) + self.kills * len(NAMES)
 
 
-def test_a_session_killed_ten_times_is_finished_and_nothing_stored_is_asked_again(tmp_path: Path) -> None:
-    chain, chance = Chain(tmp_path), random.Random(7)
-    while chain.kills < 10 and (chain.log() is None or sum(chain.stored().values()) < 9):
-        chain.step(chance.randint(4, 12))
-    assert chain.kills >= 4
-    found = chain.log()
-    assert found is not None
-    if found[1][-1].type != "debate_complete":
-        chain.whole(chain.finish())
+def test_sessions_killed_ten_times_are_finished_and_nothing_stored_is_asked_again(tmp_path: Path, nursery: subprocess.Popen[str]) -> None:
+    chance, kills = random.Random(7), 0
+    while kills < 10:
+        folder = tmp_path / str(kills)
+        folder.mkdir()
+        chain = Chain(folder, nursery)
+        while kills + chain.kills < 10 and not chain.over():
+            chain.step(chance.randint(3, 12))
+        if chain.session_id != "-" and not chain.over():
+            chain.whole(chain.finish())
+        kills += chain.kills
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("ticks", range(1, 70))
-def test_a_kill_at_every_step_loses_nothing(tmp_path: Path, ticks: int) -> None:
-    chain = Chain(tmp_path)
+def test_a_kill_at_every_step_loses_nothing(tmp_path: Path, nursery: subprocess.Popen[str], ticks: int) -> None:
+    chain = Chain(tmp_path, nursery)
     chain.step(ticks)
-    if chain.session_id == "-":
-        return
-    found = chain.log()
-    assert found is not None
-    if found[1] and found[1][-1].type == "debate_complete":
-        return
-    chain.whole(chain.finish())
+    if chain.session_id != "-" and not chain.over():
+        chain.whole(chain.finish())
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(150))
-def test_a_kill_at_any_time_loses_nothing(tmp_path: Path, seed: int) -> None:
-    chain, chance = Chain(tmp_path), random.Random(seed)
+def test_a_kill_at_any_time_loses_nothing(tmp_path: Path, nursery: subprocess.Popen[str], seed: int) -> None:
+    chain, chance = Chain(tmp_path, nursery), random.Random(seed)
     for _ in range(3):
         before, asked = chain.stored(), len(chain.asked())
-        process = chain.child(0, wait_s=0.01)
-        time.sleep(chance.uniform(0.3, 1.2))
-        process.kill()
-        chain.ended(process)
+        process = chain.begin(0, wait_s=0.01)
+        time.sleep(chance.uniform(0.0, 0.15))
+        os.kill(process, signal.SIGKILL)
+        chain.ended()
         chain.nothing_again(before, asked)
-        found = chain.log()
-        if found is not None and found[1] and found[1][-1].type == "debate_complete":
+        if chain.over():
             return
     if chain.session_id != "-":
         chain.whole(chain.finish())

@@ -162,11 +162,12 @@ def test_numbers_are_finite_and_texts_are_well_formed() -> None:
     }
 
 
-def test_numbers_are_finite_after_a_repair_too() -> None:
-    fields = fields_in(f'{{"position": "x", "big": {"9" * 400}, "huge": {"9" * 4200}, "float": 1e999,}}')
-    assert fields is not None
-    assert not any(isinstance(value, int | float) for value in fields.values())
-    assert position_in(f'{{"position": "x", "too": {"9" * 4400},}}') is None
+def test_numbers_are_finite_after_a_repair_and_in_a_cut_object_too() -> None:
+    big = f'"big": {"9" * 400}, "huge": {"9" * 4200}, "float": 1e999, "list": [{"8" * 400}]'
+    for text in (f'{{"position": "x", {big},}}', f'{{"position": "x", {big}, "r": "cut'):
+        fields = fields_in(text)
+        assert fields is not None
+        assert not any(isinstance(value, int | float) for value in [*fields.values(), *fields["list"]])
 
 
 def test_only_the_first_megabyte_is_looked_at() -> None:
@@ -175,10 +176,9 @@ def test_only_the_first_megabyte_is_looked_at() -> None:
     assert position_in(" " * 1_048_576 + answer) is None
 
 
-def test_a_text_of_nothing_but_starts_is_given_up() -> None:
-    assert position_in('{"x "y ' * 50 + '{"position": "Yes"}') is None
-    found = position_in('{"x "y ' * 2 + '{"position": "Yes"}')
-    assert found is not None
+@pytest.mark.parametrize(("starts", "found"), [(7, True), (20, False), (21, True)])
+def test_a_text_with_many_false_starts_is_given_up(starts: int, found: bool) -> None:
+    assert (position_in('{"x ' * starts + '{"position": "Yes"}') is not None) is found
 
 
 def test_only_the_last_objects_are_looked_at() -> None:

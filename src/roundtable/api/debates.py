@@ -248,5 +248,6 @@ def _config(ask: _Ask, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the debate"
-        msg = f"{where}: {first['msg']}"
-        raise ConfigurationError(msg, cause=error) from None
+        msg = f"{where}: {first['msg'].removeprefix('Value error, ')}"
+        hint = "Give a question of 1 to 10,000 characters." if where == "topic" else f"Mend {where!r} and try again."
+        raise ConfigurationError(msg, cause=error, hint=hint) from None

@@ -14,6 +14,7 @@ from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway
+from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
 from roundtable.providers import LocalProvider
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "Wiring"]
 
-logger = logging.getLogger("roundtable.api")
+logger = logging.getLogger(f"{ROOT}.api")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
 
 __all__ = ["Place", "find_place"]
+
+logger = logging.getLogger("roundtable.cli")
 
 SHORT_ID = 8
 """Letters of a session id that are shown where the whole one is not needed; any beginning that is unique will do."""
@@ -74,7 +78,11 @@ def find_place(settings: Settings, storage: str | None, database: str | None) ->
         return Place(storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", storage))
     from roundtable.storage.locations import writable_database
 
-    found = writable_database(settings.database_path, settings.get("XDG_DATA_HOME"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = writable_database(settings.database_path, settings.get("XDG_DATA_HOME"))
+    for warning in told:
+        logger.warning("%s", warning.message)
     return Place(f"sqlite:///{found}", found)
 
 

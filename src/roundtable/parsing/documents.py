@@ -189,7 +189,7 @@ def _truncated(text: str, start: int) -> Document | None:
 
 def _whole_members(rest: str) -> JsonObject:
     """Read the members of a cut object that are complete; a number at the very end may lack digits."""
-    whole = None if rest[-1] in "0123456789.eE+-" else _strict(rest + "}")
+    whole = None if rest[-1] in "0123456789" else _strict(rest + "}")
     if whole is None:
         whole = _strict(rest[: last_comma(rest)] + "}")
     return whole or {}

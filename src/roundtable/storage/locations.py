@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
+import warnings
 from functools import cache
 from pathlib import Path
 
 __all__ = ["writable_database"]
-
-logger = logging.getLogger("roundtable.storage")
 
 
 def writable_database(wanted: Path, data_home: str | None = None) -> Path:
@@ -38,4 +36,5 @@ def _can_write(path: Path) -> bool:
 
 @cache
 def _warn_once(wanted: str, instead: str) -> None:
-    logger.warning("%s cannot be written; sessions are kept in %s", wanted, instead)
+    # A warning rather than a log line: it must be seen in a script that configures no logging.
+    warnings.warn(f"{wanted} cannot be written; sessions are kept in {instead}", UserWarning, stacklevel=3)

@@ -1,0 +1,332 @@
+"""From text to the answer asked for: the rows P36 to P45 of the fault table, and the rules in words."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose
+from roundtable.types import AnswerKind, JsonValue
+
+OPTIONS = ("Yes (with conditions)", "No", "C++", "C#", "-5", "5", "50%", "Straße")
+
+
+def read(text: str, kind: AnswerKind = "position", **asked: object) -> Parsed:
+    parsed = parse_answer(text, kind, **asked)  # type: ignore[arg-type]  # handed on as they are
+    assert isinstance(parsed, Parsed), parsed
+    return parsed
+
+
+def refused(text: str, kind: AnswerKind = "position", **asked: object) -> ParseFailure:
+    failure = parse_answer(text, kind, **asked)  # type: ignore[arg-type]  # handed on as they are
+    assert isinstance(failure, ParseFailure), failure
+    return failure
+
+
+def with_confidence(value: str, scale: int = 1) -> Parsed:
+    return read(f'{{"position": "Yes", "confidence": {value}}}', confidence_scale=scale)
+
+
+def test_a_whole_answer_is_read_whole() -> None:
+    said = {"position": " Yes ", "reasoning": " It is.\n", "confidence": 0.8, "stance": "yes", "choice": "No"}
+    assert read(json.dumps(said)) == Parsed(
+        position="Yes", reasoning="It is.", confidence=0.8, stance="YES", choice="No"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "expected"),
+    [
+        ("0", 1, 0.0),
+        ("-0.0", 1, 0.0),
+        ("1", 1, 1.0),
+        ("0.85", 1, 0.85),
+        ('"0.85"', 1, 0.85),
+        ('" .5 "', 1, 0.5),
+        ('"85%"', 1, 0.85),
+        ('"85 %"', 100, 0.85),
+        ("85", 100, 0.85),
+        ("0", 100, 0.0),
+        ("100", 100, 1.0),
+        ('"1e-1"', 1, 0.1),
+    ],
+)
+def test_a_confidence_is_read_on_its_scale(value: str, scale: int, expected: float) -> None:
+    parsed = with_confidence(value, scale)
+    assert parsed.confidence == pytest.approx(expected)
+    assert math.copysign(1, parsed.confidence) == 1
+    assert parsed.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["NaN", "Infinity", "-Infinity", "1e999", "null", "true", "[]", "{}", '"high"', '"NaN"', '"1e999"', '""', '"1_0"']
+    + ['"%"', '"0.8 of 1"', "9" * 400],
+)
+def test_a_confidence_that_is_no_finite_number_is_one_half_with_a_warning(value: str) -> None:
+    parsed = with_confidence(value)
+    assert parsed.confidence == 0.5
+    assert parsed.warnings == ("no usable confidence was given; 0.5 stands in",)
+
+
+def test_a_missing_confidence_is_one_half_with_a_warning() -> None:
+    assert read('{"position": "Yes"}').warnings == ("no usable confidence was given; 0.5 stands in",)
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "expected"),
+    [("-3", 1, 0.0), ("87", 1, 1.0), ("1.0001", 1, 1.0), ("9" * 300, 1, 1.0), ("101", 100, 1.0), ('"-1%"', 1, 0.0)],
+)
+def test_a_confidence_beyond_its_scale_moves_to_the_nearest_end_with_a_warning(
+    value: str, scale: int, expected: float
+) -> None:
+    parsed = with_confidence(value, scale)
+    assert parsed.confidence == expected
+    assert "moved to the nearest end" in parsed.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("stance", "expected"),
+    [('"YES"', "YES"), ('" no "', "NO"), ('"Neutral"', "NEUTRAL"), ('"maybe"', None), ("null", None), ("1", None)],
+)
+def test_a_stance_is_one_of_three_or_none(stance: str, expected: str | None) -> None:
+    assert read(f'{{"position": "p", "stance": {stance}}}').stance == expected
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "\u2028"])
+def test_an_empty_answer_is_called_empty(text: str) -> None:
+    assert refused(text).reason == "the answer was empty"
+    assert refused(text, "text").reason == "the answer was empty"
+
+
+@pytest.mark.parametrize("value", ['""', '"  "', "null", "3", "[]", '{"text": "Yes"}'])
+def test_a_position_without_text_is_refused(value: str) -> None:
+    text = f'{{"position": {value}, "reasoning": "because"}}'
+    assert refused(f"Well, {text}").span == (6, 6 + len(text))
+
+
+def test_reasoning_alone_is_no_answer() -> None:
+    assert refused('{"reasoning": "because"}').reason == 'no JSON object with "position" was found'
+
+
+def test_a_half_position_is_never_taken() -> None:
+    failure = refused('{"position": "We should certainly not')
+    assert failure.reason == '"position" is cut off or not quoted properly'
+    assert failure.span == (0, 37)
+
+
+def test_a_half_position_is_not_replaced_by_one_that_was_only_quoted() -> None:
+    refused('Bo said {"position": "No"}. I say {"position": "We should')
+
+
+def test_a_cut_reasoning_keeps_its_position_and_says_so() -> None:
+    parsed = read('{"position": "Yes", "reasoning": "Becau')
+    assert (parsed.position, parsed.reasoning, parsed.truncated, parsed.repaired) == ("Yes", "Becau", True, True)
+
+
+def test_a_repaired_answer_says_so() -> None:
+    assert read("{'position': 'Yes', 'confidence': 1,}") == Parsed(position="Yes", confidence=1.0, repaired=True)
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("No", "No"),
+        ("  no", "No"),
+        ("NO.", "No"),
+        ('"No"', "No"),
+        ("Yes (with conditions)", "Yes (with conditions)"),
+        ("yes with conditions", "Yes (with conditions)"),
+        ("**Yes [with conditions]**", "Yes (with conditions)"),
+        ("c++", "C++"),
+        ("C#.", "C#"),
+        ("-5", "-5"),
+        ("STRASSE", "Straße"),
+        (5, "5"),
+        pytest.param(-5, "-5", id="number below zero"),
+    ],
+)
+def test_a_choice_is_the_option_spelt_nearly_the_same(choice: JsonValue, expected: str) -> None:
+    parsed = read(json.dumps({"position": "p", "confidence": 1, "choice": choice}), options=OPTIONS)
+    assert (parsed.choice, parsed.warnings) == (expected, ())
+
+
+@pytest.mark.parametrize("choice", ["Yes", "C", "+5", "maybe", "()", 5.5])
+def test_a_choice_that_is_no_option_is_none_and_told(choice: JsonValue) -> None:
+    parsed = read(json.dumps({"position": "p", "confidence": 1, "choice": choice}), options=OPTIONS)
+    assert parsed.choice is None
+    assert parsed.warnings == (f"the choice {str(choice)!r} is none of the options",)
+
+
+def test_options_that_differ_in_case_alone_are_told_apart_by_it() -> None:
+    assert [read(f'{{"choice": "{name}"}}', "ballot", options=("a", "A")).choice for name in "aA"] == ["a", "A"]
+    assert refused('{"choice": "A."}', "ballot", options=("a", "A", "a")).reason.startswith("the choice 'A.' is none")
+
+
+@pytest.mark.parametrize("given", ["", ', "choice": null', ', "choice": " "', ', "choice": true', ', "choice": []'])
+def test_no_choice_where_there_are_options_is_told(given: str) -> None:
+    text = f'{{"position": "p", "confidence": 1{given}}}'
+    assert read(text, options=OPTIONS).warnings == ("no option was chosen",)
+    assert read(text).warnings == ()
+
+
+def test_a_ballot_is_a_choice_or_an_abstention() -> None:
+    assert read('{"choice": "no", "reasoning": " why "}', "ballot", options=OPTIONS) == Parsed(
+        choice="No", reasoning="why"
+    )
+    assert read('{"choice": "Anything"}', "ballot").choice == "Anything"
+    assert read('{"choice": null}', "ballot", options=OPTIONS) == Parsed()
+
+
+@pytest.mark.parametrize("choice", ['"Maybe"', '""', "[]", "false"])
+def test_a_ballot_for_nothing_known_is_no_abstention(choice: str) -> None:
+    assert refused(f'{{"choice": {choice}}}', "ballot", options=OPTIONS).reason.endswith("; give null to abstain")
+
+
+def test_a_ballot_cut_within_its_choice_is_refused() -> None:
+    assert "cut off" in refused('{"choice": "Yes (with', "ballot", options=OPTIONS).reason
+    assert read('{"choice": "No", "reasoning": "be', "ballot", options=OPTIONS).truncated
+
+
+def test_a_ranking_keeps_order_and_ties_and_each_option_once() -> None:
+    parsed = read('{"ranking": ["no", ["C++", "c#"], "NO", "x", [], 5], "reasoning": "r"}', "ranking", options=OPTIONS)
+    assert parsed.ranking == (("No",), ("C++", "C#"), ("5",))
+    assert parsed.reasoning == "r"
+    assert parsed.warnings == (
+        "'No' is ranked twice; its first place counts",
+        "the choice 'x' is none of the options",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"ranking": "No"}', '"ranking" must be a list of options, best first'),
+        ('{"ranking": []}', '"ranking" names no option'),
+        ('{"ranking": ["x", null]}', '"ranking" names no option'),
+        ('{"ranking": ["No", "C++"', '"ranking" is cut off or not quoted properly'),
+        ('{"ranking": ["No", ', '"ranking" is cut off or not quoted properly'),
+        ('{"scores": {}}', 'no JSON object with "ranking" was found'),
+    ],
+)
+def test_what_is_no_ranking_is_refused(text: str, reason: str) -> None:
+    assert refused(text, "ranking", options=OPTIONS).reason == reason
+
+
+def test_scores_are_finite_numbers_of_options() -> None:
+    text = '{"scores": {"no": 1, "C++": "2.5", "-5": true, "5": NaN, "x": 1, "NO": 9, "C#": "7%"}, "reasoning": "r"}'
+    parsed = read(text, "scores", options=OPTIONS)
+    assert parsed.scores == (("No", 1.0), ("C++", 2.5))
+    assert parsed.warnings == (
+        "the score of '-5' is no finite number",
+        "the score of '5' is no finite number",
+        "the choice 'x' is none of the options",
+        "'No' is scored twice; its first score counts",
+        "the score of 'C#' is no finite number",
+    )
+    assert read('{"scores": {"anything": 0}}', "scores").scores == (("anything", 0.0),)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"scores": [1]}', '"scores" must be an object of option to number'),
+        ('{"scores": {"No": null}}', '"scores" holds no usable score'),
+        ('{"scores": {"No": 8, "C++": 1', '"scores" is cut off or not quoted properly'),
+    ],
+)
+def test_what_are_no_scores_is_refused(text: str, reason: str) -> None:
+    assert refused(text, "scores", options=OPTIONS).reason == reason
+
+
+@pytest.mark.parametrize("name", ["successCriteria", "success_criteria"])
+def test_a_plan_has_a_goal_and_perhaps_more(name: str) -> None:
+    text = json.dumps({"goal": " g ", "strategy": "s", name: [" a ", "", 3, "b"]})
+    assert read(text, "plan") == Parsed(goal="g", strategy="s", success_criteria=("a", "b"))
+    assert read('{"goal": "g", "successCriteria": "a"}', "plan") == Parsed(goal="g")
+    assert refused('{"goal": " "}', "plan").reason == 'the JSON object has no text in "goal"'
+
+
+def test_plain_text_is_any_text() -> None:
+    assert read('  {"position": "x"}\n', "text") == Parsed(text='{"position": "x"}')
+
+
+def test_surrogates_are_joined_or_replaced() -> None:
+    assert read("a \ud800 \ud83d\ude00", "text").text == "a \ufffd \U0001f600"
+    assert read('{"position": "a \\ud800"}').position == "a \ufffd"
+    prose = parse_prose("Yes \udfff indeed")
+    assert isinstance(prose, Parsed)
+    assert prose.position == "Yes \ufffd indeed"
+
+
+def test_of_an_endless_answer_the_first_megabyte_is_read_and_that_is_told() -> None:
+    told = "only the first 1,048,576 characters of the answer were read"
+    long = "x " * 600_000
+    assert read(long, "text").warnings == (told,)
+    parsed = read('{"position": "Yes", "confidence": 1, "reasoning": "' + long)
+    assert (parsed.position, parsed.truncated, parsed.warnings) == ("Yes", True, (told,))
+    whole = read('{"position": "Yes", "confidence": 1}' + long)
+    assert (whole.truncated, whole.warnings) == (True, (told,))
+    prose = parse_prose(long)
+    assert isinstance(prose, Parsed)
+    assert (prose.truncated, prose.warnings[0]) == (True, told)
+    assert len(prose.reasoning) <= 1_048_576
+
+
+def test_prose_becomes_a_position_of_its_first_words() -> None:
+    text = "\n I am for it, " + "because it is good, " * 20
+    prose = parse_prose(text)
+    assert isinstance(prose, Parsed)
+    assert prose.reasoning == text.strip()
+    assert prose.position.endswith("…")
+    assert len(prose.position) <= 201
+    assert text.strip().startswith(prose.position[:-1])
+    assert (prose.repaired, prose.confidence) == (True, 0.5)
+    assert prose.warnings == ("the answer was prose, taken as it is",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes",
+        "[1] According to the paper, yes.",
+        "`Yes`, because the API answers {'ok': true} at once, and that is all that anybody will ever ask of it.",
+        'I would return {"ok": true} to every client that asks for the state of its order, and nothing more than that.',
+        "Yes " + "[[[[{{{{((((" * 1000,
+        "{Yes} I think so",
+        "y" * 300,
+        "はい",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_text_in_words_is_prose(text: str) -> None:
+    prose = parse_prose(text)
+    assert isinstance(prose, Parsed)
+    assert prose.position[:3] == text[:3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "...",
+        "[[[[[[",
+        "{{{{",
+        '{"position": "cut off he',
+        'Well: {"position": "cut off he',
+        "Well: {position: cut off",
+        '```json\n{"keyPoints": []}\n```',
+        '{"keyPoints": []}',
+        '[{"a": 1}]',
+        '["a", "b"]',
+        'Here: {"keyPoints": ["one", "two", "three"]}',
+        'Here: {"keyPoints": ["one", "two", "thr',
+        "{'a': 1}",
+    ],
+)
+def test_what_tries_to_be_json_is_no_prose(text: str) -> None:
+    failure = parse_prose(text)
+    assert isinstance(failure, ParseFailure)
+    assert failure.reason == "neither the JSON asked for nor plain prose"

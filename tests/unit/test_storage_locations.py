@@ -1,0 +1,41 @@
+"""Where sessions go when nobody says where."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from roundtable.storage.locations import writable_database
+
+
+def test_a_place_that_can_be_written_is_taken_without_a_word(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert writable_database(tmp_path / "new" / "debates.db") == tmp_path / "new" / "debates.db"
+
+
+def test_a_file_that_is_there_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "debates.db").touch()
+    assert writable_database(tmp_path / "debates.db") == tmp_path / "debates.db"
+
+
+def test_another_place_is_taken_with_one_warning(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    wanted = blocked / "data" / "debates.db"
+    with pytest.warns(UserWarning, match="cannot be written"):
+        found = writable_database(wanted, str(tmp_path / "home"))
+    assert found == tmp_path / "home" / "roundtable" / "roundtable.db"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert writable_database(wanted, str(tmp_path / "home")) == found
+
+
+def test_the_data_folder_of_the_user_is_the_last_resort(tmp_path: Path) -> None:
+    blocked = tmp_path / "other"
+    blocked.touch()
+    with pytest.warns(UserWarning, match="cannot be written"):
+        found = writable_database(blocked / "debates.db")
+    assert found == Path.home() / ".local" / "share" / "roundtable" / "roundtable.db"
