@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from roundtable._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable._version import __version__
     from roundtable.agents import BaseAgent
     from roundtable.api import Roundtable, debate
@@ -104,4 +106,6 @@ _HOME = {
     "hookimpl": "plugins.hookspecs",
 }
 
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -89,6 +89,8 @@ class RoundtableError(Exception):
     default_retryable: ClassVar[bool] = False
     default_hint: ClassVar[str | None] = None
 
+    __cause__: BaseException | None
+
     def __init__(
         self,
         message: str | None = None,
@@ -102,15 +104,17 @@ class RoundtableError(Exception):
         retry_after_s: float | None = None,
         details: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        self.message = _encodable(message or self.default_message)
+        self.message: str = _encodable(message or self.default_message)
         super().__init__(self.message)
-        self.code = code or self.default_code
+        self.code: str = code or self.default_code
         self.provider = provider
-        self.retryable = self.default_retryable if retryable is None else retryable
-        self.hint = hint or self.default_hint
+        self.retryable: bool = self.default_retryable if retryable is None else retryable
+        self.hint: str | None = hint or self.default_hint
         self.request_id = request_id
-        self.retry_after_s = retry_after_s if retry_after_s is not None and math.isfinite(retry_after_s) else None
-        self.details = dict(details) if details else None
+        self.retry_after_s: float | None = (
+            retry_after_s if retry_after_s is not None and math.isfinite(retry_after_s) else None
+        )
+        self.details: dict[str, JsonValue] | None = dict(details) if details else None
         self.usage: Usage | None = None
         if cause is not None:
             self.__cause__ = cause
@@ -158,7 +162,7 @@ class APIRateLimitError(RoundtableError):
     default_message = "API rate limit exceeded"
     default_code = "API_RATE_LIMIT"
     default_retryable = True
-    default_hint = "Wait and try again, or lower `concurrency`."
+    default_hint: ClassVar[str | None] = "Wait and try again, or lower `concurrency`."
 
 
 class APIAuthError(RoundtableError):
@@ -166,7 +170,7 @@ class APIAuthError(RoundtableError):
 
     default_message = "API authentication failed"
     default_code = "API_AUTH_FAILED"
-    default_hint = "Check the provider's API key and its permissions; a retry will not help."
+    default_hint: ClassVar[str | None] = "Check the provider's API key and its permissions; a retry will not help."
 
 
 class APINetworkError(RoundtableError):
@@ -175,7 +179,7 @@ class APINetworkError(RoundtableError):
     default_message = "Network error occurred"
     default_code = "API_NETWORK_ERROR"
     default_retryable = True
-    default_hint = "Check the network and the provider's base URL, then try again."
+    default_hint: ClassVar[str | None] = "Check the network and the provider's base URL, then try again."
 
 
 class APITimeoutError(RoundtableError):
@@ -184,7 +188,7 @@ class APITimeoutError(RoundtableError):
     default_message = "API request timed out"
     default_code = "API_TIMEOUT"
     default_retryable = True
-    default_hint = "Try again, raise `timeout_s`, or ask for a shorter answer with `max_tokens`."
+    default_hint: ClassVar[str | None] = "Try again, raise `timeout_s`, or ask for a shorter answer with `max_tokens`."
 
 
 class AgentError(RoundtableError):
@@ -192,14 +196,16 @@ class AgentError(RoundtableError):
 
     default_message = "The agent failed to answer"
     default_code = "AGENT_ERROR"
-    default_hint = "Check the agent's provider, model and limits."
+    default_hint: ClassVar[str | None] = "Check the agent's provider, model and limits."
 
 
 class ContextTooLong(AgentError):
     """The prompt does not fit the model's context window."""
 
     default_message = "The prompt is longer than the model's context window"
-    default_hint = "Use fewer rounds or agents, a shorter topic, or a model with a larger context window."
+    default_hint: ClassVar[str | None] = (
+        "Use fewer rounds or agents, a shorter topic, or a model with a larger context window."
+    )
 
 
 class ParseError(AgentError):
@@ -207,7 +213,7 @@ class ParseError(AgentError):
 
     default_message = "The answer could not be read"
     default_code = "PARSE_ERROR"
-    default_hint = "Use a model that follows the answer format, or one with structured output."
+    default_hint: ClassVar[str | None] = "Use a model that follows the answer format, or one with structured output."
 
 
 class SessionError(RoundtableError):
@@ -215,7 +221,7 @@ class SessionError(RoundtableError):
 
     default_message = "The session does not allow this"
     default_code = "SESSION_ERROR"
-    default_hint = "List the sessions and check the state of this one."
+    default_hint: ClassVar[str | None] = "List the sessions and check the state of this one."
 
 
 class SessionBusy(SessionError):
@@ -223,7 +229,7 @@ class SessionBusy(SessionError):
 
     default_message = "The session is being run by another owner"
     default_retryable = True
-    default_hint = "Wait until its lease ends, or stop it there."
+    default_hint: ClassVar[str | None] = "Wait until its lease ends, or stop it there."
 
 
 class StorageError(RoundtableError):
@@ -231,7 +237,7 @@ class StorageError(RoundtableError):
 
     default_message = "The storage failed"
     default_code = "STORAGE_ERROR"
-    default_hint = "Check the path, its permissions and the free disk space."
+    default_hint: ClassVar[str | None] = "Check the path, its permissions and the free disk space."
 
 
 class ConfigurationError(RoundtableError):
@@ -277,7 +283,7 @@ class BudgetExceeded(RoundtableError):
 
     default_message = "The budget does not cover this debate"
     default_code = "BUDGET_EXCEEDED"
-    default_hint = "Raise the budget, or use fewer rounds or agents."
+    default_hint: ClassVar[str | None] = "Raise the budget, or use fewer rounds or agents."
 
 
 class QuorumLost(RoundtableError):
@@ -295,7 +301,9 @@ class QuorumLost(RoundtableError):
     default_message = "Too few agents answered"
     default_code = "QUORUM_LOST"
     default_retryable = True
-    default_hint = "Mend the causes named, then resume the session; stored answers are not asked for again."
+    default_hint: ClassVar[str | None] = (
+        "Mend the causes named, then resume the session; stored answers are not asked for again."
+    )
 
     def __init__(
         self,

@@ -175,10 +175,10 @@ def _place(order: _Order, view: DebateContext, began: float, clock: Clock) -> _P
     }
 
 
-def _checked(result: TurnResult, spec: TurnSpec, agent: Agent) -> TurnResult:
+def _checked(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
     """Take what an agent gave only if it is what the turn asks for; whose it is, the turn says, not the answer."""
     kind = result.answer.kind if isinstance(result, TurnResult) else type(result).__name__
-    if kind != spec.answer:
+    if not isinstance(result, TurnResult) or kind != spec.answer:
         msg = f"agent {agent.id!r} gave {kind!r} where {spec.answer!r} was asked for"
         raise AgentError(msg, hint="take_turn returns a TurnResult that holds an answer of the kind the turn states.")
     answer = result.answer

@@ -213,11 +213,15 @@ def test_a_full_disk_is_an_error_and_what_was_stored_stays(place: Path) -> None:
         )
         return Done(done.returncode, done.stdout, done.stderr)
 
-    first = DebateResult.from_json(run("Tea?", "-a", agents, "-r", "1", "--json").out)
+    begun = run("Tea?", "-a", agents, "-r", "1", "--json")
+    assert begun.code == 0, begun.both
+    first = DebateResult.from_json(begun.out)
     full = (place / "data" / "roundtable.db").stat().st_size
     done = run("Coffee?", "-a", agents, "-r", "9", most=full)
     assert is_plain_fault(done, 7)
-    assert DebateResult.from_json(run("show", first.session_id, "--json").out) == first
+    again = run("show", first.session_id, "--json")
+    assert again.code == 0, again.both
+    assert DebateResult.from_json(again.out) == first
     with sqlite3.connect(place / "data" / "roundtable.db") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()

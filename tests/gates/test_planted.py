@@ -146,7 +146,7 @@ def replace(path: Path, old: str, new: str) -> None:
 
 
 def test_an_unused_dependency_is_refused(tree: Path, run_gate: RunGate) -> None:
-    replace(tree / "pyproject.toml", '    "anyio>=4.10",\n', '    "anyio>=4.10",\n    "attrs>=25",\n')
+    replace(tree / "pyproject.toml", "dependencies = [\n", 'dependencies = [\n    "attrs>=25",\n')
     done = run_gate("dependencies", tree)
     assert done.returncode == 1, done.stdout
     assert "'attrs' defined as a dependency but not used" in done.stdout

@@ -101,6 +101,12 @@ async def main(database: str, calls: str, session_id: str, ticks: str, wait_s: s
             await table.resume(session_id)
 
 
+def tell(number: int) -> None:
+    """Tell the parent a number, at once."""
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
 def serve() -> None:
     """For each line, fork a process that does what it says; tell its number, then how it ended."""
     for line in sys.stdin:
@@ -108,9 +114,9 @@ def serve() -> None:
         if not process:
             anyio.run(main, *line.split("\t"))
             os._exit(0)
-        print(process, flush=True)
+        tell(process)
         _, status = os.waitpid(process, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        tell(os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":

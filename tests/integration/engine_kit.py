@@ -101,7 +101,9 @@ class CountingModel:
 def seated(model: Any, *names: str, nonce: Callable[[], str] = fixed) -> list[BaseAgent]:
     """Seat agents that all speak through one model."""
     return [
-        BaseAgent(AgentConfig(id=name, name=name.title(), provider=model.provider, model=model.model), model, nonce=nonce)
+        BaseAgent(
+            AgentConfig(id=name, name=name.title(), provider=model.provider, model=model.model), model, nonce=nonce
+        )
         for name in names
     ]
 
@@ -280,7 +282,7 @@ class CourtMode(BaseModeStrategy):
 async def eventually(law: Callable[[], bool], within_s: float = 10.0) -> None:
     """Wait until something holds."""
     with anyio.fail_after(within_s):
-        while not law():
+        while not law():  # noqa: ASYNC110  (a law of anything; nobody tells when it begins to hold)
             await anyio.sleep(0.005)
 
 

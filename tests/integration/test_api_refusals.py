@@ -84,7 +84,9 @@ async def test_an_extension_by_no_or_too_many_rounds_is_refused(rounds: int) -> 
     table = table_of(CountingModel("Tea"))
     result = await table.debate("Tea?", rounds=1)
     with pytest.raises(ConfigurationError, match="rounds must lie in 1 to 10"):
-        await table.extend(result.session_id, rounds=rounds, context_results=[ContextResult(request_id="r", success=True)])
+        await table.extend(
+            result.session_id, rounds=rounds, context_results=[ContextResult(request_id="r", success=True)]
+        )
     assert (await table.session(result.session_id)).to_json() == result.to_json()
 
 

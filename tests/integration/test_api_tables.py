@@ -52,7 +52,11 @@ async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_parti
             await eventually(lambda: model.ended == 1)
     assert handle.done
     result = await handle.result()
-    assert (result.status, result.session_status, result.exit and result.exit.reason) == ("partial", "paused", "cancelled")
+    assert (result.status, result.session_status, result.exit and result.exit.reason) == (
+        "partial",
+        "paused",
+        "cancelled",
+    )
     assert [turn.agent_id for turn in result.rounds[0].turns] == ["ada"]
     assert (len(model.begun), model.under_way) == (3, 0)
     assert threads() == set()
@@ -62,10 +66,14 @@ async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_parti
 
 async def test_leaving_the_table_by_an_error_or_a_cancellation_closes_it_all_the_same(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'd.db'}"
-    with pytest.raises(ZeroDivisionError):
+
+    async def fail() -> None:
         async with table_of(CountingModel("Tea"), storage=url) as table:
             await table.debate("Tea?", rounds=1)
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
     assert threads() == set()
     with anyio.CancelScope() as scope:
         async with table_of(CountingModel(late(30, "Tea")), storage=url) as table:
@@ -91,7 +99,7 @@ async def test_a_debate_left_before_it_began_has_no_result() -> None:
     handle = await table.start("Tea?")
     await table.__aexit__(None, None, None)
     if handle._live.result is None:
-        with pytest.raises(SessionError, match="before session .* began"):
+        with pytest.raises(SessionError, match=r"before session .* began"):
             await handle.result()
 
 
@@ -217,7 +225,7 @@ async def test_agents_of_one_model_are_told_apart_by_persona() -> None:
 
 async def test_a_model_that_the_caller_brought_is_guarded() -> None:
     table = Roundtable([ScriptedModel({"*": late(30, "Tea")})], storage="memory://", timeout_s=0.05)
-    with pytest.raises(QuorumLost, match="no complete answer within 0.05 s"):
+    with pytest.raises(QuorumLost, match=r"no complete answer within 0\.05 s"):
         await table.debate("Tea?", rounds=1)
 
 
@@ -261,7 +269,9 @@ async def test_debates_leave_nothing_behind_in_the_table() -> None:
 async def test_the_agents_of_only_the_latest_debates_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roundtable.api.debates._KEPT", 2)
     table = table_of(CountingModel("Tea"))
-    ids = [(await table.debate("Tea?", rounds=1, agents=seated(CountingModel("Tea"), "x"))).session_id for _ in range(3)]
+    ids = [
+        (await table.debate("Tea?", rounds=1, agents=seated(CountingModel("Tea"), "x"))).session_id for _ in range(3)
+    ]
     assert list(table._debates._brought) == ids[1:]
 
 

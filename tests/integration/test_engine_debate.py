@@ -48,7 +48,9 @@ async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 async def test_a_straight_debate_tells_everything_once_and_in_order(storage: Storage) -> None:
-    table = table_of(CountingModel(by_agent({"ada": late(0.02, "Tea"), "bo": said("Tea"), "cy": said("Coffee")})), storage=storage)
+    table = table_of(
+        CountingModel(by_agent({"ada": late(0.02, "Tea"), "bo": said("Tea"), "cy": said("Coffee")})), storage=storage
+    )
     result = await table.debate("Tea or coffee?", rounds=2)
     events = await log_of(storage, result.session_id)
     assert [event.type for event in events] == STRAIGHT
@@ -63,7 +65,12 @@ async def test_a_straight_debate_tells_everything_once_and_in_order(storage: Sto
 
 
 async def test_what_is_stored_folds_to_the_very_record_that_was_alive(storage: Storage) -> None:
-    agents = seated(CountingModel(by_agent({"ada": said("Thé \U0001f375"), "bo": AgentError("no"), "cy": said("a\0b")})), "ada", "bo", "cy")
+    agents = seated(
+        CountingModel(by_agent({"ada": said("Thé \U0001f375"), "bo": AgentError("no"), "cy": said("a\0b")})),
+        "ada",
+        "bo",
+        "cy",
+    )
     engine = engine_of(storage, agents)
     session = await engine.start_debate(asking(agents, rounds=2, metadata={"x": [1, 2.5, None]}))
     alive = await engine.run(session.id)
@@ -120,9 +127,7 @@ class HearingMode(BaseModeStrategy):
         if len(done) == len(view.agents):
             return EndRound()
         sees = tuple({"turn": turn.key, "shown_as": turn.agent_name} for turn in done)
-        spec = TurnSpec.model_validate(
-            {"slot": 0, "agent": view.agents[len(done)].id, "task": "Speak.", "sees": sees}
-        )
+        spec = TurnSpec.model_validate({"slot": 0, "agent": view.agents[len(done)].id, "task": "Speak.", "sees": sees})
         return Stage(name=f"speech {len(done)}", turns=(spec,))
 
 
@@ -164,7 +169,11 @@ async def test_three_positions_give_no_answer_but_a_reason_and_the_positions() -
 
 
 async def test_with_options_the_ballots_are_choices_and_the_answer_is_an_option() -> None:
-    replies = {"ada": said("I like it", choice="tea"), "bo": said("Strong", choice="Coffee"), "cy": said("Warm", choice="Tea")}
+    replies = {
+        "ada": said("I like it", choice="tea"),
+        "bo": said("Strong", choice="Coffee"),
+        "cy": said("Warm", choice="Tea"),
+    }
     table = table_of(CountingModel(by_agent(replies)))
     result = await table.debate("Which?", rounds=1, options=["Tea", "Coffee"])
     assert (result.answer, result.answer_source) == ("Tea", "option")
@@ -355,7 +364,13 @@ async def test_failed_turns_are_data_with_the_error_whole() -> None:
     failed = result.rounds[0].turns[1]
     assert isinstance(failed, FailedTurn)
     info = failed.error
-    assert (info.code, info.provider, info.request_id, info.retry_after_s, info.details) == ("X_1", "acme", "r1", 2.0, {"n": 1})
+    assert (info.code, info.provider, info.request_id, info.retry_after_s, info.details) == (
+        "X_1",
+        "acme",
+        "r1",
+        2.0,
+        {"n": 1},
+    )
 
 
 async def test_agents_see_the_focus_question_and_earlier_rounds_only() -> None:

@@ -118,13 +118,13 @@ async def test_a_round_that_is_paused_in_its_middle_has_no_result() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(pause)
-        with pytest.raises(SessionError, match="round 1 of session .* was left before its end"):
+        with pytest.raises(SessionError, match=r"round 1 of session .* was left before its end"):
             await engine.run_round(session.id)
 
 
 async def test_what_a_debate_is_started_with_is_checked() -> None:
     engine = two(CountingModel("Tea"))
-    with pytest.raises(ConfigurationError, match="unknown agents: cy, di. Known: ada, bo"):
+    with pytest.raises(ConfigurationError, match=r"unknown agents: cy, di\. Known: ada, bo"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "cy", "di")))
     with pytest.raises(ConfigurationError, match="unknown mode 'court'"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada",), mode="court"))
@@ -137,7 +137,7 @@ async def test_what_a_debate_is_started_with_is_checked() -> None:
             await engine.start_debate(DebateConfig(topic="Tea?", agents=agents))
     assert await engine.list_sessions() == ()
     nobody = DebateEngine(SessionManager(MemoryStorage()), AgentRegistry(), ModeRegistry())
-    with pytest.raises(ConfigurationError, match="unknown agents: ada. Known: none"):
+    with pytest.raises(ConfigurationError, match=r"unknown agents: ada\. Known: none"):
         await nobody.start_debate(DebateConfig(topic="Tea?", agents=("ada",)))
 
 

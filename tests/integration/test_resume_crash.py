@@ -136,7 +136,9 @@ class Chain:
         assert len(self.asked()) <= len(stored) + self.kills * len(NAMES)
 
 
-def test_sessions_killed_ten_times_are_finished_and_nothing_stored_is_asked_again(tmp_path: Path, nursery: subprocess.Popen[str]) -> None:
+def test_sessions_killed_ten_times_are_finished_and_nothing_stored_is_asked_again(
+    tmp_path: Path, nursery: subprocess.Popen[str]
+) -> None:
     chance, kills = random.Random(7), 0
     while kills < 10:
         folder = tmp_path / str(kills)

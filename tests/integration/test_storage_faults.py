@@ -197,7 +197,7 @@ async def test_a_database_that_is_not_ours_or_too_new_is_left_as_it_was(
     assert names(path.parent) == [path.name]
 
 
-async def test_damage_to_a_file_is_an_error_or_harmless_never_a_wrong_answer(tmp_path: Path) -> None:
+async def test_damage_to_a_file_is_an_error_of_ours_or_harmless(tmp_path: Path) -> None:
     good = SQLiteStorage(tmp_path / "good.db")
     session, _ = await fill(good, turns=20, length=3000)
     expected = await good.read(session)
@@ -220,6 +220,31 @@ async def test_damage_to_a_file_is_an_error_or_harmless_never_a_wrong_answer(tmp
         await storage.aclose()
         for name in names(tmp_path)[:-1]:
             remove(tmp_path / name)
+
+
+async def test_a_log_cut_short_by_a_power_loss_leaves_the_beginning_whole(tmp_path: Path) -> None:
+    storage = SQLiteStorage(tmp_path / "whole.db")
+    session, _ = await fill(storage, turns=12, length=2000)
+    expected = (await storage.read(session))[1]
+    file, log = content(tmp_path / "whole.db"), content(tmp_path / "whole.db-wal")
+    await storage.aclose()
+    draw = random.Random(5)
+    lengths: list[int] = []
+    for at in sorted({0, 32, len(log), len(log) - 1, *(draw.randrange(len(log)) for _ in range(12))}):
+        path = tmp_path / f"cut-{at}.db"
+        write(path, file)
+        write(Path(f"{path}-wal"), log[:at])
+        cut = SQLiteStorage(path)
+        with suppress(SessionError):  # it may have been cut before the session was made
+            events = (await cut.read(session))[1]
+            assert events == expected[: len(events)]
+            lengths.append(len(events))
+        with raw(path) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        await fill(cut)
+        await cut.aclose()
+    assert lengths == sorted(lengths)
+    assert lengths[-1] == len(expected)
 
 
 async def test_a_value_that_cannot_be_read_is_named(storage: SQLiteStorage, path: Path) -> None:

@@ -54,7 +54,7 @@ HOSTILE = (
 hostile = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=8) | st.characters(), max_size=12).map("".join)
 everything = st.text(st.characters(codec=None, exclude_categories=()), max_size=60) | hostile
 SPECIAL = re.compile(
-    r"<[|\uff5c/]|[|\uff5c]>|<(s|think|start_of_turn|end_of_turn)>|\[/?(INST|TOOL_RESULTS)\]|<</?SYS|(?<![A-Z])(BEGIN|END)[^\S\n]+QUOTE(?![A-Z])",
+    r"<[|\uff5c/]|[|\uff5c]>|<(s|think|start_of_turn|end_of_turn)>|\[/?(INST|TOOL_RESULTS)\]|<</?SYS|(BEGIN|END)[^\S\n]+QUOTE",
     re.IGNORECASE,
 )
 
@@ -104,7 +104,15 @@ def test_inline_text_is_one_short_line_that_opens_and_closes_nothing(text: str, 
 
 @pytest.mark.parametrize(
     "text",
-    ["می\u200cخواهم", "👩\u200d🚀 lift-off", "क\u094d\u200dष", "\u0600123", "e\u0301", "C++ <vector> & [1]", "a\tb"],
+    [
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "👩\u200d🚀 lift-off",
+        "क\u094d\u200dष",
+        "\u0600123",
+        "e\u0301",
+        "C++ <vector> & [1]",
+        "a\tb",
+    ],
     ids=ascii,
 )
 def test_spellings_that_need_format_characters_keep_them(text: str) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ from roundtable.types import AgentResponse, AnswerKind, BallotAnswer, JsonValue,
 
 KINDS: tuple[AnswerKind, ...] = ("position", "ballot", "ranking", "scores", "plan", "text")
 PIECES = (
-    *'{}[]":,\\\'`',
+    *"{}[]\":,\\'`",
     '{"position": "',
     '"reasoning": "x"',
     '"confidence": 0.5',
@@ -118,7 +119,9 @@ def test_a_rendered_answer_comes_back_out_of_drawn_prose(before: str, position: 
 
 @given(words, st.text(max_size=30), st.data())
 def test_no_cut_of_an_answer_gives_another_position(position: str, reasoning: str, data: st.DataObject) -> None:
-    text = json.dumps({"position": position, "reasoning": reasoning, "confidence": 0.25}, ensure_ascii=data.draw(st.booleans()))
+    text = json.dumps(
+        {"position": position, "reasoning": reasoning, "confidence": 0.25}, ensure_ascii=data.draw(st.booleans())
+    )
     cut = data.draw(st.integers(0, len(text)))
     parsed = parse_answer(text[:cut])
     if isinstance(parsed, Parsed):
@@ -169,19 +172,17 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_no_shape_of_a_megabyte_takes_long(shape: str, record_property: Callable[[str, object], None]) -> None:
+def test_no_shape_of_a_megabyte_takes_long(shape: str) -> None:
     taken = []
-    for size in (2**18, 2**19, 2**20):
+    for size in (2**19, 2**20):
         text = SHAPES[shape](size)
         began = time.process_time()
         parse_answer(text)
         parse_prose(text)
         taken.append(time.process_time() - began)
-    ratios = [round(after / max(before, 1e-4), 2) for before, after in zip(taken, taken[1:], strict=False)]
-    record_property("seconds", [round(seconds, 4) for seconds in taken])
-    record_property("ratios", ratios)
-    print(f"{shape}: {taken[-1] * 1000:.0f} ms for 1 MiB, doubling ratios {ratios}")
-    assert taken[-1] < 2.0
+    half, whole = taken
+    sys.stdout.write(f"{shape}: {whole * 1000:.0f} ms for 1 MiB, {whole / max(half, 1e-4):.2f} times that of half\n")
+    assert whole < 2.0
 
 
 @pytest.mark.deep
@@ -196,7 +197,9 @@ def test_mutated_answers_never_raise() -> None:
     """Flip, cut, double and splice valid answers for a minute; the seed is fixed, so a find can be had again."""
     draw = random.Random(20)
     seeds = [
-        json.dumps({"position": "Yes, \u00e9 \U0001f600", "reasoning": 'a "b" {c}', "confidence": 0.5, "stance": "YES"}),
+        json.dumps(
+            {"position": "Yes, \u00e9 \U0001f600", "reasoning": 'a "b" {c}', "confidence": 0.5, "stance": "YES"}
+        ),
         "```json\n" + json.dumps({"ranking": ["A", ["B"]], "scores": {"A": 1.5}, "choice": None}, indent=2) + "\n```",
         '{"goal": "g", "successCriteria": ["a"]} and {\'position\': \'x\',}',
     ]
@@ -219,4 +222,4 @@ def test_mutated_answers_never_raise() -> None:
         assert_sound(parse_answer(text, kind, options=draw.choice([None, ("A", "B")])), kind)
         assert_sound(parse_prose(text), "position")
         count += 1
-    print(f"{count} mutated answers")
+    sys.stdout.write(f"{count} mutated answers\n")

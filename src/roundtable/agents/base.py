@@ -248,7 +248,7 @@ class BaseAgent:
         user = self.build_user_message(context) if theirs else self._user(context, fence, before)
         return (
             Message(role="system", content=system),
-            *(Message(role=role, content=text) for role, text in zip(("user", "assistant"), example, strict=False)),
+            *_example_messages(example),
             Message(role="user", content=user),
         )
 
@@ -340,3 +340,11 @@ class BaseAgent:
         except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
             return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
         return AgentHealth(healthy=True)
+
+
+def _example_messages(example: tuple[str, str] | tuple[()]) -> tuple[Message, ...]:
+    """Put an example as an exchange that already took place."""
+    if not example:
+        return ()
+    question, answer = example
+    return (Message(role="user", content=question), Message(role="assistant", content=answer))

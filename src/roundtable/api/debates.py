@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Debates", "finish"]
 
-logger = logging.getLogger("roundtable.api")
+logger: logging.Logger = logging.getLogger("roundtable.api")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ class Live:
         self.prepared = prepared
         self.result: DebateResult | None = None
         self.error: Exception | None = None
-        self.done = anyio.Event()
+        self.done: anyio.Event = anyio.Event()
         self._subscription = subscription
         self._closed = False
         self._run: DebateRun | None = None

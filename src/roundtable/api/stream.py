@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from roundtable.engine import EventHub, Subscription
     from roundtable.protocols import Storage
     from roundtable.result import DebateResult
-    from roundtable.types import DurableEvent, Event, LiveEvent
+    from roundtable.types import Event
 
 __all__ = ["DebateStream", "Watch"]
 
@@ -142,7 +142,7 @@ class Watch:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> DurableEvent | LiveEvent:
+    async def __anext__(self) -> Event:
         if not self._started:
             await self._look_back()
         while not self._closed:
@@ -175,7 +175,9 @@ class Watch:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

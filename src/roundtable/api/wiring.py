@@ -22,7 +22,7 @@ from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from roundtable.api.seats import Offer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "Wiring"]
 
-logger = logging.getLogger(f"{ROOT}.api")
+logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,19 +55,19 @@ class Wiring:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.settings = options.settings or Settings.from_env()
+        self.settings: Settings = options.settings or Settings.from_env()
         self.catalog: Catalog = load_catalog()
-        self.gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
+        self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
         self._models: dict[tuple[str, str | None], ChatModel] = {}
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
-        self.sessions = SessionManager(self.storage, tenant=options.tenant)
-        self.hub = EventHub()
-        self.agents = self._registry()
+        self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
+        self.hub: EventHub = EventHub()
+        self.agents: AgentRegistry = self._registry()
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
-        self.engine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub)
+        self.engine: DebateEngine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub)
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
         if given is not None and not isinstance(given, str):
@@ -140,8 +140,9 @@ class Wiring:
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""
-        closers = [model.aclose for model in self._models.values()]
-        closers += [entry.thing.aclose for entry in self.catalog.providers if hasattr(entry.thing, "aclose")]
+        closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self._models.values()]
+        factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
+        closers += [close for close in factories if close is not None]
         if self._own_storage:
             closers.append(self.storage.aclose)
         self._models = {}

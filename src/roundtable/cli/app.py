@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -18,7 +19,7 @@ __all__ = ["app"]
 
 EPILOG: Final = f"\b\nExit codes:\n{exit_codes_help()}"
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="roundtable",
     no_args_is_help=True,
     # Plain help and plain errors: nothing that was typed is ever read as markup.
@@ -27,7 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
-models = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
+models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
 app.add_typer(models, name="models")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
@@ -56,6 +57,13 @@ Timeout = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", help="Deadline of one model call.", show_default="120")
 ]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write the result to an HTML file as well.")]
+Mode = Annotated[str, typer.Option("--mode", "-m", help="Debate mode; `roundtable modes` lists them.")]
+Options = Annotated[
+    list[str] | None, typer.Option("--options", metavar="LIST", help="Options to choose from, with commas between.")
+]
+Option = Annotated[
+    list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
+]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
 
 
@@ -78,21 +86,36 @@ def root(
     """
 
 
+def _surroundings(
+    *,
+    as_json: bool,
+    no_live: bool,
+    quiet: bool,
+    storage: str | None,
+    database: str | None,
+    base_url: list[str] | None,
+    timeout: float | None,
+) -> Ask:
+    return Ask(
+        as_json=as_json,
+        live=not no_live,
+        quiet=quiet,
+        storage=storage,
+        database=database,
+        base_urls=tuple(base_url or ()),
+        timeout_s=timeout,
+    )
+
+
 @app.command()
 def debate(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The question, 1 to 10,000 characters.")],
     *,
-    mode: Annotated[
-        str, typer.Option("--mode", "-m", help="Debate mode; `roundtable modes` lists them.")
-    ] = "collaborative",
+    mode: Mode = "collaborative",
     agents: Agents = None,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds to hold at most.")] = 3,
-    options: Annotated[
-        list[str] | None, typer.Option("--options", metavar="LIST", help="Options to choose from, with commas between.")
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
-    ] = None,
+    options: Options = None,
+    option: Option = None,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     focus: Focus = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
@@ -108,28 +131,21 @@ def debate(
     quiet: Quiet = False,
 ) -> int:
     """Hold a debate; the word `debate` may be left out."""
-    ask = Ask(
+    from roundtable.cli.debates import hold
+
+    ask = _surroundings(
         as_json=as_json,
-        live=not no_live,
+        no_live=no_live,
         quiet=quiet,
         storage=storage,
         database=database,
-        agents=split_list(agents, "--agents"),
-        base_urls=tuple(base_url or ()),
-        quorum=quorum,
-        seed=seed,
-        timeout_s=timeout,
+        base_url=base_url,
+        timeout=timeout,
     )
-    asked: DebateOptions = {
-        "mode": mode,
-        "rounds": rounds,
-        "options": (*(split_list(options, "--options") or ()), *(option or ())) or None,
-        "decide": decide,
-        "focus_question": focus,
-        "deadline_s": deadline,
-    }
-    from roundtable.cli.debates import hold
-
+    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed)
+    asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
+    asked["options"] = (*(split_list(options, "--options") or ()), *(option or ())) or None
+    asked["deadline_s"] = deadline
     return open_desk(ask).run(lambda desk: hold(desk, topic, asked, html))
 
 
@@ -148,17 +164,17 @@ def resume(
     quiet: Quiet = False,
 ) -> int:
     """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
-    ask = Ask(
+    from roundtable.cli.debates import resume as go_on
+
+    ask = _surroundings(
         as_json=as_json,
-        live=not no_live,
+        no_live=no_live,
         quiet=quiet,
         storage=storage,
         database=database,
-        base_urls=tuple(base_url or ()),
-        timeout_s=timeout,
+        base_url=base_url,
+        timeout=timeout,
     )
-    from roundtable.cli.debates import resume as go_on
-
     return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html))
 
 
@@ -178,17 +194,17 @@ def extend(
     quiet: Quiet = False,
 ) -> int:
     """Hold further rounds of a session."""
-    ask = Ask(
+    from roundtable.cli.debates import extend as go_further
+
+    ask = _surroundings(
         as_json=as_json,
-        live=not no_live,
+        no_live=no_live,
         quiet=quiet,
         storage=storage,
         database=database,
-        base_urls=tuple(base_url or ()),
-        timeout_s=timeout,
+        base_url=base_url,
+        timeout=timeout,
     )
-    from roundtable.cli.debates import extend as go_further
-
     return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html))
 
 

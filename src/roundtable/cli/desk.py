@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ask", "Desk", "open_desk", "secrets_of", "split_list"]
 
-CLOSE_S: Final = 10.0
 LONG_ENOUGH: Final = 8
 """Letters from which the value of a foreign variable is taken for a secret rather than a word."""
 SECRET_ENDS: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
@@ -59,12 +58,8 @@ class Desk:
         return anyio.run(partial(self._run, work))
 
     async def _run(self, work: Callable[[Desk], Awaitable[ExitCode]]) -> ExitCode:
-        try:
-            async with self.table:  # streams run in its tasks
-                return await work(self)
-        finally:
-            with anyio.move_on_after(CLOSE_S, shield=True):
-                await self.table.aclose()
+        async with self.table:
+            return await work(self)
 
 
 def open_desk(ask: Ask) -> Desk:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Place", "find_place"]
 
-logger = logging.getLogger("roundtable.cli")
+logger: logging.Logger = logging.getLogger("roundtable.cli")
 
 SHORT_ID = 8
 """Letters of a session id that are shown where the whole one is not needed; any beginning that is unique will do."""

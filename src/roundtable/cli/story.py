@@ -75,10 +75,11 @@ class Story:
                 return self._retry(event)
             case "agent_complete":
                 position = getattr(event.turn.answer, "position", "")
-                self._set(event.agent, state="answered", since_s=None, position=line(position).text)
+                told = line(position).text
+                self._change(event.agent, lambda doing: replace(doing, state="answered", since_s=None, position=told))
                 return turn_lines(event.turn)
             case "agent_error":
-                self._set(event.agent, state="failed", since_s=None)
+                self._change(event.agent, lambda doing: replace(doing, state="failed", since_s=None))
                 return turn_lines(event.turn)
             case "consensus":
                 return self._consensus(event)
@@ -95,12 +96,11 @@ class Story:
     def _everybody_waits(self) -> tuple[Doing, ...]:
         return tuple(Doing(line(name).text) for name in self._names.values())
 
-    def _set(self, agent: str, **changes: str | float | None) -> None:
-        if agent in self._names:
-            place = list(self._names).index(agent)
-            doing = list(self.doing)
-            doing[place] = replace(doing[place], **changes)  # type: ignore[arg-type]
-            self.doing = tuple(doing)
+    def _change(self, agent: str, change: Callable[[Doing], Doing]) -> None:
+        places = dict(zip(self._names, self.doing, strict=True))
+        if agent in places:
+            places[agent] = change(places[agent])
+            self.doing = tuple(places.values())
 
     def _round_start(self, event: RoundStart) -> list[Line]:
         self._round = event.round
@@ -111,17 +111,18 @@ class Story:
     def _agent_start(self, event: AgentStart) -> list[Line]:
         # A session that goes on in the middle of a round has no round_start in this run.
         self._round = event.round
-        self._set(event.agent, state="thinking", since_s=self._clock())
+        now = self._clock()
+        self._change(event.agent, lambda doing: replace(doing, state="thinking", since_s=now))
         return []
 
     def _chunk(self, event: AgentResponseChunk) -> list[Line]:
-        self._set(event.agent, state="writing")
+        self._change(event.agent, lambda doing: replace(doing, state="writing"))
         return []
 
     def _retry(self, event: Retry) -> list[Line]:
         who = self._names.get(event.agent or "", event.agent or "a model")
         if event.agent is not None:
-            self._set(event.agent, state=f"try {event.attempt}")
+            self._change(event.agent, lambda doing: replace(doing, state=f"try {event.attempt}"))
         told = f"{who}: try {event.attempt} in {event.delay_s:.1f} s, after: {event.error.message}"
         return [line(told, "yellow", indent=2)]
 

@@ -11,7 +11,7 @@ from roundtable.cli.codes import ExitCode
 from roundtable.cli.lines import line
 from roundtable.cli.signals import interruptible
 from roundtable.errors import RoundtableError
-from roundtable.providers.local import SMOLLM2, LocalModel, find_weights
+from roundtable.providers.local import SMOLLM2, LocalModel, LocalProvider, find_weights
 from roundtable.providers.local.download import Fetch
 from roundtable.providers.local.weights import check_weights, fetch_weights
 
@@ -38,7 +38,7 @@ async def make_ready(table: Roundtable, screen: Screen, agents: Iterable[AgentCo
     if not wanted:
         return
     provider = table.wiring.catalog.providers.get("local")
-    if hasattr(provider, "progress"):
+    if isinstance(provider, LocalProvider):
         provider.progress = screen.progress
     for name, model_id in sorted(wanted, key=str):
         model = getattr(table.wiring.model(name, model_id), "inner", None)

@@ -20,7 +20,7 @@ from roundtable.exits import exit_from_spec
 from roundtable.types import AgentConfig, RoundResult
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from tenacity import RetryCallState
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DebateEngine"]
 
-logger = logging.getLogger("roundtable.engine")
+logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _RELEASE_TIMEOUT_S = 5.0
 _LEASE_POLL_S = 0.25
@@ -84,8 +84,8 @@ class DebateEngine:
         self.sessions = session_manager
         self.agents = agent_registry
         self.modes = mode_registry
-        self.meter = meter or BasicMeter()
-        self.hub = hub or EventHub()
+        self.meter: ConsensusMeter = meter or BasicMeter()
+        self.hub: EventHub = hub or EventHub()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -214,7 +214,7 @@ class DebateEngine:
                 await journal.append(*leaving_events(journal.fold, self.sessions.clock.now()))
 
     @asynccontextmanager
-    async def _owned(self, session_id: str, limits: RunLimits) -> AsyncIterator[Journal]:
+    async def _owned(self, session_id: str, limits: RunLimits) -> AsyncGenerator[Journal]:
         """Hold the lease of a session."""
         storage, tenant, owner = self.sessions.storage, self.sessions.tenant, self.sessions.owner()
         refused = False

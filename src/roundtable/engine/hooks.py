@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StoringHooks"]
 
-logger = logging.getLogger("roundtable.engine")
+logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 
 class StoringHooks:

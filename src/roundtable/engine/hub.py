@@ -54,7 +54,7 @@ class Subscription:
 
     def __init__(self, hub: EventHub, session_id: str, storage: Storage, after: int, tenant: str) -> None:
         self.session_id = session_id
-        self.last_seq = after
+        self.last_seq: int = after
         self._hub = hub
         self._storage = storage
         self._tenant = tenant

@@ -54,7 +54,7 @@ class Journal:
     ) -> None:
         self.storage = storage
         self.fold = fold
-        self.lease = lease
+        self.lease: Lease = lease
         self.clock = clock
         self.save_timeout_s = _SAVE_TIMEOUT_S
         """Seconds the storage has for one write or one look."""

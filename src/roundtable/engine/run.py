@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from roundtable.engine.journal import Journal
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
-    from roundtable.types import DurableEvent, RoundRecord
+    from roundtable.types import AnyConsensus, DurableEvent, RoundRecord
 
 __all__ = ["DebateRun", "RunLimits"]
 
-logger = logging.getLogger("roundtable.engine")
+logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
 _CONTROL_INTERVAL_S = 0.25
@@ -270,9 +270,10 @@ class DebateRun:
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
         fold = self.fold
+        consensus: AnyConsensus | None = None
         with anyio.CancelScope() as self._work:
             consensus = await self.meter.measure(current.responses, fold.record.config.topic)
-        if self._work.cancelled_caught:
+        if consensus is None:  # somebody asked to stop meanwhile
             return
         now = self.journal.clock.now()
         closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances)

@@ -50,7 +50,7 @@ class SessionManager:
     def __init__(self, storage: Storage, *, tenant: str = "default", clock: Clock | None = None) -> None:
         self.storage = storage
         self.tenant = tenant
-        self.clock = clock or SystemClock()
+        self.clock: Clock = clock or SystemClock()
 
     async def create_session(self, config: DebateConfig, agents: Sequence[AgentConfig] = ()) -> Session:
         """Create an empty session.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Gateway", "GuardedModel", "as_own_error", "sane_usage"]
 
-_log = logging.getLogger(__name__)
+_log: logging.Logger = logging.getLogger(__name__)
 MESSAGE_CHARS: Final = 500
 """Most characters of a foreign error's text that are passed on."""
 
@@ -54,7 +54,7 @@ class Gateway:
         if concurrency < 1:
             raise ConfigurationError(f"concurrency must be at least 1, not {concurrency!r}")
         self.concurrency = concurrency
-        self.timeout_s = _checked(timeout_s)
+        self.timeout_s: float | None = _checked(timeout_s)
         self._limiters: PerLoop[dict[tuple[str, str, str], anyio.CapacityLimiter]] = PerLoop(dict)
 
     def guard(self, model: ChatModel, *, timeout_s: float | None = None) -> ChatModel:

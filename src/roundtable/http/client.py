@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpClient", "HttpStream"]
 
-_log = logging.getLogger(__name__)
+_log: logging.Logger = logging.getLogger(__name__)
 
 _HEADERS: Final = {"user-agent": f"roundtable-sdk/{__version__}", "accept-encoding": ACCEPT_ENCODING}
 
@@ -138,7 +138,7 @@ class HttpStream:
     def __init__(
         self, response: httpx.Response, clock: _Deadline, limits: HttpLimits, provider: str, address: str
     ) -> None:
-        self.status = response.status_code
+        self.status: int = response.status_code
         """Status code."""
         self.headers: Mapping[str, str] = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw

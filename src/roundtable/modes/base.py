@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from roundtable.errors import ConfigurationError
 from roundtable.stages import run_stage
@@ -42,13 +42,13 @@ class BaseModeStrategy:
         ...         return "Speak."
     """
 
-    name: ClassVar[str] = ""
+    name: str = ""
     """Name the mode is registered under."""
-    needs_groupthink_detection: ClassVar[bool] = True
+    needs_groupthink_detection: bool = True
     """Whether easy agreement should be looked into."""
-    assigns_stances: ClassVar[bool] = False
+    assigns_stances: bool = False
     """Whether agents argue a side they were given."""
-    rounds: ClassVar[range] = range(1, 101)
+    rounds: range = range(1, 101)
     """Numbers of rounds that make sense."""
 
     def __init_subclass__(cls) -> None:

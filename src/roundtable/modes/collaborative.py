@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.prompts import load_mode_prompt, render_layers
@@ -25,7 +25,7 @@ class CollaborativeMode(BaseModeStrategy):
         ['ada', 'bo']
     """
 
-    name: ClassVar[str] = "collaborative"
+    name: str = "collaborative"
 
     def next_stage(self, view: DebateContext) -> Plan:
         """Plan one stage a round: a position of every agent."""

@@ -30,7 +30,7 @@ _MAX_REPAIR_CHARS = 32_768
 _MAX_REPAIR_PARTS = 64
 _MAX_DIGITS = 300
 _BIGGEST = 10**_MAX_DIGITS
-_NO_CONTROLS = {code: " " for code in range(32)}
+_NO_CONTROLS = dict.fromkeys(range(32), " ")
 _QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
 _VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:)|/[/*])")
 _JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
@@ -65,7 +65,7 @@ def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document |
         text: What the model wrote, code fences and prose around it included.
         wanted: Tells whether an object has the members looked for.
     """
-    text = text[:MAX_CHARS]
+    text = well_formed(text[:MAX_CHARS])
     spans, tail = _outermost(text)
     if tail is not None and wanted(tail.fields):
         return tail
@@ -80,7 +80,7 @@ def is_json_like(text: str) -> bool:
     """Tell whether a text begins like JSON, or is for the better half one JSON object."""
     if _JSON_OPENS.match(text.lstrip()):
         return True
-    spans, tail = _outermost(text[:MAX_CHARS])
+    spans, tail = _outermost(well_formed(text[:MAX_CHARS]))
     if tail is not None:
         spans.append(tail.span)
     return any(2 * (end - start) >= len(text) for start, end in spans)
@@ -94,9 +94,11 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
     """
     spans: list[tuple[int, int]] = []
     at, budget = 0, _MAX_TOKENS
+    inside: list[tuple[int, int]] = []
     for _ in range(_MAX_RESTARTS):
         found = scan(text, at, budget)
         spans += found.before
+        inside = found.inside
         if found.unclosed is None:
             break
         tail = _truncated(text, found.unclosed)
@@ -107,7 +109,7 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
         if end:
             spans.append((found.unclosed, end))
     else:
-        spans += found.inside
+        spans += inside
     return spans[-_MAX_OBJECTS:], None
 
 
@@ -131,6 +133,14 @@ def _whole_number(digits: str) -> int | None:
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
+def _mend(raw: str) -> str:
+    """Give the text with its slips put right, or as it is when that cannot be done."""
+    try:
+        return repair_json(raw)
+    except Exception:  # noqa: BLE001  (on some texts the library trips over its own assertions)
+        return raw
+
+
 def _repaired(text: str, spans: list[tuple[int, int]], wanted: Callable[[JsonObject], bool]) -> Document | None:
     room = _MAX_REPAIR_CHARS
     for start, end in reversed(spans[-_MAX_REPAIRS:]):
@@ -138,10 +148,7 @@ def _repaired(text: str, spans: list[tuple[int, int]], wanted: Callable[[JsonObj
         room -= len(raw)
         if room < 0 or raw.count("{") + raw.count("[") > _MAX_REPAIR_PARTS:
             continue
-        try:
-            fields = _members(json.loads(repair_json(raw), strict=False, parse_constant=lambda _: None))
-        except (ValueError, RecursionError):
-            continue
+        fields = _strict(_mend(raw))
         if fields is not None and wanted(fields) and len(fields) <= _MAX_REPAIR_PARTS:
             unsure = frozenset(
                 name for name, value in fields.items() if isinstance(value, str) and not _stands_whole(raw, value)

@@ -28,8 +28,8 @@ __all__ = [
 PROJECT: Final = "roundtable"
 """Name of the hook project and of the entry-point group."""
 
-hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
+hookspec: pluggy.HookspecMarker = pluggy.HookspecMarker(PROJECT)
+hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker(PROJECT)
 """Marks a function as an implementation of one of these hooks."""
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["answer_example", "answer_format", "answer_schema"]
 
 _COMPACT_FORMAT = "Answer in one sentence, and give the reason."
+_COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "position", "reasoning", "confidence".'
 # Letters of all scripts that put spaces between words; no signs, of which tiny models make a mess.
 _LETTERS = "A-Za-z\u00c0-\u0dff"
 _FIRST_WORD = f"[A-Z\u00c0-\u0dff][{_LETTERS}'\u2019-]{{0,18}},?"
@@ -45,7 +46,7 @@ def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -
     if kind == "text":
         return "Answer in plain text."
     if _is_brief(context, profile):
-        return _list_compact(options) + _COMPACT_FORMAT
+        return _brief_format(options, profile)
     scale = "an integer from 0 to 100" if profile.confidence_scale == 100 else "a number from 0 to 1"
     fields = {
         "position": [
@@ -66,7 +67,13 @@ def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -
     if options and kind == "position":
         fields.append('"choice": one of the options, spelt exactly as given')
     lines = ["Answer with one JSON object and nothing else:", *(f"- {field}" for field in fields)]
+    if profile.prompt_style == "compact":
+        return _list_compact(options) + "\n".join(lines)
     return "\n".join([*lines, *_list(options, fence)])
+
+
+def _brief_format(options: tuple[str, ...] | None, profile: ModelProfile) -> str:
+    return _list_compact(options) + (_COMPACT_FORMAT if profile.structured_output else _COMPACT_JSON)
 
 
 def _list(options: tuple[str, ...] | None, fence: Fence) -> list[str]:
@@ -95,7 +102,7 @@ def answer_example(context: DebateContext, profile: ModelProfile) -> tuple[str, 
     answer: JsonObject = {"choice": "Yes"} if chosen else {}
     share = profile.confidence_scale * _EXAMPLE_CONFIDENCE / 100
     answer |= {**_EXAMPLE, "confidence": int(share) if profile.confidence_scale == 100 else share}
-    return f'Question: "{_EXAMPLE_QUESTION}"\n{_list_compact(options)}{_COMPACT_FORMAT}', json.dumps(answer)
+    return f'Question: "{_EXAMPLE_QUESTION}"\n{_brief_format(options, profile)}', json.dumps(answer)
 
 
 def answer_schema(context: DebateContext, profile: ModelProfile) -> OutputSchema | None:

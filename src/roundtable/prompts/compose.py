@@ -20,7 +20,7 @@ PROMPT_VERSION = "1"
 """Version of the texts in this package; recorded with every turn."""
 
 _COMPACT_TOKENS = 350
-_COMPACT_ANSWER_CHARS = 90
+_COMPACT_ANSWER_CHARS = 140
 _COMPACT_ANSWERS = 4
 _CHARS_PER_TOKEN = 3.5
 _BYTES_PER_TOKEN = 2

@@ -25,7 +25,7 @@ _SPECIAL = (
     (re.compile(r"<<(?=/?SYS\b)", re.IGNORECASE), "< <"),
 )
 # Not over a line break: a line can begin with no marker anyway, and a text keeps its lines.
-_MARKER_WORDS = re.compile(r"(?<![^\W\d_])(BEGIN|END)[^\S\n]+QUOTE(?![^\W\d_])", re.IGNORECASE)
+_MARKER_WORDS = re.compile(r"(BEGIN|END)[^\S\n]+(QUOTE)", re.IGNORECASE)
 # Format characters that belong to a spelling: joiners of Indic scripts, Persian and emoji, number signs that show.
 _SPELT = frozenset("\n\t\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2")
 
@@ -55,7 +55,7 @@ def neutralise(text: str) -> str:
         text = "".join(char for char in text if _printable(char))
     for pattern, replacement in _SPECIAL:
         text = pattern.sub(replacement, text)
-    return _MARKER_WORDS.sub(r"\1-QUOTE", text)
+    return _MARKER_WORDS.sub(r"\1-\2", text)
 
 
 class Fence:
@@ -73,7 +73,7 @@ class Fence:
     """
 
     def __init__(self, nonce: str | None = None) -> None:
-        self.nonce = fresh_nonce() if nonce is None else nonce
+        self.nonce: str = fresh_nonce() if nonce is None else nonce
 
     def quote(self, text: str, *, label: str) -> str:
         """Put a text behind the fence; `label` says what it is and may itself be untrusted."""

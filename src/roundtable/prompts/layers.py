@@ -59,7 +59,7 @@ def load_mode_prompt(name: str) -> ModePrompt:
     Raises:
         FileNotFoundError: No mode of this name ships with the library.
     """
-    text = files(__package__).joinpath("texts", f"{name}.toml").read_text("utf-8")
+    text = files("roundtable.prompts").joinpath("texts", f"{name}.toml").read_text("utf-8")
     raw: dict[str, object] = tomllib.loads(text)
     frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
     return TypeAdapter(ModePrompt).validate_python(frozen)

@@ -99,7 +99,7 @@ class ScriptedModel:
     ) -> None:
         self.model = model
         self.provider = provider
-        self.profile = ModelProfile(streams=chunks > 0) if profile is None else profile
+        self.profile: ModelProfile = ModelProfile(streams=chunks > 0) if profile is None else profile
         self.requests: list[ChatRequest] = []
         """Every request, in the order of arrival."""
         self._chunks = chunks

@@ -51,7 +51,7 @@ class Grouped:
         self._keys, plain = _keys(ballots)
         self._absent: Container[int] = ()
         if weights is not None:
-            self.groups = self._weigh(ballots, weights)
+            self.groups: list[Group] = self._weigh(ballots, weights)
             return
         first = {} if plain else dict(zip(reversed(self._keys), reversed(ballots), strict=True))
         self.groups = [

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from roundtable._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable.storage.factories import open_memory, open_sqlite
     from roundtable.storage.memory import MemoryStorage
     from roundtable.storage.owner import current_owner, is_provably_dead
@@ -36,4 +38,6 @@ _HOME = {
     "open_sqlite": "factories",
 }
 
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -14,7 +14,7 @@ from roundtable.storage.schema import check_format, migrate
 
 __all__ = ["Database", "file_identity", "is_spoilt", "storage_error", "unreadable"]
 
-_log = logging.getLogger(__name__)
+_log: logging.Logger = logging.getLogger(__name__)
 
 _CHECKPOINT_BYTES = 4 * 1024 * 1024
 _WARN_BYTES = 64 * 1024 * 1024
@@ -142,8 +142,8 @@ class Database:
             )
         if not 0 <= busy_timeout_s <= 3600:
             raise ConfigurationError(f"busy_timeout_s must be from 0 to 3600 seconds, not {busy_timeout_s!r}")
-        self.path = Path(path).absolute()
-        self.name = str(self.path)
+        self.path: Path = Path(path).absolute()
+        self.name: str = str(self.path)
         self._busy_timeout_s = busy_timeout_s
         self._log_file = Path(f"{self.name}-wal")
         self._next_checkpoint = _CHECKPOINT_BYTES

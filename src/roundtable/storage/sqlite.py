@@ -63,7 +63,7 @@ class SQLiteStorage(SeedStorageMethods):
     ) -> None:
         if not 0 <= commit_window_s <= 1:
             raise ConfigurationError(f"commit_window_s must be from 0 to 1 second, not {commit_window_s!r}")
-        self.db_path = os.fspath(db_path)
+        self.db_path: str = os.fspath(db_path)
         """The file, as it was given."""
         self._clock: Clock = clock or SystemClock()
         database = Database(self.db_path, busy_timeout_s)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Key", "append", "create", "delete", "lease", "list_sessions", "read"]
 
 
-_log = logging.getLogger(__name__)
+_log: logging.Logger = logging.getLogger(__name__)
 
 
 class Key(NamedTuple):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Worker", "commit_together", "read_each"]
 
-_log = logging.getLogger(__name__)
+_log: logging.Logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -53,8 +53,8 @@ class Job(Generic[T]):
 
     def __init__(self, run: Callable[[sqlite3.Connection], T]) -> None:
         self.run = run
-        self.loop = cast("_Loop", current_token().native_token)
-        self.done = Event()
+        self.loop: _Loop = cast("_Loop", current_token().native_token)
+        self.done: Event = Event()
         self.error: BaseException | None = None
         self._values: tuple[T, ...] = ()
 

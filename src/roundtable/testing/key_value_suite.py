@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import anyio
 import pytest
 
@@ -19,7 +21,7 @@ class KeyValueSuite:
     It must take the time from the fixture `clock`.
     """
 
-    pytestmark = pytest.mark.anyio
+    pytestmark: ClassVar[pytest.MarkDecorator] = pytest.mark.anyio
 
     @pytest.fixture
     def clock(self) -> ManualClock:

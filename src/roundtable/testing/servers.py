@@ -103,11 +103,11 @@ class LoopbackServer:
         self._closing = threading.Event()
         self.seen: list[Seen] = []
         """Requests in order of arrival, those for the list of models left out."""
-        self.traps = 0
+        self.traps: int = 0
         """Requests to a path with `/trap` in it."""
         self.hang_ups: list[float] = []
         """When a client hung up in the middle of a reply, as `time.monotonic` tells it."""
-        self.connections = 0
+        self.connections: int = 0
         """Connections accepted."""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 import pytest
 
@@ -178,7 +179,7 @@ class StorageSuite(LogLaws, LeaseLaws, _ListLaws, _ValueLaws):
         ```
     """
 
-    pytestmark = pytest.mark.anyio
+    pytestmark: ClassVar[pytest.MarkDecorator] = pytest.mark.anyio
 
     @pytest.fixture
     def clock(self) -> ManualClock:

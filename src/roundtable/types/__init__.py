@@ -1,152 +1,164 @@
-"""The typed values of the library: frozen, round-trip through camelCase JSON, no behaviour beyond arithmetic."""
+"""The typed values of the library: frozen, round-trip through camelCase JSON, no behaviour beyond arithmetic.
 
-from roundtable.types.agents import (
-    AgentConfig,
-    AgentHealth,
-    AgentId,
-    AgentInfo,
-    AIProvider,
-    GeneratedPerspective,
-    ModelProfile,
-    Persona,
-    Perspective,
-    ProviderConfig,
-)
-from roundtable.types.answers import (
-    AgentResponse,
-    Answer,
-    AnswerKind,
-    BallotAnswer,
-    Citation,
-    ImageResult,
-    PlanAnswer,
-    RankingAnswer,
-    ScoresAnswer,
-    Stance,
-    TextAnswer,
-    ToolCallRecord,
-)
-from roundtable.types.base import (
-    JsonObject,
-    JsonValue,
-    NonEmpty,
-    Share,
-    Timestamp,
-    Value,
-    utc_now,
-)
-from roundtable.types.chat import (
-    AgentTool,
-    ChatDelta,
-    ChatRequest,
-    ChatResponse,
-    FinishReason,
-    Message,
-    OutputSchema,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
-from roundtable.types.consensus import (
-    AIConsensusResult,
-    AnyConsensus,
-    Cluster,
-    ConsensusResult,
-    Decision,
-    GroupthinkWarning,
-    Nuances,
-    SynthesisResult,
-)
-from roundtable.types.debate import (
-    AnyPerspective,
-    ContextRequest,
-    ContextResult,
-    DebateConfig,
-    DebateContext,
-    DebateMode,
-    DebateRecord,
-    DebateStatus,
-    Roster,
-    RosterEntry,
-    RoundRecord,
-    RoundResult,
-    Seat,
-    Session,
-    SessionRecord,
-    SessionStatus,
-    Topic,
-)
-from roundtable.types.events import (
-    AgentComplete,
-    AgentError,
-    AgentResponseChunk,
-    AgentStart,
-    AgentToolCall,
-    AgentToolResult,
-    ConsensusMeasured,
-    ContextRequested,
-    Control,
-    ControlAction,
-    DebateComplete,
-    DebateError,
-    DebateExit,
-    DebateStart,
-    DurableEvent,
-    Event,
-    EventBase,
-    LiveEvent,
-    Retry,
-    RoundComplete,
-    RoundStart,
-    SynthesisComplete,
-    durable_event,
-)
-from roundtable.types.exits import (
-    ExitCriteria,
-    ExitReason,
-    ExitResult,
-)
-from roundtable.types.layers import (
-    ActionRecommendation,
-    ActionRecommendationType,
-    AgentResponseSummary,
-    ConfidenceChange,
-    Conflict,
-    ConflictPosition,
-    ConsensusLevel,
-    DecisionLayer,
-    DetailReference,
-    EvidenceLayer,
-    EvidenceUsed,
-    MetadataLayer,
-    RoundtableResponse,
-    RoundtableStatus,
-    VerificationHint,
-)
-from roundtable.types.plan import (
-    ContextPolicy,
-    EndDebate,
-    EndRound,
-    Plan,
-    Stage,
-    ToolPolicy,
-    TurnKey,
-    TurnSpec,
-    Visible,
-)
-from roundtable.types.storage import (
-    Lease,
-    Owner,
-    SessionFilter,
-    SessionSummary,
-)
-from roundtable.types.turns import (
-    AnyTurn,
-    ErrorInfo,
-    FailedTurn,
-    Turn,
-    TurnResult,
-)
+Nothing is loaded before it is asked for, so that importing one module of this package costs no more than that module.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.types.agents import (
+        AgentConfig,
+        AgentHealth,
+        AgentId,
+        AgentInfo,
+        AIProvider,
+        GeneratedPerspective,
+        ModelProfile,
+        Persona,
+        Perspective,
+        ProviderConfig,
+    )
+    from roundtable.types.answers import (
+        AgentResponse,
+        Answer,
+        AnswerKind,
+        BallotAnswer,
+        Citation,
+        ImageResult,
+        PlanAnswer,
+        RankingAnswer,
+        ScoresAnswer,
+        Stance,
+        TextAnswer,
+        ToolCallRecord,
+    )
+    from roundtable.types.base import (
+        JsonObject,
+        JsonValue,
+        NonEmpty,
+        Share,
+        Timestamp,
+        Value,
+        utc_now,
+    )
+    from roundtable.types.chat import (
+        AgentTool,
+        ChatDelta,
+        ChatRequest,
+        ChatResponse,
+        FinishReason,
+        Message,
+        OutputSchema,
+        ToolCall,
+        ToolResult,
+        Usage,
+    )
+    from roundtable.types.consensus import (
+        AIConsensusResult,
+        AnyConsensus,
+        Cluster,
+        ConsensusResult,
+        Decision,
+        GroupthinkWarning,
+        Nuances,
+        SynthesisResult,
+    )
+    from roundtable.types.debate import (
+        AnyPerspective,
+        ContextRequest,
+        ContextResult,
+        DebateConfig,
+        DebateContext,
+        DebateMode,
+        DebateRecord,
+        DebateStatus,
+        Roster,
+        RosterEntry,
+        RoundRecord,
+        RoundResult,
+        Seat,
+        Session,
+        SessionRecord,
+        SessionStatus,
+        Topic,
+    )
+    from roundtable.types.events import (
+        AgentComplete,
+        AgentError,
+        AgentResponseChunk,
+        AgentStart,
+        AgentToolCall,
+        AgentToolResult,
+        ConsensusMeasured,
+        ContextRequested,
+        Control,
+        ControlAction,
+        DebateComplete,
+        DebateError,
+        DebateExit,
+        DebateStart,
+        DurableEvent,
+        Event,
+        EventBase,
+        LiveEvent,
+        Retry,
+        RoundComplete,
+        RoundStart,
+        SynthesisComplete,
+        durable_event,
+    )
+    from roundtable.types.exits import (
+        ExitCriteria,
+        ExitReason,
+        ExitResult,
+    )
+    from roundtable.types.layers import (
+        ActionRecommendation,
+        ActionRecommendationType,
+        AgentResponseSummary,
+        ConfidenceChange,
+        Conflict,
+        ConflictPosition,
+        ConsensusLevel,
+        DecisionLayer,
+        DetailReference,
+        EvidenceLayer,
+        EvidenceUsed,
+        MetadataLayer,
+        RoundtableResponse,
+        RoundtableStatus,
+        VerificationHint,
+    )
+    from roundtable.types.plan import (
+        ContextPolicy,
+        EndDebate,
+        EndRound,
+        Plan,
+        Stage,
+        ToolPolicy,
+        TurnKey,
+        TurnSpec,
+        Visible,
+    )
+    from roundtable.types.storage import (
+        Lease,
+        Owner,
+        SessionFilter,
+        SessionSummary,
+    )
+    from roundtable.types.turns import (
+        AnyTurn,
+        ErrorInfo,
+        FailedTurn,
+        Turn,
+        TurnResult,
+    )
 
 __all__ = [
     "AIConsensusResult",
@@ -273,3 +285,45 @@ __all__ = [
     "durable_event",
     "utc_now",
 ]
+
+_NAMES = {
+    "agents": (
+        "AIProvider AgentConfig AgentHealth AgentId AgentInfo GeneratedPerspective ModelProfile Persona "
+        "Perspective ProviderConfig"
+    ),
+    "answers": (
+        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
+        "ScoresAnswer Stance TextAnswer ToolCallRecord"
+    ),
+    "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
+    "chat": (
+        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolResult Usage"
+    ),
+    "consensus": (
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Nuances SynthesisResult"
+    ),
+    "debate": (
+        "AnyPerspective ContextRequest ContextResult DebateConfig DebateContext DebateMode DebateRecord "
+        "DebateStatus Roster RosterEntry RoundRecord RoundResult Seat Session SessionRecord SessionStatus "
+        "Topic"
+    ),
+    "events": (
+        "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "
+        "ConsensusMeasured ContextRequested Control ControlAction DebateComplete DebateError DebateExit "
+        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart SynthesisComplete "
+        "durable_event"
+    ),
+    "exits": "ExitCriteria ExitReason ExitResult",
+    "layers": (
+        "ActionRecommendation ActionRecommendationType AgentResponseSummary ConfidenceChange Conflict "
+        "ConflictPosition ConsensusLevel DecisionLayer DetailReference EvidenceLayer EvidenceUsed "
+        "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
+    ),
+    "plan": "ContextPolicy EndDebate EndRound Plan Stage ToolPolicy TurnKey TurnSpec Visible",
+    "storage": "Lease Owner SessionFilter SessionSummary",
+    "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
+}
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, {name: home for home, names in _NAMES.items() for name in names.split()})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SMOLLM2", "Weights", "cache_folder", "check_weights", "fetch_weights", "find_weights"]
 
-_log = logging.getLogger(__name__)
+_log: logging.Logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,232 @@
+"""Who may run a session: one owner at a time, however it fares."""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+import pytest
+from integration.engine_kit import (
+    CountingModel,
+    FailingStorage,
+    asking,
+    engine_of,
+    eventually,
+    fold_of,
+    late,
+    seated,
+    table_of,
+)
+
+from roundtable.engine import DebateEngine, RunLimits, SessionManager
+from roundtable.errors import RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
+from roundtable.types import AgentResponse, ChatRequest, DurableEvent, Lease, Owner, SessionRecord
+
+
+async def test_a_session_is_run_by_one_owner_at_a_time(disk: SQLiteStorage) -> None:
+    model = CountingModel(late(30, "Tea"))
+    agents = seated(model, "ada")
+    engine = engine_of(disk, agents)
+    session = await engine.start_debate(asking(agents))
+    async with anyio.create_task_group() as group:
+        group.start_soon(engine.run, session.id)
+        await eventually(lambda: model.under_way == 1)
+        for attempt in (engine.run(session.id), engine.run_round(session.id), engine.obey(session.id)):
+            with pytest.raises(SessionBusy) as caught:
+                await attempt
+            assert caught.value.retryable
+            assert 0 < (caught.value.retry_after_s or 0) <= 15
+        group.cancel_scope.cancel()
+    assert len(model.begun) == 1
+    assert (await fold_of(disk, session.id)).progress.status == "paused"
+
+
+async def test_who_waits_gives_up_once_the_owner_shows_that_it_lives(caplog: pytest.LogCaptureFixture) -> None:
+    storage, model = MemoryStorage(), CountingModel(late(30, "Tea"))
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+    limits = RunLimits(lease_ttl_s=0.6, wait_s=20)
+    async with anyio.create_task_group() as group:
+        group.start_soon(engine.run, session.id, limits)
+        await eventually(lambda: model.under_way == 1)
+        with caplog.at_level(logging.INFO), anyio.fail_after(5), pytest.raises(SessionBusy):
+            await engine.run(session.id, limits)
+        group.cancel_scope.cancel()
+    assert caplog.text.count("waiting for") == 1
+
+
+async def test_the_lease_of_an_owner_elsewhere_is_waited_for() -> None:
+    storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=1))
+    elsewhere = current_owner().model_copy(update={"host": "elsewhere"})
+    await storage.lease(session.id, elsewhere, 0.4)
+    with pytest.raises(SessionBusy):
+        await engine.run(session.id)
+    began = anyio.current_time()
+    fold = await engine.run(session.id, RunLimits(wait_s=15))
+    assert fold.progress.status == "completed"
+    assert 0.2 < anyio.current_time() - began < 5
+
+
+async def test_an_owner_that_lost_its_lease_writes_nothing_more() -> None:
+    """It stood still for longer than its lease; another one went on, and it must notice."""
+
+    class NeverRenewed(FailingStorage):
+        stalled = False
+
+        async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+            if self.stalled:
+                raise StorageError("the network is gone")
+            return await super().lease(session_id, owner, ttl_s, tenant=tenant)
+
+    inner, gate = MemoryStorage(), anyio.Event()
+    storage = NeverRenewed(inner)
+
+    class Gated(CountingModel):
+        async def complete(self, request: ChatRequest) -> object:  # type: ignore[override]
+            await gate.wait()
+            return await super().complete(request)
+
+    stale, fresh = (
+        engine_of(storage, seated(Gated("Milk"), "ada")),
+        engine_of(inner, seated(CountingModel("Tea"), "ada")),
+    )
+    session = await stale.start_debate(asking(seated(CountingModel(), "ada"), rounds=1))
+    failure: list[RoundtableError] = []
+
+    async def run() -> None:
+        try:
+            await stale.run(session.id, RunLimits(lease_ttl_s=0.3))
+        except RoundtableError as error:
+            failure.append(error)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        await anyio.sleep(0.02)
+        storage.stalled = True
+        fold = await fresh.run(session.id, RunLimits(wait_s=5))
+        gate.set()
+    assert fold.progress.status == "completed"
+    assert [error.code for error in failure] == ["LEASE_LOST"]
+    record = (await fold_of(inner, session.id)).to_record()
+    assert [turn.outcome == "answered" and turn.answer.to_json().count("Milk") for turn in record.rounds[0].turns] == [
+        0
+    ]
+    assert record.to_json() == fold.to_record().to_json()
+
+
+async def test_a_request_for_the_lease_that_is_cancelled_leaves_no_lease_behind() -> None:
+    class SlowLease(FailingStorage):
+        async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+            given = await super().lease(session_id, owner, ttl_s, tenant=tenant)
+            if ttl_s:
+                await anyio.sleep(30)
+            return given
+
+    inner, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
+    engine = engine_of(SlowLease(inner), agents)
+    session = await engine.start_debate(asking(agents, rounds=1))
+    with anyio.move_on_after(0.05):
+        await engine.run(session.id)
+    assert (await engine_of(inner, agents).run(session.id)).progress.status == "completed"
+
+
+async def test_a_session_deleted_while_it_runs_ends_its_run(disk: SQLiteStorage) -> None:
+    model = CountingModel(late(30, "Tea"))
+    async with table_of(model, storage=disk) as table:
+        handle = await table.start("Tea?")
+        await eventually(lambda: model.under_way == 3)
+        await table.wiring.sessions.delete_session(handle.session_id)
+        with anyio.fail_after(10), pytest.raises(SessionError) as caught:
+            await handle.result()
+    assert caught.value.code == "SESSION_NOT_FOUND"
+    assert model.under_way == 0
+    assert await SessionManager(disk).get_session(handle.session_id) is None
+
+
+class Odd(FailingStorage):
+    """A storage that raises what no storage should."""
+
+    def __init__(self, inner: MemoryStorage, *, leasing: bool, error: Exception) -> None:
+        super().__init__(inner)
+        self._leasing, self._error = leasing, error
+        self.broken = False
+        self.raised = 0
+
+    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+        if self.broken and self._leasing and ttl_s:
+            self.raised += 1
+            raise self._error
+        return await super().lease(session_id, owner, ttl_s, tenant=tenant)
+
+    async def read(
+        self, session_id: str, after: int = 0, *, tenant: str = "default"
+    ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
+        if self.broken and not self._leasing:
+            self.raised += 1
+            raise self._error
+        return await super().read(session_id, after, tenant=tenant)
+
+
+@pytest.mark.parametrize("leasing", [True, False], ids=["renewing", "looking"])
+async def test_a_storage_that_raises_anything_gives_an_error_of_ours_and_no_group(leasing: bool) -> None:
+    storage = Odd(MemoryStorage(), leasing=leasing, error=OSError("gone"))
+    model = CountingModel(late(30, "Tea"))
+    agents = seated(model, "ada")
+    engine: DebateEngine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+
+    async def break_it() -> None:
+        await eventually(lambda: model.under_way == 1)
+        storage.broken = True
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(break_it)
+        with anyio.fail_after(10), pytest.raises(RoundtableError, match="the debate broke on OSError: gone"):
+            await engine.run(session.id, RunLimits(lease_ttl_s=0.6))
+    assert model.under_way == 0
+
+
+@pytest.mark.parametrize("leasing", [True, False], ids=["renewing", "looking"])
+async def test_a_storage_that_fails_for_a_while_does_not_end_a_debate(
+    leasing: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = Odd(MemoryStorage(), leasing=leasing, error=StorageError("busy"))
+    model = CountingModel(late(0.9, "Tea"))
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=1))
+
+    async def break_it() -> None:
+        await eventually(lambda: model.under_way == 1)
+        storage.broken = True
+        await eventually(lambda: storage.raised >= 2)
+        storage.broken = False
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(break_it)
+        fold = await engine.run(session.id, RunLimits(lease_ttl_s=0.6))
+    assert fold.progress.status == "completed"
+    if not leasing:
+        assert caplog.text.count("could not be looked at") == 1  # said once, not at every look
+
+
+async def test_an_answer_from_outside_is_refused_while_the_session_runs() -> None:
+    storage, model = MemoryStorage(), CountingModel(late(30, "Tea"))
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+    stored = await engine.get_session(session.id)
+    assert stored is not None
+    answer = AgentResponse(agent_id="ada", agent_name="Ada", position="Tea")
+    async with anyio.create_task_group() as group:
+        group.start_soon(engine.run, session.id)
+        await eventually(lambda: model.under_way == 1)
+        with pytest.raises(SessionBusy):
+            await engine.sessions.update_session(stored.model_copy(update={"total_rounds": 5}))
+        with pytest.raises(SessionBusy):
+            await engine.sessions.add_response(session.id, answer)
+        group.cancel_scope.cancel()

@@ -1,0 +1,206 @@
+"""Taking up a stage where it stopped, and holding more rounds than were planned."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import anyio
+import pytest
+from integration.engine_kit import (
+    CountingModel,
+    CourtMode,
+    asking,
+    engine_of,
+    eventually,
+    fold_of,
+    late,
+    log_of,
+    seated,
+    table_of,
+)
+
+from roundtable import MaxRounds
+from roundtable.engine import RunLimits
+from roundtable.errors import ConfigurationError, SessionBusy, SessionError
+from roundtable.modes import BaseModeStrategy
+from roundtable.storage import MemoryStorage
+from roundtable.types import ContextResult, DebateContext, EndRound, Plan, Stage, TurnSpec
+
+
+async def test_a_stage_that_was_under_way_is_finished_before_the_next_one() -> None:
+    hold = {"bo": True}
+    model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else "Tea")
+    storage, agents = MemoryStorage(), seated(model, "ada", "bo", "cy")
+    engine = engine_of(storage, agents, CourtMode())
+    session = await engine.start_debate(asking(agents, mode="court", rounds=1))
+    with anyio.move_on_after(0.1):
+        await engine.run(session.id)
+    assert [turn.agent_id for turn in (await fold_of(storage, session.id)).view().transcript] == ["ada"]
+    hold.clear()
+    fold = await engine.run(session.id)
+    turns = [(turn.stage, turn.agent_id) for turn in fold.rounds[0].in_order()]
+    assert turns == [("pleas", "ada"), ("pleas", "bo"), ("ruling", "cy")]
+    assert [who for who, _ in model.begun] == ["ada", "bo", "bo", "cy"] or sorted(who for who, _ in model.begun) == [
+        "ada",
+        "bo",
+        "bo",
+        "cy",
+    ]
+
+
+async def test_a_later_stage_is_taken_up_where_it_stopped() -> None:
+    hold = {"cy": True}
+    model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else "Tea")
+    storage, agents = MemoryStorage(), seated(model, "ada", "bo", "cy")
+    engine = engine_of(storage, agents, CourtMode())
+    session = await engine.start_debate(asking(agents, mode="court", rounds=1))
+    with anyio.move_on_after(0.1):
+        await engine.run(session.id)
+    hold.clear()
+    assert (await engine.run(session.id)).progress.status == "completed"
+    assert sorted(who for who, _ in model.begun) == ["ada", "bo", "cy", "cy"]
+
+
+async def test_a_mode_that_no_longer_plans_the_stage_under_way_is_refused() -> None:
+    class NewCourt(CourtMode):
+        def next_stage(self, view: DebateContext) -> Plan:
+            if self.stage_done(view, "hearing"):
+                return EndRound()
+            return Stage(name="hearing", turns=(TurnSpec(slot=0, agent="ada", task="Speak."),))
+
+    model = CountingModel(lambda r: late(30, "x") if r.metadata["agent"] == "bo" else "Tea")
+    storage, agents = MemoryStorage(), seated(model, "ada", "bo", "cy")
+    engine = engine_of(storage, agents, CourtMode())
+    session = await engine.start_debate(asking(agents, mode="court", rounds=1))
+    with anyio.move_on_after(0.1):
+        await engine.run(session.id)
+    calls = len(model.begun)
+    with pytest.raises(SessionError, match="mode 'court' no longer plans the stage 'pleas'"):
+        await engine_of(storage, agents, NewCourt()).run(session.id)
+    assert len(model.begun) == calls
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+async def test_an_extension_adds_exactly_the_rounds_asked_for(rounds: int) -> None:
+    storage, model = MemoryStorage(), CountingModel(by_round)
+    table = table_of(model, "ada", "bo", storage=storage)
+    first = await table.debate("Tea?", rounds=2)
+    more = await table.extend(first.session_id, rounds=rounds)
+    assert (more.status, len(more.rounds), more.total_rounds) == ("completed", 2 + rounds, 2 + rounds)
+    assert more.rounds[:2] == first.rounds
+    assert len(model.begun) == 2 * (2 + rounds)
+    assert more.independent_agreement == first.independent_agreement
+    await fold_of(storage, first.session_id)
+
+
+async def test_an_extension_after_an_early_end_adds_exactly_the_rounds_asked_for() -> None:
+    """The rounds that were left over are not held, and the criterion that ended the debate has had its say."""
+    storage, model = MemoryStorage(), CountingModel(by_round)
+    table = table_of(model, "ada", storage=storage)
+    first = await table.debate("Tea?", rounds=5, exit_when=MaxRounds(1))
+    assert len(first.rounds) == 1
+    more = await table.extend(first.session_id, rounds=2)
+    assert (len(more.rounds), more.total_rounds, more.status) == (3, 3, "completed")
+    again = await table.extend(first.session_id, rounds=1)
+    assert (len(again.rounds), again.total_rounds) == (4, 4)
+    await fold_of(storage, first.session_id)
+
+
+async def test_an_extension_of_a_stopped_session_finishes_its_round_first() -> None:
+    storage, hold = MemoryStorage(), {"bo": True}
+    model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else by_round(r))
+    async with table_of(model, "ada", "bo", storage=storage) as table:
+        handle = await table.start("Tea?", rounds=3)
+        await eventually(lambda: model.ended == 1)
+        await handle.stop()
+        await handle.result()
+        hold.clear()
+        more = await table.extend(handle.session_id, rounds=1)
+    assert (len(more.rounds), more.total_rounds, more.status) == (2, 2, "completed")
+    assert Counter(model.begun) == Counter([("ada", "1"), ("bo", "1"), ("bo", "1"), ("ada", "2"), ("bo", "2")])
+
+
+async def test_an_extension_of_a_paused_session_comes_on_top_of_what_was_planned() -> None:
+    storage, model = MemoryStorage(), CountingModel(by_round)
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=3))
+    await engine.run_round(session.id)
+    table = table_of(model, "ada", storage=storage)
+    await table.pause(session.id)
+    more = await table.extend(session.id, rounds=2)
+    assert (len(more.rounds), more.total_rounds) == (5, 5)
+    await fold_of(storage, session.id)
+
+
+async def test_an_extension_carries_a_focus_and_answers_to_the_agents() -> None:
+    storage, model = MemoryStorage(), CountingModel(by_round)
+    table = table_of(model, "ada", storage=storage)
+    first = await table.debate("Which drink?", rounds=1)
+    found = ContextResult(request_id="r1", success=True, result="Tea is out of stock.")
+    more = await table.extend(first.session_id, rounds=2, focus_question="And at night?", context_results=[found])
+    assert [held.focus_question for held in more.rounds] == [None, "And at night?", "And at night?"]
+    assert "Tea is out of stock." in model.prompts[1][2]
+    assert "Tea is out of stock." not in model.prompts[2][2]
+    starts = [event for event in await log_of(storage, first.session_id) if event.type == "round_start"]
+    assert [len(event.context_results) for event in starts] == [0, 1, 0]
+
+
+async def test_a_running_session_is_not_extended() -> None:
+    storage, model = MemoryStorage(), CountingModel(late(30, "Tea"))
+    async with table_of(model, "ada", storage=storage) as table:
+        handle = await table.start("Tea?", rounds=1)
+        await eventually(lambda: model.under_way == 1)
+        with pytest.raises(SessionBusy):
+            await table.extend(handle.session_id)
+        assert (await table.session(handle.session_id)).total_rounds == 1
+
+
+class BriefMode(BaseModeStrategy):
+    name = "brief"
+    rounds = range(1, 3)
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        return CourtMode().next_stage(view)
+
+
+async def test_a_mode_is_not_extended_beyond_what_makes_sense_for_it() -> None:
+    from roundtable.engine import Extension
+
+    storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada", "bo")
+    engine = engine_of(storage, agents, BriefMode())
+    with pytest.raises(ConfigurationError, match="mode 'brief' holds 1 to 2 rounds, not 3"):
+        await engine.start_debate(asking(agents, mode="brief", rounds=3))
+    session = await engine.start_debate(asking(agents, mode="brief", rounds=2))
+    await engine.run(session.id)
+    with pytest.raises(ConfigurationError, match="mode 'brief' holds 1 to 2 rounds; 1 more would make 3"):
+        await engine.run(session.id, extension=Extension())
+    assert (await fold_of(storage, session.id)).progress.status == "completed"
+
+
+async def test_only_what_may_go_on_is_resumed() -> None:
+    table = table_of(CountingModel("Tea"))
+    result = await table.debate("Tea?", rounds=1)
+    with pytest.raises(SessionError, match="is completed") as caught:
+        await table.resume(result.session_id)
+    assert "Extend" in (caught.value.hint or "")
+    for attempt in (table.resume, table.extend, table.session, table.pause, table.stop):
+        with pytest.raises(SessionError) as unknown:
+            await attempt("nobody")
+        assert unknown.value.code == "SESSION_NOT_FOUND"
+
+
+async def test_a_session_extended_by_a_request_alone_goes_on_when_resumed() -> None:
+    """Nobody took the lease; the request stands in the log, as one from another program may."""
+    storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=1))
+    await engine.run(session.id)
+    await engine.sessions.control(session.id, "extend", total_rounds=3)
+    fold = await engine.run(session.id)
+    assert (len(fold.rounds), fold.progress.status) == (3, "completed")
+    await engine.sessions.control(session.id, "extend")
+    fold = await engine.run(session.id, RunLimits())
+    assert fold.exit is not None
+    assert (fold.exit.reason, fold.exit.details) == ("max_rounds", "all planned rounds were held")
+    await fold_of(storage, session.id)

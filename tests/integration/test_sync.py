@@ -1,0 +1,343 @@
+"""The facade without `await`: the same methods, one loop behind them, and a clean end whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from integration.engine_kit import CountingModel, late, said, seated
+
+import roundtable
+from roundtable import sync
+from roundtable._portal import Portal, _serve
+from roundtable.api.handle import DebateHandle
+from roundtable.api.stream import DebateStream, Watch
+from roundtable.errors import ConfigurationError, QuorumLost, SessionError
+from roundtable.storage import MemoryStorage
+from roundtable.testing import scripted_agents
+
+PAIRS = [
+    pytest.param(roundtable.Roundtable, sync.Roundtable, id="Roundtable"),
+    pytest.param(DebateHandle, sync.DebateHandle, id="DebateHandle"),
+    pytest.param(DebateStream, sync.DebateStream, id="DebateStream"),
+    pytest.param(Watch, sync.Watch, id="Watch"),
+]
+RENAMED = {
+    "aclose": "close",
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+}
+
+
+def public(kind: type) -> dict[str, Any]:
+    """Give the public members of a class, those of its own bases included."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        found |= {name: member for name, member in vars(base).items() if not name.startswith("_") or name in RENAMED}
+    return found
+
+
+def shape(member: Any) -> object:
+    if isinstance(member, property):
+        return "property", member.fget.__annotations__["return"]
+    signature = inspect.signature(member)
+    parameters = [
+        (name, given.kind, given.default, given.annotation)
+        for name, given in signature.parameters.items()
+        if name != "self"
+    ]
+    return parameters, signature.return_annotation
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_every_public_method_is_there_with_the_same_parameters_and_annotations(ours: type, theirs: type) -> None:
+    for name, member in public(ours).items():
+        if name == "wiring":  # what stands behind the table is not part of either facade
+            continue
+        mirror = getattr(theirs, RENAMED.get(name, name), None)
+        assert mirror is not None, f"{theirs.__qualname__} lacks {name}"
+        assert shape(mirror) == shape(member), name
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_the_mirror_adds_nothing_of_its_own(ours: type, theirs: type) -> None:
+    names = {RENAMED.get(name, name) for name in public(ours)}
+    assert {name for name in vars(theirs) if not name.startswith("_")} <= names
+
+
+def test_the_constructor_takes_the_same() -> None:
+    assert inspect.signature(sync.Roundtable) == inspect.signature(roundtable.Roundtable)
+    ours, theirs = (inspect.signature(made) for made in (roundtable.debate, roundtable.debate_sync))
+    assert ours.parameters == theirs.parameters
+
+
+def table(**more: Any) -> sync.Roundtable:
+    says = {"ada": "Tea", "bo": "Tea", "cy": "Coffee"}
+    return sync.Roundtable(scripted_agents(says), **({"storage": "memory://"} | more))
+
+
+def test_a_debate_is_held_without_await() -> None:
+    with table() as made:
+        result = made.debate("Tea?", rounds=1)
+        assert result.answer == "Tea"
+        assert made.session(result.session_id) == result
+        assert [found.id for found in made.sessions()] == [result.session_id]
+        assert len(made.extend(result.session_id).rounds) == 2
+        with pytest.raises(SessionError, match="is completed"):
+            made.resume(result.session_id)
+        with pytest.raises(SessionError):
+            made.pause(result.session_id)
+        with pytest.raises(SessionError):
+            made.stop(result.session_id)
+        with made.watch(result.session_id) as watch:
+            assert [event.type for event in watch][-1] == "debate_complete"
+        with pytest.raises(ConfigurationError, match="needs a file"):
+            made.chat_model("scripted")
+    made.close()
+    assert repr(made).startswith("sync.Roundtable(")
+
+
+def test_errors_come_through_as_themselves() -> None:
+    with sync.Roundtable(seated(CountingModel(lambda _: ValueError("no")), "ada"), storage="memory://") as made:
+        with pytest.raises(QuorumLost) as caught:
+            made.debate("Tea?")
+        assert isinstance(caught.value.partial, roundtable.DebateResult)
+        with pytest.raises(ConfigurationError, match="topic"):
+            made.debate("")
+
+
+def test_events_are_iterated_without_await() -> None:
+    with table() as made:
+        with made.stream("Tea?", rounds=1) as events:
+            kinds = [event.type for event in events]
+        assert kinds[0] == "debate_start"
+        assert kinds[-1] == "debate_complete"
+        assert events.result.answer == "Tea"
+        assert events.session_id == events.result.session_id
+
+
+def test_leaving_a_stream_starts_no_further_call() -> None:
+    model = CountingModel(late(0.02, "Tea"))
+    with sync.Roundtable(seated(model, "ada", "bo"), storage="memory://") as made:
+        with made.stream("Tea?", rounds=10) as events:
+            for event in events:
+                if event.type == "agent_complete":
+                    break
+        begun = len(model.begun)
+        time.sleep(0.15)
+        assert len(model.begun) == begun
+        assert events.result.session_status == "paused"
+
+        dropped = made.stream("Tea?", rounds=10)
+        dropped.__enter__()
+        next(dropped)
+        del dropped
+        gc.collect()
+        time.sleep(0.1)
+        begun = len(model.begun)
+        time.sleep(0.15)
+        assert len(model.begun) == begun
+
+
+def test_a_started_debate_is_followed_paused_and_stopped() -> None:
+    model = CountingModel(late(0.02, "Tea"))
+    with sync.Roundtable(seated(model, "ada", "bo"), storage="memory://") as made:
+        handle = made.start("Tea?", rounds=10)
+        with handle.events() as events:
+            for event in events:
+                if event.type == "agent_complete":
+                    handle.pause()
+                    break
+        paused = handle.result()
+        assert handle.done
+        assert paused.session_status == "paused"
+        assert paused.session_id == handle.session_id
+        model._reply = lambda _: late(30, "Tea")
+        second = made.start("Tea?")
+        second.stop()
+        stopped = second.result()
+        assert stopped.session_status == "completed"
+        assert stopped.exit is not None
+        assert stopped.exit.reason == "stopped"
+        watch = made.watch(handle.session_id)
+        watch.close()
+        assert list(watch) == []
+
+
+def test_it_works_inside_a_running_loop_as_in_a_notebook() -> None:
+    async def cell() -> str | None:
+        with table() as made:
+            return made.debate("Tea?", rounds=1).answer
+
+    assert asyncio.run(cell()) == "Tea"
+
+
+def test_several_threads_may_use_one_table() -> None:
+    with table() as made, ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda number: made.debate(f"Topic {number}?", rounds=1), range(16)))
+    assert len({result.session_id for result in results}) == 16
+
+
+def test_tables_share_one_thread() -> None:
+    with table(), table():
+        names = [thread.name for thread in threading.enumerate()]
+    assert names.count("roundtable-portal") == 1
+
+
+def test_an_interrupt_waits_until_the_debate_is_paused_and_goes_on() -> None:
+    """The last write of a debate takes a while; the interrupt must not overtake it."""
+
+    class Slow(MemoryStorage):
+        async def append(self, session_id: str, *given: Any, **more: Any) -> int:
+            import anyio
+
+            await anyio.sleep(0.05)
+            return await super().append(session_id, *given, **more)
+
+    model, storage = CountingModel(lambda r: said("Tea") if r.metadata["agent"] == "ada" else late(30, "x")), Slow()
+    with sync.Roundtable(seated(model, "ada", "bo"), storage=storage) as made:
+
+        def interrupt() -> None:
+            while model.ended < 1:
+                time.sleep(0.01)
+            time.sleep(0.2)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            made.debate("Tea?")
+        assert time.monotonic() - began < 10
+        (found,) = made.sessions()
+        assert (found.status, found.response_count) == ("paused", 1)
+        assert model.under_way == 0
+
+
+START = """
+import os, signal, sys, threading, time
+import roundtable.sync as sync
+from roundtable.testing import Delay, scripted_agents
+slow = {"ada": "Tea", "bo": Delay(60, {"position": "Tea"})}
+"""
+
+
+def run(script: str, folder: Path, *, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", START + textwrap.dedent(script)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr or code
+    return done.stdout
+
+
+def states(folder: Path) -> list[str]:
+    with table(storage=f"sqlite:///{folder / 'd.db'}") as made:
+        return [found.status for found in made.sessions()]
+
+
+def test_a_process_ends_though_a_table_was_never_left(tmp_path: Path) -> None:
+    """What still runs is cancelled and stored as paused; nothing waits for an answer that takes a minute."""
+    run(
+        """
+        table = sync.Roundtable(scripted_agents(slow), storage="sqlite:///d.db")
+        table.__enter__()
+        handle = table.start("Tea?")
+        while table.session(handle.session_id).session.responses == ():
+            time.sleep(0.01)
+        """,
+        tmp_path,
+    )
+    assert states(tmp_path) == ["paused"]
+
+
+def test_a_process_ends_by_itself_after_a_debate(tmp_path: Path) -> None:
+    said_there = run(
+        """
+        import roundtable
+        agents = scripted_agents({"ada": "Tea"})
+        print(roundtable.debate_sync("Tea?", rounds=1, agents=agents).answer)
+        print(sync.Roundtable(agents, storage="memory://").debate("Tea?", rounds=1).answer)
+        """,
+        tmp_path,
+    )
+    assert said_there.split() == ["Tea", "Tea"]
+
+
+def test_an_interrupted_script_ends_and_its_session_can_be_resumed(tmp_path: Path) -> None:
+    run(
+        """
+        def interrupt():
+            other = sync.Roundtable(scripted_agents(slow), storage="sqlite:///d.db")
+            while not any(found.response_count for found in other.sessions()):
+                time.sleep(0.02)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        with sync.Roundtable(scripted_agents(slow), storage="sqlite:///d.db") as table:
+            table.debate("Tea?")
+        """,
+        tmp_path,
+        code=-signal.SIGINT,
+    )
+    assert states(tmp_path) == ["paused"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_gets_a_loop_of_its_own(tmp_path: Path) -> None:
+    said_there = run(
+        """
+        table = sync.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
+        print(table.debate("Tea?", rounds=1).answer, flush=True)
+        child = os.fork()
+        if not child:
+            print(sync.Roundtable(scripted_agents({"ada": "Milk"}), storage="memory://").debate("?", rounds=1).answer)
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        print(table.debate("Tea?", rounds=1).answer)
+        """,
+        tmp_path,
+    )
+    assert said_there.split() == ["Tea", "Milk", "Tea"]
+
+
+def test_a_closed_portal_opens_again_and_closing_is_idempotent() -> None:
+    portal = Portal()
+    portal.close()
+
+    async def one() -> int:
+        return 1
+
+    assert portal.call(one) == 1
+    portal.close()
+    portal.close()
+    assert portal.call(one) == 1
+    portal.close()
+
+
+def test_a_loop_that_cannot_be_started_is_an_error_and_not_a_wait() -> None:
+    opened: Future[Any] = Future()
+
+    async def inside() -> None:
+        _serve(opened)
+
+    asyncio.run(inside())
+    with pytest.raises(RuntimeError):
+        opened.result(timeout=1)

@@ -1,0 +1,158 @@
+"""Plugins: built-ins come through the hooks, a wrong one is named, and two of one name are told apart."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from roundtable import hookimpl
+from roundtable.errors import ConfigurationError, PluginError
+from roundtable.modes import CollaborativeMode
+from roundtable.plugins import (
+    HOST_API,
+    Host,
+    ModeRegistrar,
+    ProviderRegistrar,
+    StorageRegistrar,
+    ToolRegistrar,
+    load_catalog,
+)
+from roundtable.protocols import Tool
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.settings import Settings
+from roundtable.storage import MemoryStorage
+from roundtable.types import ProviderConfig
+
+
+class Acme:
+    """A plugin that adds one thing of each kind."""
+
+    hosts: list[Host]
+
+    def __init__(self) -> None:
+        self.hosts = []
+
+    @hookimpl
+    def roundtable_register_providers(self, registrar: ProviderRegistrar, host: Host) -> None:
+        self.hosts.append(host)
+
+        def make(model: str | None, config: ProviderConfig, settings: Settings) -> ScriptedModel:
+            return ScriptedModel([], model=model or "acme-1", provider="acme")
+
+        registrar.add("acme", make, summary="Acme's models.")
+
+    @hookimpl
+    def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
+        registrar.add("court", CollaborativeMode(), summary="In court.")
+
+    @hookimpl
+    def roundtable_register_storages(self, registrar: StorageRegistrar) -> None:
+        registrar.add("redis", lambda _: MemoryStorage())
+
+    @hookimpl
+    def roundtable_register_tools(self, registrar: ToolRegistrar) -> None:
+        def make() -> Tool:
+            raise AssertionError("never made here")
+
+        registrar.add("weather", make)
+
+
+def test_what_ships_with_the_library_comes_through_the_hooks() -> None:
+    catalog = load_catalog()
+    assert {"scripted", "openai-chat", "compatible", "local"} <= set(catalog.providers.names())
+    assert catalog.modes.names() == ("collaborative",)
+    assert catalog.storages.names() == ("memory", "sqlite")
+    for registry in (catalog.providers, catalog.modes, catalog.storages):
+        for entry in registry:
+            assert entry.source == "roundtable-sdk"
+            assert entry.summary.strip()
+
+
+def test_a_plugin_adds_things_of_every_kind_and_is_told_where_it_runs() -> None:
+    acme = Acme()
+    catalog = load_catalog({"roundtable-acme": acme})
+    for registry, name in (
+        (catalog.providers, "acme"),
+        (catalog.modes, "court"),
+        (catalog.storages, "redis"),
+        (catalog.tools, "weather"),
+    ):
+        assert registry.entry(name).source == "roundtable-acme"  # type: ignore[attr-defined]  # registries of several kinds
+    (host,) = acme.hosts
+    assert host.api == HOST_API
+    assert host.capabilities == {"providers", "modes", "storages", "tools"}
+    made = catalog.providers.get("acme")("acme-2", ProviderConfig(), Settings())
+    assert (made.provider, made.model) == ("acme", "acme-2")
+
+
+def test_catalogs_share_nothing() -> None:
+    assert "court" in load_catalog({"roundtable-acme": Acme()}).modes
+    assert "court" not in load_catalog().modes
+
+
+def test_a_module_like_object_is_a_plugin_too() -> None:
+    @hookimpl
+    def roundtable_register_modes(registrar: ModeRegistrar) -> None:
+        registrar.add("quiet", CollaborativeMode())
+
+    plugin = SimpleNamespace(roundtable_register_modes=roundtable_register_modes)
+    assert "quiet" in load_catalog({"roundtable-quiet": plugin}).modes
+
+
+class WrongSignature:
+    @hookimpl
+    def roundtable_register_modes(self, registrar: ModeRegistrar, colour: str) -> None:
+        raise AssertionError
+
+
+class WrongName:
+    @hookimpl
+    def roundtable_register_moods(self, registrar: ModeRegistrar) -> None:
+        raise AssertionError
+
+
+class Failing:
+    @hookimpl
+    def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
+        raise KeyError("lost")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        pytest.param(WrongSignature(), "does not fit the hooks.*colour", id="signature"),
+        pytest.param(WrongName(), "does not fit the hooks.*roundtable_register_moods", id="name"),
+        pytest.param(Failing(), "failed while it registered: KeyError: 'lost'", id="raises"),
+    ],
+)
+def test_a_plugin_that_does_not_work_is_named(plugin: object, message: str) -> None:
+    with pytest.raises(PluginError, match=f"(?s)plugin 'roundtable-odd' {message}") as caught:
+        load_catalog({"roundtable-odd": plugin})
+    error = caught.value
+    assert (error.plugin, error.stage) == ("roundtable-odd", "register")
+    assert error.__cause__ is not None
+
+
+def test_two_plugins_of_one_name_are_both_named() -> None:
+    with pytest.raises(ConfigurationError, match="'acme': roundtable-acme and other-acme"):
+        load_catalog({"roundtable-acme": Acme(), "other-acme": Acme()})
+
+    class Usurper:
+        @hookimpl
+        def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
+            registrar.add("collaborative", CollaborativeMode())
+
+    with pytest.raises(ConfigurationError, match="'collaborative': roundtable-sdk and roundtable-usurper"):
+        load_catalog({"roundtable-usurper": Usurper()})
+
+
+@pytest.mark.parametrize("name", ["", " acme", "a:b"])
+def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
+    class Odd:
+        @hookimpl
+        def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
+            registrar.add(name, CollaborativeMode())
+
+    with pytest.raises(ConfigurationError, match="a mode name must be"):
+        load_catalog({"roundtable-odd": Odd()})
