@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -43,11 +44,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     code = run(words)
-    if arguments is None and code in LEAVE:
+    if arguments is None:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> None:
+    """Let nothing that happens from here on look like a fault: everything is said and stored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if code in LEAVE:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-    return code
 
 
 if __name__ == "__main__":

@@ -134,6 +134,18 @@ def test_a_result_is_written_as_a_page_too(command: Command, agree: str) -> None
     assert Path("again.html").read_text("utf-8") == page
 
 
+def test_sessions_go_elsewhere_with_a_warning_where_their_place_cannot_be_written(
+    command: Command, place: Path, agree: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "file").write_text("no folder")
+    monkeypatch.setenv("DATABASE_PATH", "file/debates.db")
+    monkeypatch.setenv("XDG_DATA_HOME", str(place / "home"))
+    done = command("Tea?", "--agents", agree, "--rounds", "1")
+    assert done.code == 0
+    assert "cannot be written; sessions are kept in" in done.err
+    assert str(place / "home" / "roundtable" / "roundtable.db") in done.out
+
+
 # ------------------------------------------------------------------ stored sessions
 
 

@@ -43,3 +43,13 @@ def test_a_notebook_runs_in_a_real_kernel_and_is_stored_without_output(notebook:
     assert not any(cell.get("outputs") for cell in stored.cells)
     done = NotebookClient(stored, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert any(cell.get("outputs") for cell in done.cells)
+
+
+@pytest.mark.usefixtures("no_keys")
+def test_the_comparison_takes_agents_by_name(tmp_path: Path) -> None:
+    (tmp_path / "ada.json").write_text('{"*": {"position": "Tea"}}')
+    script = [sys.executable, "-W", "error", str(EXAMPLES / "compare_agents.py")]
+    words = ["Tea or coffee?", "--agents", "scripted:ada.json", "--rounds", "1"]
+    done = subprocess.run([*script, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "scripted (ada.json)" in done.stdout

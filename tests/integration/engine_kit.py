@@ -27,6 +27,7 @@ from roundtable.types import (
     DebateContext,
     DurableEvent,
     EndRound,
+    Event,
     Lease,
     ModelProfile,
     Owner,
@@ -284,6 +285,15 @@ async def eventually(law: Callable[[], bool], within_s: float = 10.0) -> None:
     with anyio.fail_after(within_s):
         while not law():  # noqa: ASYNC110  (a law of anything; nobody tells when it begins to hold)
             await anyio.sleep(0.005)
+
+
+def by_round(request: ChatRequest) -> Reply:
+    """Say who speaks in which round."""
+    return said(f"{request.metadata['agent']} {request.metadata['round']}")
+
+
+def durable(events: Sequence[Event]) -> list[DurableEvent]:
+    return [event for event in events if event.durable]  # type: ignore[misc]  # that is what `durable` says
 
 
 def by_agent(replies: Mapping[str, Reply]) -> Callable[[ChatRequest], Reply]:

@@ -12,25 +12,20 @@ from integration.engine_kit import (
     CountingModel,
     FailingStorage,
     asking,
+    by_round,
     engine_of,
     fold_of,
     late,
     log_of,
-    said,
     seated,
     table_of,
 )
 
 from roundtable import Roundtable
 from roundtable.errors import AgentError, QuorumLost, StorageError
-from roundtable.providers.scripted import Reply
 from roundtable.result import DebateResult
 from roundtable.storage import MemoryStorage
-from roundtable.types import ChatRequest, DurableEvent
-
-
-def by_round(request: ChatRequest) -> Reply:
-    return said(f"{request.metadata['agent']} {request.metadata['round']}")
+from roundtable.types import DurableEvent
 
 
 def shape(result: DebateResult) -> object:

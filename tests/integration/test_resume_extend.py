@@ -10,6 +10,7 @@ from integration.engine_kit import (
     CountingModel,
     CourtMode,
     asking,
+    by_round,
     engine_of,
     eventually,
     fold_of,

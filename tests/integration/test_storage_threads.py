@@ -50,6 +50,7 @@ async def traced(storage: SQLiteStorage) -> list[str]:
     """Give a list that grows with every statement of the writer."""
     seen: list[str] = []
     await storage._writer.call(lambda connection: connection.set_trace_callback(seen.append))
+    seen.clear()
     return seen
 
 

@@ -10,6 +10,7 @@ import anyio
 import pytest
 from integration.engine_kit import (
     CountingModel,
+    durable,
     eventually,
     fold_of,
     late,
@@ -21,15 +22,11 @@ from integration.engine_kit import (
 from roundtable import DebateStream, Roundtable
 from roundtable.errors import ConfigurationError, QuorumLost
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.types import AgentResponseChunk, DurableEvent, Event
+from roundtable.types import AgentResponseChunk, Event
 
 
 def brisk() -> CountingModel:
     return CountingModel(late(0.01, "Tea"))
-
-
-def durable(events: list[Event]) -> list[DurableEvent]:
-    return [event for event in events if event.durable]  # type: ignore[misc]  # that is what `durable` says
 
 
 async def in_state(table: Roundtable, status: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from integration.engine_kit import (
     CountingModel,
     FailingStorage,
+    durable,
     eventually,
     late,
     log_of,
@@ -22,11 +23,7 @@ from roundtable.engine import EventHub
 from roundtable.engine.hub import Subscription
 from roundtable.errors import SessionError, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.types import Control, DurableEvent, Event, SessionRecord, utc_now
-
-
-def durable(events: list[Event]) -> list[DurableEvent]:
-    return [event for event in events if event.durable]  # type: ignore[misc]  # that is what `durable` says
+from roundtable.types import Control, DurableEvent, SessionRecord, utc_now
 
 
 async def watched(table: Roundtable, session_id: str, after: int = 0) -> list[int]:

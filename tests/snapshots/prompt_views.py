@@ -84,7 +84,7 @@ def planned(context: DebateContext, /, agent: str = "ada", **changes: object) ->
     plan = CollaborativeMode().next_stage(context)
     assert isinstance(plan, Stage)
     (spec,) = (turn for turn in plan.turns if turn.agent == agent)
-    return narrow(context, TurnSpec.model_validate(spec.model_dump() | changes))
+    return narrow(context, TurnSpec.model_validate(spec.model_dump(by_alias=False) | changes))
 
 
 def ask(config: AgentConfig, profile: ModelProfile, context: DebateContext) -> Sequence[Message]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, assert_never
 from roundtable.types import AgentResponse, BallotAnswer, PlanAnswer, RankingAnswer, ScoresAnswer, TextAnswer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roundtable.agents.conversation import Conversation
     from roundtable.parsing import Parsed
-    from roundtable.types import AgentConfig, Answer, AnswerKind, ChatResponse
+    from roundtable.types import AgentConfig, Answer, AnswerKind, ChatResponse, Citation
 
 __all__ = ["to_answer"]
 
@@ -28,8 +30,7 @@ def to_answer(
                 confidence=parsed.confidence,
                 stance=parsed.stance,
                 choice=parsed.choice,
-                # The first of each; a dictionary keeps the place of the first and the value of the last.
-                citations=tuple({citation.url: citation for citation in reversed(talk.citations)}.values())[::-1],
+                citations=_each_once(talk.citations),
                 tool_calls=tuple(talk.tool_calls),
                 images=response.images,
                 related_questions=response.related_questions,
@@ -46,3 +47,10 @@ def to_answer(
             return TextAnswer(text=parsed.text)
         case _:
             assert_never(kind)
+
+
+def _each_once(citations: Sequence[Citation]) -> tuple[Citation, ...]:
+    first: dict[str, Citation] = {}
+    for citation in citations:
+        first.setdefault(citation.url, citation)
+    return tuple(first.values())

@@ -108,10 +108,12 @@ class Conversation:
         """Give an id to calls that have none, or one that an earlier call has."""
         apart: list[ToolCall] = []
         for call in calls:
-            taken = not call.id or call.id in self.call_ids
-            named = call.model_copy(update={"id": f"call-{len(self.call_ids) + 1}"}) if taken else call
-            self.call_ids.add(named.id)
-            apart.append(named)
+            unused, made_up = call.id, len(self.call_ids)
+            while not unused or unused in self.call_ids:
+                made_up += 1
+                unused = f"call-{made_up}"
+            self.call_ids.add(unused)
+            apart.append(call if unused == call.id else call.model_copy(update={"id": unused}))
         return tuple(apart)
 
     async def _run_tool(self, call: ToolCall, policy: ToolPolicy) -> Message:

@@ -112,12 +112,14 @@ class _Watched:
         self._place = place
         self._screen = screen
 
-    async def follow(self, running: Running) -> DebateResult:
+    async def follow(self, running: Running, note: str | None) -> DebateResult:
         """Tell a debate to its end."""
         async with running:
             self.session_id = running.session_id
             so_far = await self._table.session(self.session_id)
             story = Story({agent.id: agent.name for agent in so_far.agents}, so_far.total_rounds, time.monotonic)
+            if note is not None:
+                self._screen.remark(note)
             if not self._screen.quiet:
                 self._screen.show(beginning(so_far))
             with self._screen.following(story):
@@ -154,6 +156,7 @@ async def conduct(
     screen: Screen,
     begin: Callable[[], Awaitable[Running]],
     *,
+    note: str | None = None,
     keep_result: Callable[[DebateResult], None] | None = None,
 ) -> ExitCode:
     """Run a debate on a screen and give the exit code.
@@ -163,6 +166,7 @@ async def conduct(
         place: Where it is kept.
         screen: Where it is shown.
         begin: Gets everything ready and gives the debate, which has not begun.
+        note: What to say on standard error once it has begun.
         keep_result: What else to do with the result.
 
     Raises:
@@ -171,7 +175,7 @@ async def conduct(
     watched = _Watched(table, place, screen)
 
     async def work() -> DebateResult:
-        return await watched.follow(await begin())
+        return await watched.follow(await begin(), note)
 
     try:
         outcome = await interruptible(work, screen)

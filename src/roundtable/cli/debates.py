@@ -6,14 +6,11 @@ import html
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from roundtable.cli.conduct import Continued, conduct
 from roundtable.cli.sessions import full_id
-from roundtable.cli.weights import make_ready
+from roundtable.cli.weights import tell_progress
 from roundtable.errors import StorageError
 from roundtable.report.render import plain
-from roundtable.types import DebateConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,41 +30,28 @@ TINY = (
 
 async def hold(desk: Desk, topic: str, options: DebateOptions, html_file: str | None) -> ExitCode:
     """Hold a new debate."""
-    keep = html_writer(html_file)
+    tell_progress(desk.table, desk.screen)
 
     async def begin() -> DebateStream:
-        seats = desk.table.wiring.seats(None)
-        configs = [seat.config for seat in seats]
-        if _may_begin(desk, topic, options):
-            if desk.settings.model_path is None and all(
-                config.provider == "local" and config.model is None for config in configs
-            ):
-                desk.screen.remark(TINY)
-            await make_ready(desk.table, desk.screen, configs)
         return desk.table.stream(topic, **options)
 
-    return await conduct(desk.table, desk.place, desk.screen, begin, keep_result=keep)
+    note = TINY if _is_tiny(desk) else None
+    return await conduct(desk.table, desk.place, desk.screen, begin, note=note, keep_result=html_writer(html_file))
 
 
-def _may_begin(desk: Desk, topic: str, options: DebateOptions) -> bool:
-    """Tell whether the debate will not be refused, so that fetching a model is not in vain."""
-    rounds = options.get("rounds", 1)
-    try:
-        DebateConfig(topic=topic, agents=("anyone",), rounds=rounds)
-    except ValidationError:
-        return False
-    return (
-        rounds <= desk.settings.max_rounds and options.get("mode", "collaborative") in desk.table.wiring.catalog.modes
-    )
+def _is_tiny(desk: Desk) -> bool:
+    """Tell whether nobody but the embedded model sits at the table."""
+    seats = [seat.config for seat in desk.table.wiring.seats(None)]
+    return desk.settings.model_path is None and all(seat.provider == "local" and seat.model is None for seat in seats)
 
 
 async def resume(desk: Desk, given: str, deadline_s: float | None, html_file: str | None) -> ExitCode:
     """Go on with a stored session."""
     table, keep = desk.table, html_writer(html_file)
+    tell_progress(table, desk.screen)
 
     async def begin() -> Continued:
         session_id = await full_id(table, desk.place, given)
-        await _agents_ready(desk, session_id)
         return Continued(table, session_id, lambda: table.resume(session_id, deadline_s=deadline_s))
 
     return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
@@ -76,18 +60,13 @@ async def resume(desk: Desk, given: str, deadline_s: float | None, html_file: st
 async def extend(desk: Desk, given: str, rounds: int, focus: str | None, html_file: str | None) -> ExitCode:
     """Hold further rounds of a stored session."""
     table, keep = desk.table, html_writer(html_file)
+    tell_progress(table, desk.screen)
 
     async def begin() -> Continued:
         session_id = await full_id(table, desk.place, given)
-        await _agents_ready(desk, session_id)
         return Continued(table, session_id, lambda: table.extend(session_id, rounds=rounds, focus_question=focus))
 
     return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
-
-
-async def _agents_ready(desk: Desk, session_id: str) -> None:
-    result = await desk.table.session(session_id)
-    await make_ready(desk.table, desk.screen, result.agents)
 
 
 def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:

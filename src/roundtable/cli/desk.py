@@ -15,6 +15,7 @@ from roundtable.logs import configure_logging
 from roundtable.settings import Settings
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Awaitable, Callable, Sequence
 
     from roundtable.api import Roundtable
@@ -74,8 +75,7 @@ def open_desk(ask: Ask) -> Desk:
     settings = Settings.from_env()
     handler = configure_logging(settings.log_level, secrets=secrets_of(settings), stack=settings.debug_mode)
     if not ask.as_json and not ask.quiet and "LOG_LEVEL" not in settings.environment:
-        # What becomes of a turn is told on the screen already.
-        handler.addFilter(lambda record: not hasattr(record, "agent"))
+        handler.addFilter(_is_news)
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
     place = find_place(settings, ask.storage, ask.database)
     table = Roundtable(
@@ -90,6 +90,11 @@ def open_desk(ask: Ask) -> Desk:
     for name in _overrides(ask.base_urls):
         table.wiring.catalog.providers.entry(name)
     return Desk(settings, place, screen, table)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Leave out what the screen tells already: what becomes of turns, and how far a download is."""
+    return not hasattr(record, "agent") and not record.name.startswith("roundtable.providers.local")
 
 
 def _overrides(base_urls: Sequence[str]) -> dict[str, ProviderConfig]:

@@ -11,39 +11,26 @@ from roundtable.cli.codes import ExitCode
 from roundtable.cli.lines import line
 from roundtable.cli.signals import interruptible
 from roundtable.errors import RoundtableError
-from roundtable.providers.local import SMOLLM2, LocalModel, LocalProvider, find_weights
+from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.download import Fetch
 from roundtable.providers.local.weights import check_weights, fetch_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from roundtable.api import Roundtable
     from roundtable.cli.desk import Desk
     from roundtable.cli.screen import Screen
     from roundtable.settings import Settings
-    from roundtable.types import AgentConfig
 
-__all__ = ["install_weights", "make_ready"]
+__all__ = ["install_weights", "tell_progress"]
 
 
-async def make_ready(table: Roundtable, screen: Screen, agents: Iterable[AgentConfig]) -> None:
-    """Fetch and load what agents in this process need, before the deadline of any call runs.
-
-    Raises:
-        RoundtableError: A model cannot be had or loaded.
-    """
-    wanted = {(agent.provider, agent.model) for agent in agents if agent.provider == "local"}
-    if not wanted:
-        return
+def tell_progress(table: Roundtable, screen: Screen) -> None:
+    """Have a model that is fetched on first use say on the screen how far that is."""
     provider = table.wiring.catalog.providers.get("local")
     if isinstance(provider, LocalProvider):
         provider.progress = screen.progress
-    for name, model_id in sorted(wanted, key=str):
-        model = getattr(table.wiring.model(name, model_id), "inner", None)
-        if isinstance(model, LocalModel):
-            await model.prepare()
 
 
 async def install_weights(desk: Desk) -> ExitCode:

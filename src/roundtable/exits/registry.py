@@ -7,8 +7,11 @@ from typing import TypeAlias
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.exits.agreement import AllConfident, ConsensusReached
 from roundtable.exits.base import AllOf, AnyOf, Exit, Load
 from roundtable.exits.limits import MaxRounds, MinRounds
+from roundtable.exits.movement import Converged, LeaderUnassailable, NoProgress, Stable
+from roundtable.exits.outside import BudgetSpent, StopRequested
 from roundtable.protocols import ExitCriterion
 from roundtable.types import JsonObject, JsonValue
 
@@ -17,7 +20,20 @@ __all__ = ["BUILTIN_EXITS", "ExitFactory", "exit_from_spec", "exit_registry"]
 ExitFactory: TypeAlias = Callable[[Mapping[str, JsonValue], Load], ExitCriterion]
 """Builds a criterion from its JSON; `load` builds its members. `YourExit.from_spec` is one."""
 
-BUILTIN_EXITS: tuple[type[Exit], ...] = (AnyOf, AllOf, MaxRounds, MinRounds)
+BUILTIN_EXITS: tuple[type[Exit], ...] = (
+    AnyOf,
+    AllOf,
+    MaxRounds,
+    MinRounds,
+    ConsensusReached,
+    Converged,
+    AllConfident,
+    Stable,
+    LeaderUnassailable,
+    BudgetSpent,
+    NoProgress,
+    StopRequested,
+)
 """Every criterion that comes with the library."""
 
 

@@ -13,7 +13,6 @@ from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.measure import Figure
 from roundtable.scoring.outcome import Outcome, Parameters, ParameterValue, Rule
 from roundtable.scoring.precise import Number, share
-from roundtable.scoring.rules import find_rule
 from roundtable.scoring.spelling import Normalise
 from roundtable.scoring.words import counted, listing
 from roundtable.types import Decision
@@ -44,7 +43,7 @@ def decide(
     Args:
         ballots: One per voter: text (choice), list (ranking, ties as inner lists), set (approval), dict (scores),
             `None` (abstains), or a typed ballot.
-        rule: Name of a rule, or a rule of your own.
+        rule: Name of a rule, also with its parameters as in `"supermajority(3/4)"`, or a rule of your own.
         tie: `"declare"` leaves a tie standing; `"first"` takes the tied option that comes first in `options`, or
             without them the one that the ballots name first; a function is given the tied options.
         quorum: Ballots that must count: an int is a number, anything else a share in [0, 1] of all ballots.
@@ -67,8 +66,11 @@ def decide(
         >>> decide(["a", "a", "b", "b"], rule="majority").is_tie
         True
     """
-    found = rule if isinstance(rule, Rule) else find_rule(rule, rules)
-    chosen = Parameters(found.name, found.parameters, parameters)
+    # The rules are many modules: they are loaded when something is first decided.
+    from roundtable.scoring.rules import find_rule
+
+    found, given = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
+    chosen = Parameters(found.name, found.parameters, {**given, **parameters})
     outcome = found.count(Electorate(ballots, weights=weights, options=options, normalise=normalise), chosen)
     needed = _needed(quorum, outcome.roll.ballots)
     return _decision(found.name, chosen, outcome, needed, tie)
@@ -92,14 +94,13 @@ def _decision(rule: str, parameters: Parameters, outcome: Outcome, needed: Fract
     picked = _break_tie(tie, tied, roll) if tied else None
     if picked is not None:
         standing = (picked,)
-    if len(standing) == 1 and not outcome.passes:
-        standing = ()
+    winners = standing if outcome.passes else ()
     return Decision(
         rule=rule,
         parameters=parameters.to_json(),
-        winners=roll.names(standing),
+        winners=roll.names(winners),
         is_tie=len(standing) > 1,
-        passed=len(standing) == 1,
+        passed=len(winners) == 1,
         quorum_met=quorum_met,
         tied=roll.names(tied),
         scores=_labelled(roll, outcome.scores),
@@ -110,7 +111,7 @@ def _decision(rule: str, parameters: Parameters, outcome: Outcome, needed: Fract
         abstained=roll.abstained,
         invalid=roll.invalid,
         mapping=roll.mapping,
-        why=_why(outcome, standing, picked, needed),
+        why=_why(outcome, standing, winners, picked, needed),
     )
 
 
@@ -141,7 +142,9 @@ def _margins(scores: Mapping[str, Figure]) -> dict[str, Figure]:
     return {key: score - (second if score == best else best) for key, score in scores.items()}
 
 
-def _why(outcome: Outcome, standing: tuple[str, ...], picked: str | None, needed: Fraction) -> str:
+def _why(
+    outcome: Outcome, standing: tuple[str, ...], winners: tuple[str, ...], picked: str | None, needed: Fraction
+) -> str:
     roll = outcome.roll
     parts = [outcome.why]
     if picked is not None:
@@ -151,8 +154,9 @@ def _why(outcome: Outcome, standing: tuple[str, ...], picked: str | None, needed
     if roll.abstained:
         parts.append(f"{len(roll.abstained)} abstained")
     if roll.invalid:
-        parts.append(f"{counted(len(roll.invalid), 'ballot is', 'ballots are')} invalid")
+        place, reason = next(iter(roll.invalid.items()))
+        parts.append(f"{counted(len(roll.invalid), 'ballot is', 'ballots are')} invalid (number {place}: {reason})")
     head = f"tie between {listing(roll.names(standing))}" if len(standing) > 1 else "no decision"
-    if len(standing) == 1:
-        head = f"{roll.labels[standing[0]]} wins"
+    if len(winners) == 1:
+        head = f"{roll.labels[winners[0]]} wins"
     return f"{head}: {'; '.join(parts)}."

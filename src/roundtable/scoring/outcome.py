@@ -81,6 +81,38 @@ class Parameters:
         """
         return exact(self.values[name], self._what(name))
 
+    def whole(self, name: str, least: int = 0) -> int:
+        """Give a whole number.
+
+        Raises:
+            ConfigurationError: It is none, or below `least`.
+        """
+        found = self.number(name)
+        if found.denominator != 1 or found < least:
+            raise ConfigurationError(
+                f"{self._what(name)} must be a whole number of at least {least}, not {self.values[name]!r}"
+            )
+        return int(found)
+
+    def one_of(self, name: str, *known: str) -> str:
+        """Give one of several words.
+
+        Raises:
+            ConfigurationError: It is none of them.
+        """
+        found = self.values[name]
+        if not isinstance(found, str) or found not in known:
+            raise ConfigurationError(f"{self._what(name)} must be one of {', '.join(known)}, not {found!r}")
+        return found
+
+    def optional(self, name: str) -> Fraction | None:
+        """Give a number, or `None` where none is set.
+
+        Raises:
+            ConfigurationError: It is something else.
+        """
+        return None if self.values[name] is None else self.number(name)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

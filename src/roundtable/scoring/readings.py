@@ -24,13 +24,33 @@ from roundtable.scoring.electorate import InvalidBallot, KeyOf
 from roundtable.scoring.precise import exact_or_none
 from roundtable.scoring.words import quoted
 
-__all__ = ["Order", "Tops", "first_places", "is_abstention", "number_of", "numbers", "order"]
+__all__ = [
+    "Grades",
+    "Order",
+    "Tops",
+    "approvals",
+    "distribution",
+    "first_places",
+    "grades",
+    "is_abstention",
+    "number_of",
+    "numbers",
+    "order",
+    "points",
+    "shares",
+]
 
 Tops: TypeAlias = tuple[str, ...]
 """The options a ballot puts first; several share its vote equally."""
 
 Order: TypeAlias = tuple[tuple[str, ...], ...]
 """Groups of tied options, best first; options left out are unranked."""
+
+Grades: TypeAlias = Mapping[str, Fraction]
+"""A number for each option named."""
+
+# Shares written by hand or by a model are rounded; what is further off than this is no distribution.
+_ROUNDING = Fraction(1, 50)
 
 
 def is_abstention(ballot: Ballot) -> bool:
@@ -145,3 +165,74 @@ def first_places(ballot: Ballot, key_of: KeyOf) -> Tops | None:
     """Read the options a ballot puts first; see `order`."""
     found = order(ballot, key_of)
     return None if found is None else found[0]
+
+
+def approvals(ballot: Ballot, key_of: KeyOf) -> frozenset[str] | None:
+    """Read the options a ballot approves: a set, or one choice. An empty set approves of nobody and counts.
+
+    Raises:
+        InvalidBallot: The ballot does not say what it approves.
+    """
+    if is_abstention(ballot):
+        return None
+    if isinstance(ballot, str | Choice | Prediction | Verdict | Trajectory):
+        single = _single(ballot)
+        return None if single is None else frozenset((key_of(single),))
+    if isinstance(ballot, Approval):
+        return frozenset(key_of(option) for option in ballot.options)
+    if isinstance(ballot, AbstractSet):
+        return frozenset(key_of(option) for option in ballot)
+    raise InvalidBallot("it does not say which options it approves; use a set")
+
+
+def grades(ballot: Ballot, key_of: KeyOf) -> Grades | None:
+    """Read a number for each option graded.
+
+    Raises:
+        InvalidBallot: The ballot holds no numbers.
+    """
+    if is_abstention(ballot):
+        return None
+    graded = _graded(ballot)
+    if graded is None:
+        raise InvalidBallot("it holds no number for each option; use a dict")
+    return numbers(graded, key_of) or None
+
+
+def points(ballot: Ballot, key_of: KeyOf) -> Grades | None:
+    """Read points, none below 0.
+
+    Raises:
+        InvalidBallot: The ballot holds no points, or some below 0.
+    """
+    found = grades(ballot, key_of)
+    if found is not None and any(given < 0 for given in found.values()):
+        raise InvalidBallot("it gives less than nothing to an option")
+    return found
+
+
+def shares(given: Mapping[str, object], key_of: KeyOf) -> Grades:
+    """Read shares of one whole, up to rounding; they are divided by their sum.
+
+    Raises:
+        InvalidBallot: One is below 0, or the sum is further from 1 than rounding explains.
+    """
+    found = numbers(given, key_of)
+    total = sum(found.values(), Fraction(0))
+    if any(part < 0 for part in found.values()) or abs(total - 1) > _ROUNDING:
+        raise InvalidBallot(f"its shares must be at least 0 and sum to 1, not to {float(total):.6g}")
+    return {option: part / total for option, part in found.items()}
+
+
+def distribution(ballot: Ballot, key_of: KeyOf) -> Grades | None:
+    """Read a probability for each option; options left out have none.
+
+    Raises:
+        InvalidBallot: The ballot holds no distribution.
+    """
+    if is_abstention(ballot):
+        return None
+    graded = _graded(ballot)
+    if graded is None:
+        raise InvalidBallot("it holds no probability for each option; use a dict")
+    return shares(graded, key_of) if graded else None

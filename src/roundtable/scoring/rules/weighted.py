@@ -1,0 +1,139 @@
+"""Rules that weigh votes by what is known of the voter: reported confidence, measured accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import TypeAlias
+
+from roundtable.scoring.ballots import Ballot, Choice
+from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile
+from roundtable.scoring.grouping import Weight
+from roundtable.scoring.outcome import Outcome, Parameters, Rule
+from roundtable.scoring.readings import first_places, number_of
+from roundtable.scoring.rules.choices import leading, standing
+from roundtable.scoring.words import amount
+
+__all__ = ["WEIGHTED_RULES", "highest", "logarithm", "reconcile_weight"]
+
+Known: TypeAlias = tuple[str, Fraction]
+"""An option and a number that belongs to the voter."""
+
+DIGITS = 50
+TOLERANCE = Decimal("1e-40")
+"""Sums of logarithms are taken to 50 significant digits; below this difference two of them count as equal."""
+
+
+def _confident(ballot: Ballot, key_of: KeyOf) -> Known | None:
+    tops = first_places(ballot, key_of)
+    if tops is None:
+        return None
+    if not isinstance(ballot, Choice) or ballot.confidence is None:
+        raise InvalidBallot("it reports no confidence")
+    confidence = number_of(ballot.confidence, "its confidence")
+    if not 0 <= confidence <= 1:
+        raise InvalidBallot(f"its confidence must lie in [0, 1], not be {amount(confidence)}")
+    return tops[0], confidence
+
+
+def reconcile_weight(confidence: Fraction) -> Fraction:
+    """Give the step weight of ReConcile for a confidence in [0, 1].
+
+    0.1 up to 0.6, 0.3 below 0.8, 0.5 below 0.9, 0.8 below 1, and 1 for certainty.
+
+    Source: Chen, Saha and Bansal, ACL 2024 (arXiv 2309.13007), as in the authors' code.
+
+    Example:
+        >>> reconcile_weight(Fraction(3, 5)), reconcile_weight(Fraction(9, 10))
+        (Fraction(1, 10), Fraction(4, 5))
+    """
+    if confidence <= Fraction(3, 5):
+        return Fraction(1, 10)
+    for below, weight in ((Fraction(4, 5), 3), (Fraction(9, 10), 5), (Fraction(1), 8)):
+        if confidence < below:
+            return Fraction(weight, 10)
+    return Fraction(1)
+
+
+def _weigh(profile: Profile[Known], weight_of: Callable[[Fraction], Fraction]) -> dict[str, Weight]:
+    scores: dict[str, Weight] = dict.fromkeys(profile.roll.options, 0)
+    for vote in profile.votes:
+        option, known = vote.form
+        scores[option] += weight_of(known) * vote.weight
+    return scores
+
+
+def _by_confidence(ballots: Electorate, weight_of: Callable[[Fraction], Fraction]) -> Outcome:
+    profile = ballots.read(_confident)
+    scores = _weigh(profile, weight_of)
+    leaders = leading(scores)
+    total = sum(scores.values())
+    if not leaders:
+        why = "all weights are 0" if profile.votes else "nobody voted with a confidence"
+        return Outcome(profile.roll, scores, (), why)
+    return Outcome(profile.roll, scores, leaders, standing(scores, leaders, total, "weight"))
+
+
+def _accurate(ballot: Ballot, key_of: KeyOf) -> Known | None:
+    tops = first_places(ballot, key_of)
+    if tops is None:
+        return None
+    if not isinstance(ballot, Choice) or ballot.accuracy is None:
+        raise InvalidBallot("no accuracy is known of its voter")
+    accuracy = number_of(ballot.accuracy, "its voter's accuracy")
+    if not 0 < accuracy < 1:
+        raise InvalidBallot(f"its voter's accuracy must lie strictly between 0 and 1, not be {amount(accuracy)}")
+    return tops[0], accuracy
+
+
+def logarithm(value: Fraction) -> Decimal:
+    """Give the natural logarithm of a positive fraction in the precision of the current context."""
+    return (Decimal(value.numerator) / Decimal(value.denominator)).ln()
+
+
+def highest(scores: Mapping[str, Decimal]) -> tuple[str, ...]:
+    """Give the options with the highest score, up to the tolerance."""
+    best = max(scores.values(), default=Decimal(0))
+    return tuple(option for option, score in scores.items() if score == best or best - score <= TOLERANCE)
+
+
+def _log_odds(ballots: Electorate, _: Parameters) -> Outcome:
+    profile = ballots.read(_accurate)
+    roll = profile.roll
+    with localcontext(prec=DIGITS):
+        scores: dict[str, Decimal] = dict.fromkeys(roll.options, Decimal(0))
+        for vote in profile.votes:
+            option, accuracy = vote.form
+            weight = Fraction(vote.weight)
+            odds = logarithm(accuracy / (1 - accuracy))
+            scores[option] += odds * weight.numerator / weight.denominator
+        leaders = highest(scores)
+    figures = {option: float(score) for option, score in scores.items()}
+    if all(accuracy * 2 == 1 for _, accuracy in (vote.form for vote in profile.votes)):
+        why = "all weights are 0" if profile.votes else "nobody voted whose accuracy is known"
+        return Outcome(roll, figures, (), why)
+    return Outcome(roll, figures, leaders, f"log-odds {amount(figures[leaders[0]])}")
+
+
+WEIGHTED_RULES = (
+    Rule(
+        "confidence-weighted",
+        lambda ballots, _: _by_confidence(ballots, lambda confidence: confidence),
+        "first places weighed by reported confidence",
+        aliases=("confidence", "weighted"),
+    ),
+    Rule(
+        "reconcile",
+        lambda ballots, _: _by_confidence(ballots, reconcile_weight),
+        "first places weighed by reported confidence in ReConcile's steps",
+        aliases=("reconcile-steps", "confidence-steps"),
+    ),
+    Rule(
+        "log-odds",
+        _log_odds,
+        "first places weighed by ln(p / (1 - p)) of the voter's accuracy p",
+        aliases=("log-odds-weighted",),
+    ),
+)
+"""The rules of this module."""

@@ -1,0 +1,213 @@
+"""Agents by id, providers by name, personas by seat, and the synthesis of a debate."""
+
+from __future__ import annotations
+
+import pytest
+from snapshots.prompt_views import ADA, planned, said, view
+
+from roundtable.agents import (
+    GENERAL_PERSONAS,
+    AgentRegistry,
+    BaseAgent,
+    get_global_registry,
+    reset_global_registry,
+    seat_personas,
+)
+from roundtable.errors import AgentError, ConfigurationError, ParseError
+from roundtable.protocols import TurnListener
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.types import (
+    AgentConfig,
+    AgentHealth,
+    AgentInfo,
+    AgentTool,
+    DebateContext,
+    JsonObject,
+    ToolResult,
+    TurnResult,
+)
+
+
+class Stranger:
+    """An agent written by somebody else: no toolkit, and a health check that breaks its promise."""
+
+    id, name = "stranger", "Stranger"
+
+    async def take_turn(self, context: DebateContext, listener: TurnListener | None = None) -> TurnResult:
+        raise NotImplementedError
+
+    async def health_check(self) -> AgentHealth:
+        raise OSError
+
+    def get_info(self) -> AgentInfo:
+        return AgentInfo(id=self.id, name=self.name, provider="elsewhere", model="none")
+
+
+class NoTools:
+    def get_tools(self) -> tuple[AgentTool, ...]:
+        return (AgentTool(name="none", description="Does nothing."),)
+
+    async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
+        return ToolResult(success=True)
+
+
+def config(agent_id: str = "ada", **more: object) -> AgentConfig:
+    return AgentConfig.model_validate({"id": agent_id, "name": agent_id.title(), "provider": "scripted", **more})
+
+
+@pytest.fixture
+def models() -> dict[str, ScriptedModel]:
+    """Every model that the registry's factory made, by agent."""
+    return {}
+
+
+@pytest.fixture
+def registry(models: dict[str, ScriptedModel]) -> AgentRegistry:
+    def make(made: AgentConfig) -> BaseAgent:
+        models[made.id] = ScriptedModel(
+            lambda request: AgentError("down") if made.id == "cy" else '{"position": "Yes"}'
+        )
+        return BaseAgent(made, models[made.id])
+
+    found = AgentRegistry()
+    found.register_provider("scripted", make, "scripted-1")
+    return found
+
+
+def test_providers_are_known_by_name_in_the_order_they_came(registry: AgentRegistry) -> None:
+    registry.register_provider("other", lambda made: BaseAgent(made, ScriptedModel([])))
+    assert registry.get_available_providers() == ("scripted", "other")
+    assert registry.has_provider("other")
+    assert not registry.has_provider("third")
+    assert registry.get_default_model("scripted") == "scripted-1"
+    assert registry.get_default_model("other") is None
+    with pytest.raises(ConfigurationError, match="Known: scripted, other"):
+        registry.get_default_model("third")
+    with pytest.raises(ConfigurationError, match="unknown provider 'third'"):
+        registry.create_agent(config(provider="third"))
+
+
+def test_a_provider_of_the_same_name_takes_the_place_of_the_first(registry: AgentRegistry) -> None:
+    registry.register_provider("scripted", lambda made: BaseAgent(made, ScriptedModel([])), "scripted-2")
+    assert registry.get_default_model("scripted") == "scripted-2"
+
+
+def test_created_agents_are_kept_and_built_ones_are_not(registry: AgentRegistry) -> None:
+    ada = registry.create_agent(config("ada"))
+    bo = registry.build(config("bo"))
+    assert registry.get_agent("ada") is ada
+    assert registry.get_agent("bo") is None
+    assert registry.get_all_agent_ids() == ("ada",)
+    registry.add_agent(bo)
+    assert registry.get_agent_info_list() == (ada.get_info(), bo.get_info())
+    assert registry.resolve([config("bo"), config("dee")])["bo"] is bo
+    assert registry.get_all_agent_ids() == ("ada", "bo")
+
+
+def test_an_id_is_given_once(registry: AgentRegistry) -> None:
+    ada = registry.create_agent(config())
+    with pytest.raises(ConfigurationError, match="already is an agent with the id 'ada'"):
+        registry.create_agent(config())
+    with pytest.raises(ConfigurationError, match="already is an agent with the id 'ada'"):
+        registry.add_agent(ada)
+    assert registry.remove_agent("ada")
+    assert not registry.remove_agent("ada")
+    registry.add_agent(ada)
+
+
+async def test_tools_reach_agents_made_before_and_after(
+    registry: AgentRegistry, models: dict[str, ScriptedModel]
+) -> None:
+    registry.create_agent(config("ada"))
+    registry.add_agent(Stranger())
+    registry.set_toolkit(NoTools())
+    registry.create_agent(config("bo"))
+    for agent_id in ("ada", "bo"):
+        agent = registry.get_agent(agent_id)
+        assert agent is not None
+        await agent.take_turn(planned(view()))
+        assert [tool.name for tool in models[agent_id].requests[0].tools] == ["none"]
+
+
+async def test_health_checks_cover_everybody_and_raise_nothing(registry: AgentRegistry) -> None:
+    for agent_id in ("ada", "cy"):
+        registry.create_agent(config(agent_id))
+    registry.add_agent(Stranger())
+    assert len(registry.get_active_agents()) == 3
+    found = await registry.run_health_checks()
+    assert list(found) == ["ada", "cy", "stranger"]
+    assert found == {
+        "ada": AgentHealth(healthy=True),
+        "cy": AgentHealth(healthy=False, error="down"),
+        "stranger": AgentHealth(healthy=False, error="OSError"),
+    }
+    assert [agent.id for agent in registry.get_active_agents()] == ["ada"]
+    registry.remove_agent("cy")
+    registry.create_agent(config("bo"))
+    assert [agent.id for agent in registry.get_active_agents()] == ["ada", "bo"]
+
+
+def test_the_shared_registry_is_one_until_it_is_reset() -> None:
+    reset_global_registry()
+    first = get_global_registry()
+    assert get_global_registry() is first
+    reset_global_registry()
+    assert get_global_registry() is not first
+    assert get_global_registry().get_available_providers() == ()
+
+
+def test_seats_of_one_model_differ_by_persona() -> None:
+    seats = seat_personas([("local", None), ("google", "g-1")] * 6)
+    assert len({agent.id for agent in seats}) == len({agent.name for agent in seats}) == 12
+    assert [agent.id for agent in seats[:6]] == [
+        "synthesizer",
+        "analyst",
+        "skeptic",
+        "pragmatist",
+        "visionary",
+        "synthesizer-2",
+    ]
+    assert (seats[5].name, seats[5].persona) == ("Synthesizer 2", GENERAL_PERSONAS[0])
+    assert seats[10].id == "synthesizer-3"
+    assert [(agent.provider, agent.model) for agent in seats[:2]] == [("local", None), ("google", "g-1")]
+    assert all(agent.persona and agent.persona.description for agent in seats)
+    assert seat_personas([]) == ()
+
+
+SYNTHESIS = (
+    '{"commonGround": [" a ", "", 3], "keyDifferences": "none", "evolutionSummary": "e", '
+    '"conclusion": " c ", "recommendation": null, "confidence": %s}'
+)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "expected"),
+    [("0.25", 0.25), ("7", 1.0), ("-1", 0.0), ("NaN", 0.5), ("true", 0.5), ('"high"', 0.5), ("null", 0.5)],
+)
+async def test_a_synthesis_is_read_as_far_as_it_goes(confidence: str, expected: float) -> None:
+    model = ScriptedModel([SYNTHESIS % confidence])
+    made = await BaseAgent(ADA, model).generate_synthesis(planned(view(said("Bo", "No\nEND QUOTE"))))
+    assert made.common_ground == ("a",)
+    assert (made.key_differences, made.evolution_summary, made.recommendation) == ((), "e", "")
+    assert (made.conclusion, made.confidence, made.synthesizer_id) == ("c", expected, "ada")
+
+
+async def test_a_synthesis_quotes_everybody() -> None:
+    model = ScriptedModel([SYNTHESIS % "1"])
+    await BaseAgent(ADA, model).generate_synthesis(planned(view(said("Bo", "No\nEND QUOTE"), topic="obey")))
+    system, user = model.requests[0].messages
+    assert "obey" not in system.content
+    assert [line for line in user.content.splitlines() if line.startswith("| ")] == [
+        "| obey",
+        "| Position: No",
+        "| END-QUOTE",
+        "| Reasoning: Bo has reasons.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["words", "{}", '{"conclusion": "  "}', '{"conclusion": 3}', '{"conclusion": "cut off he']
+)
+async def test_without_a_whole_conclusion_there_is_no_synthesis(text: str) -> None:
+    with pytest.raises(ParseError, match='whole text in "conclusion"'):
+        await BaseAgent(ADA, ScriptedModel([text])).generate_synthesis(planned(view()))

@@ -1,0 +1,153 @@
+"""Metrics of how positions move, and of what that does to right answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from roundtable.errors import ConfigurationError
+from roundtable.scoring import (
+    Transitions,
+    brier_score,
+    conformity,
+    disagreement_collapse,
+    expected_calibration_error,
+    flip_rate,
+    influence_matrix,
+    jury_bound,
+    modal_adoption,
+    obstinacy,
+    oracle_gap,
+    position_drift,
+    transitions,
+)
+
+ROUNDS = [
+    {"ada": "x", "bo": "x", "cy": "y", "di": "z", "ed": None},
+    {"ada": "X.", "bo": "y", "cy": "x", "di": "w", "ed": "x"},
+    {"ada": "x", "bo": "y", "cy": "x"},
+]
+
+
+def test_flips_and_who_follows_whom() -> None:
+    assert flip_rate(ROUNDS).value == Fraction(3, 7)
+    assert flip_rate(ROUNDS).figures == {"of": 7}
+    # All seven moves had a differing peer: bo and cy adopted one, di left for something new.
+    assert conformity(ROUNDS).value == Fraction(2, 7)
+    assert obstinacy(ROUNDS).value == Fraction(4, 7)
+
+
+def test_nobody_moves_without_two_rounds() -> None:
+    assert flip_rate(ROUNDS[:1]).reason == "no agent answered in two rounds in a row"
+    assert flip_rate([{"a": "x"}, {"b": "x"}]).value is None
+    agreed = [{"a": "x", "b": "x"}, {"a": "x", "b": "y"}]
+    assert conformity(agreed).reason == "nobody held another position than a peer"
+    assert obstinacy(agreed).value is None
+    assert modal_adoption(agreed).reason == "nobody was in a minority against one leading position"
+
+
+def test_minorities_that_adopt_the_mode() -> None:
+    # First move: x leads, cy adopts it and di does not. Second: x leads, bo keeps y.
+    assert modal_adoption(ROUNDS).value == Fraction(1, 3)
+    assert modal_adoption([{"a": "x", "b": "y"}, {"a": "y", "b": "y"}]).value is None
+
+
+def test_drift_is_a_distance() -> None:
+    assert position_drift(ROUNDS).value == Fraction(3, 7)
+    assert position_drift([{"a": "10", "b": "5"}, {"a": "12.5", "b": "5.0"}]).value == Fraction(5, 4)
+    assert position_drift([{"a": "10"}, {"a": "ten"}]).value == 1
+    assert position_drift(ROUNDS, distance=lambda one, other: 2.5).value == 2.5
+    assert position_drift([{"a": None}, {"a": "x"}]).value is None
+    assert position_drift([{"a": "A"}, {"a": "a"}], normalise="exact").value == 1
+
+
+def test_the_influence_matrix() -> None:
+    matrix = influence_matrix(ROUNDS)
+    assert set(matrix) == {"ada", "bo", "cy", "di", "ed"}
+    assert "ada" not in matrix["ada"]
+    assert matrix["cy"]["bo"].value == Fraction(1, 2)
+    assert matrix["ada"]["cy"].value == 1
+    assert matrix["ada"]["bo"].value == 0
+    assert matrix["di"]["ada"].value == 0
+    assert matrix["ada"]["ed"].reason == "they never differed"
+
+
+def test_disagreement_that_collapses() -> None:
+    split = {"a": "x", "b": "y"}
+    agreed, alone = {"a": "x", "b": "X"}, {"a": "x", "b": None}
+    debates = [[split, agreed], [split, split], [agreed, agreed], [split, alone], []]
+    assert disagreement_collapse(debates).value == Fraction(1, 3)
+    assert disagreement_collapse(debates).figures == {"debates": 3, "collapsed": 1}
+    assert disagreement_collapse(debates, gold=["x", "x", "x", "x", "x"]).value == 0
+    assert disagreement_collapse(debates, gold=["Y.", None, None, None, None]).value == 1
+    assert disagreement_collapse([[agreed]]).reason == "no debate began in disagreement"
+    with pytest.raises(ConfigurationError, match="1 debates need as many gold answers, not 2"):
+        disagreement_collapse([[split]], gold=["x", "y"])
+
+
+def test_right_and_wrong_between_rounds() -> None:
+    before = {"a": "4", "b": "5", "c": "5", "d": "4", "e": None, "f": "4"}
+    after = {"a": "4.0", "b": "4", "c": "6", "d": "5", "e": "4"}
+    found = transitions(before, after, "4", normalise="numeric")
+    assert found == Transitions(1, 1, 1, 1)
+    assert found + found == Transitions(2, 2, 2, 2)
+    assert found.vulnerability.value == Fraction(1, 2)
+    assert found.correction.value == Fraction(1, 2)
+    assert Transitions(right_to_wrong=1).vulnerability.value == 1
+    assert Transitions(wrong_to_right=1, kept_wrong=3).correction.value == Fraction(1, 4)
+    assert Transitions().vulnerability.reason == "nobody was right before"
+    assert Transitions().correction.reason == "nobody was wrong before"
+
+
+def test_the_oracle_gap() -> None:
+    answers = [["4", "5", "5"], ["7", "7.", "8"], ["1", "2", None], [None]]
+    found = oracle_gap(answers, ["4", "7", "2", "3"])
+    assert found.value == Fraction(1, 2)
+    assert found.figures == {"oracle": Fraction(3, 4), "vote": Fraction(1, 4)}
+    assert oracle_gap([], []).reason == "there are no questions"
+    with pytest.raises(ConfigurationError, match="1 questions need as many gold answers, not 0"):
+        oracle_gap([["a"]], [])
+
+
+def test_brier() -> None:
+    assert brier_score([1, 0, "0.5"], [True, False, 1]).value == Fraction(1, 12)
+    assert brier_score([], []).reason == "there are no forecasts"
+    with pytest.raises(ConfigurationError, match="1 probabilities need as many outcomes, not 2"):
+        brier_score([1], [True, False])
+    with pytest.raises(ConfigurationError, match="an outcome must be True or False"):
+        brier_score([1], [2])
+    with pytest.raises(ConfigurationError, match="a probability must lie in"):
+        brier_score([1.1], [True])
+
+
+def test_calibration_bins_are_closed_below() -> None:
+    # 0.1 opens the second of ten bins and 1 closes the last: three bins.
+    assert expected_calibration_error([0.05, 0.1, 1, 0.9], [0, 1, 1, 1]).value == Fraction(1, 4) * (
+        Fraction(1, 20) + Fraction(9, 10) + Fraction(1, 10)
+    )
+    assert expected_calibration_error([0.05, 0.1, 1, 0.9], [0, 1, 1, 1]).figures == {"bins": 3}
+    assert expected_calibration_error([0.2, 0.8], [1, 0], bins=1).value == 0
+    assert expected_calibration_error([0.2, 0.8], [1, 0], bins=2).value == Fraction(4, 5)
+    assert expected_calibration_error([], []).value is None
+    for bins in (0, True):
+        with pytest.raises(ConfigurationError, match="the number of bins must be at least 1"):
+            expected_calibration_error([0.5], [1], bins=bins)
+
+
+def test_the_condorcet_jury() -> None:
+    assert jury_bound(1, 0.6).value == Fraction(3, 5)
+    assert jury_bound(3, "2/3").value == Fraction(20, 27)
+    assert jury_bound(2, 0.5).value == Fraction(1, 4)
+    assert jury_bound(5, 0.5).value == Fraction(1, 2)
+    assert jury_bound(3, 0.6, correlation=1).value == Fraction(3, 5)
+    assert jury_bound(3, 1).value == 1
+    # Beta-binomial with a = 0.6 and b = 0.4: P(3) = 0.416 and P(2) = 0.192.
+    assert jury_bound(3, 0.5, correlation=0.5).value == Fraction(1, 2)
+    assert jury_bound(3, 0.6, correlation=0.5).value == Fraction(76, 125)
+    assert float(jury_bound(1001, 0.51)) == pytest.approx(0.7366, abs=1e-4)
+    for voters in (0, True):
+        with pytest.raises(ConfigurationError, match="at least one voter"):
+            jury_bound(voters, 0.5)
+    with pytest.raises(ConfigurationError, match="correlation must lie in"):
+        jury_bound(3, 0.5, correlation=-0.1)
