@@ -161,8 +161,8 @@ TERMINAL = {"debate_complete", "error"}
 def lawful(record: SessionRecord, events: Sequence[DurableEvent]) -> Fold:
     """Fold a log, checking the laws that hold of every log whatever happened."""
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    told = [event for event in events if event.type != "control"]
-    assert not told or told[0].type in {"debate_start", "error", "agent_complete"} | TERMINAL | {"exit"}
+    told = [event for event in events if event.type != "control" and not _from_outside(event)]
+    assert not told or told[0].type in {"debate_start", "exit"} | TERMINAL
     fold, over = Fold(record), False
     for event in events:
         before = fold.progress
@@ -175,6 +175,8 @@ def lawful(record: SessionRecord, events: Sequence[DurableEvent]) -> Fold:
             assert event.action == "extend"
         assert after.current_round <= after.total_rounds
         assert after.current_round >= before.current_round
+        if _from_outside(event):
+            continue
         if event.type == "control":
             over = over and event.action in {"pause", "stop"}
             continue
@@ -184,6 +186,11 @@ def lawful(record: SessionRecord, events: Sequence[DurableEvent]) -> Fold:
         over = event.type in TERMINAL
     _rounds_lawful(record, fold)
     return fold
+
+
+def _from_outside(event: DurableEvent) -> bool:
+    """Tell whether an event is an answer from outside, which may come at any time."""
+    return event.type == "agent_complete" and event.turn.stage == "external"
 
 
 def _rounds_lawful(record: SessionRecord, fold: Fold) -> None:

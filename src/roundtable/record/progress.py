@@ -45,7 +45,6 @@ def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
                 status, current = "active", max(current, event.round)
             case "agent_complete":
                 count += event.turn.answer.kind == "position"
-                current = max(current, event.turn.round)  # an answer from outside may come before anything began
             case "control" if event.action == "extend":
                 status = "active" if status == "completed" else status
                 total = max(current, event.total_rounds or total)
