@@ -30,18 +30,24 @@ ROUNDS = 3
 TURNS = len(AGENTS) * ROUNDS
 
 
+def seated(storage: Storage) -> Roundtable:
+    """Make a table."""
+    return Roundtable(scripted_agents(AGENTS), storage=storage, concurrency=1000)
+
+
 async def debates(storage: Storage, count: int) -> None:
     """Hold so many debates at once on one table."""
-    table = Roundtable(scripted_agents(AGENTS), storage=storage, concurrency=1000)
+    table = seated(storage)
     async with anyio.create_task_group() as group:
         for number in range(count):
             group.start_soon(table.debate, f"Topic {number}: tea or coffee?")
 
 
 async def one_after_another(storage: Storage, count: int) -> None:
-    """Hold so many debates, each alone."""
-    for _ in range(count):
-        await debates(storage, 1)
+    """Hold so many debates on one table, each alone."""
+    table = seated(storage)
+    for number in range(count):
+        await table.debate(f"Topic {number}: tea or coffee?")
 
 
 def measured(work: Callable[[], Awaitable[None]]) -> tuple[float, float]:
@@ -77,7 +83,7 @@ def main() -> None:
     many, reps = asked.debates, asked.reps
     anyio.run(debates, MemoryStorage(), 4)
     if asked.profile:
-        profile = cProfile.Profile()
+        profile = cProfile.Profile(time.process_time)
         profile.runcall(anyio.run, one_after_another, MemoryStorage(), 30)
         pstats.Stats(profile).sort_stats("tottime").print_stats(45)
         return

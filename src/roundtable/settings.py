@@ -36,6 +36,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "ollama_host": ("OLLAMA_HOST",),
     "model_path": ("ROUNDTABLE_MODEL_PATH",),
     "cache_home": ("XDG_CACHE_HOME",),
+    "data_home": ("XDG_DATA_HOME",),
     "database_path": ("DATABASE_PATH",),
     "log_level": ("LOG_LEVEL",),
     "max_agents": ("ROUNDTABLE_MAX_AGENTS",),
@@ -86,6 +87,8 @@ class Settings:
     """`ROUNDTABLE_MODEL_PATH`: a GGUF file for the provider `local`."""
     cache_home: Path | None = None
     """`XDG_CACHE_HOME`: parent of the cache folder; `~/.cache` when not set."""
+    data_home: Path | None = None
+    """`XDG_DATA_HOME`: parent of the folder used when `DATABASE_PATH` cannot be written; `~/.local/share` when not set."""
     database_path: Path = Path("data/roundtable.db")
     """`DATABASE_PATH`: file of the default storage."""
     log_level: str = "info"
@@ -130,6 +133,7 @@ class Settings:
             ollama_host=read.text("ollama_host"),
             model_path=read.path("model_path"),
             cache_home=read.path("cache_home"),
+            data_home=read.path("data_home"),
             database_path=read.path("database_path") or Path("data/roundtable.db"),
             log_level=read.log_level("log_level"),
             max_agents=max_agents,

@@ -51,7 +51,9 @@ def visible_responses(view: DebateContext, spec: TurnSpec) -> tuple[AgentRespons
     for visible in spec.sees:
         turn = by_key.get(visible.turn)
         if turn is not None and turn.outcome == "answered" and isinstance(turn.answer, AgentResponse):
-            shown.append(turn.answer.model_copy(update={"agent_name": visible.shown_as}))
+            answer = turn.answer
+            same = answer.agent_name == visible.shown_as
+            shown.append(answer if same else answer.model_copy(update={"agent_name": visible.shown_as}))
     return tuple(shown)
 
 

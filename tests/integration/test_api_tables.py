@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -21,12 +22,14 @@ from integration.engine_kit import (
 
 import roundtable
 from roundtable import AgentConfig, Roundtable
+from roundtable.api.live import Live
 from roundtable.errors import ConfigurationError, QuorumLost, SessionError
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.result import DebateResult
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
-from roundtable.types import SessionFilter
+from roundtable.types import ChatRequest, ChatResponse, SessionFilter
 
 
 def threads() -> set[str]:
@@ -312,3 +315,62 @@ def test_a_table_shows_itself_without_secrets() -> None:
     config = AgentConfig(id="ada", name="Ada", provider="openai-chat")
     providers = {"openai-chat": roundtable.ProviderConfig(api_key="sk-secret-secret")}
     assert "secret" not in repr(Roundtable([config], providers=providers, storage="memory://"))
+
+
+async def test_an_agent_brought_along_has_the_deadline_of_the_table() -> None:
+    ada = seated(ScriptedModel({"*": late(3, "Tea")}), "ada")
+    began = anyio.current_time()
+    with pytest.raises(QuorumLost):
+        await Roundtable(ada, storage="memory://", timeout_s=0.1).debate("Tea?", rounds=1)
+    assert anyio.current_time() - began < ENOUGH_S
+
+
+async def test_agents_brought_along_share_the_places_of_their_model() -> None:
+    most = 0
+
+    class Watched(CountingModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            nonlocal most
+            most = max(most, self.under_way + 1)
+            return await super().complete(request)
+
+    table = table_of(Watched(lambda _: late(0.01, "Tea")), concurrency=1)
+    result = await table.debate("Tea?", rounds=1)
+    assert (result.status, most) == ("completed", 1)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("sqlite:///notes/debates.db?key=secret", "'sqlite:///notes/debates.db'"),
+        ("redis://user:secret@host/0", "'redis://'"),
+        ("memory://", "'memory://'"),
+    ],
+)
+def test_a_table_shows_no_password_of_its_storage(address: str, shown: str) -> None:
+    assert repr(Roundtable(storage=address)) == f"Roundtable(agents=None, storage={shown}, tenant='default')"
+
+
+async def test_a_debate_that_fails_before_it_begins_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with table_of(CountingModel()) as table:
+        handle = await table.start("Tea?")
+        await table.wiring.storage.delete(handle.session_id)
+        with pytest.raises(SessionError):
+            await handle.result()
+    (warning,) = [record for record in caplog.records if record.name == "roundtable.api"]
+    assert warning.levelname == "WARNING"
+    assert warning.__dict__["session"] == handle.session_id
+
+
+async def test_a_result_that_cannot_be_made_lets_nobody_wait_for_ever() -> None:
+    table = table_of(CountingModel())
+    prepared = await table._debates.prepare("Tea?", rounds=1)
+
+    def broken(_: object) -> DebateResult:
+        raise ValueError("no result")
+
+    live = Live(replace(prepared, to_result=broken), prepared.subscribe())
+    await live.drive()
+    with anyio.fail_after(ENOUGH_S):
+        await live.leave()
+    assert (live.result, str(live.error)) == (None, "no result")

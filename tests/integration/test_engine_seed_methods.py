@@ -118,7 +118,7 @@ async def test_a_round_that_is_paused_in_its_middle_has_no_result() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(pause)
-        with pytest.raises(SessionError, match=r"round 1 of session .* was left before its end"):
+        with pytest.raises(SessionError, match="did not come to its end"):
             await engine.run_round(session.id)
 
 

@@ -9,6 +9,7 @@ from roundtable.agents import (
     GENERAL_PERSONAS,
     AgentRegistry,
     BaseAgent,
+    config_of,
     get_global_registry,
     reset_global_registry,
     seat_personas,
@@ -211,3 +212,12 @@ async def test_a_synthesis_quotes_everybody() -> None:
 async def test_without_a_whole_conclusion_there_is_no_synthesis(text: str) -> None:
     with pytest.raises(ParseError, match='whole text in "conclusion"'):
         await BaseAgent(ADA, ScriptedModel([text])).generate_synthesis(planned(view()))
+
+
+def test_an_agent_without_a_configuration_is_described_by_what_it_says() -> None:
+    class Foreign:
+        def get_info(self) -> AgentInfo:
+            return AgentInfo(id="fo", name="Fo", provider="acme", model="m1")
+
+    described = config_of(Foreign())  # type: ignore[arg-type]  # an agent as far as this goes
+    assert (described.id, described.name, described.provider, described.model) == ("fo", "Fo", "acme", "m1")

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from roundtable import AgentConfig
+from roundtable.agents import BaseAgent
 from roundtable.api.seats import Offer, default_seats, offers, seat_agents
 from roundtable.errors import ConfigurationError
+from roundtable.gateway import Gateway, GuardedModel
 from roundtable.plugins import load_catalog
 from roundtable.protocols import ChatModel
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
+from roundtable.types import ProviderConfig
 
 PROVIDERS = load_catalog().providers
 
@@ -33,10 +36,33 @@ def test_keys_come_before_servers_and_servers_before_the_embedded_model() -> Non
     assert found(settings) == [("openai-chat", True), ("compatible", True), ("local", True)]
 
 
-def test_a_server_without_a_model_is_named_with_its_fix() -> None:
+def test_a_host_alone_is_enough_for_the_model_it_lists_first() -> None:
     (ollama, local) = offers(Settings(ollama_host="127.0.0.1"), PROVIDERS, embedded="install it")
-    assert (ollama.usable, ollama.fix) == (False, "set ROUNDTABLE_MODEL to a model that the server has")
+    assert (ollama.provider, ollama.usable, ollama.fix) == ("compatible", True, None)
     assert (local.usable, local.fix) == (False, "install it")
+    model = PROVIDERS.get("compatible")(None, ProviderConfig(), Settings(ollama_host="127.0.0.1"))
+    assert model.model == "first-listed"
+
+
+@pytest.mark.parametrize("host", [None, "127.0.0.1"])
+def test_an_address_without_a_model_is_named_with_its_fix(host: str | None) -> None:
+    settings = Settings(compatible_base_url="http://127.0.0.1:1", ollama_host=host)
+    (server, _) = offers(settings, PROVIDERS, embedded="install it")
+    assert (server.provider, server.because) == ("compatible", "ROUNDTABLE_BASE_URL is set")
+    assert (server.usable, server.fix) == (False, "set ROUNDTABLE_MODEL")
+    with pytest.raises(ConfigurationError, match="set ROUNDTABLE_MODEL; the embedded model: install it"):
+        default_seats(settings, offers(settings, PROVIDERS, embedded="install it"))
+
+
+def test_taking_the_embedded_model_although_a_key_is_set_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+    lacking = Offer("anthropic", "ANTHROPIC_API_KEY is set", usable=False, fix="provider 'anthropic' is not installed")
+    default_seats(Settings(), [lacking, Offer("local", "embedded")])
+    (warning,) = caplog.records
+    assert (warning.levelname, warning.name) == ("WARNING", "roundtable.api")
+    assert "ANTHROPIC_API_KEY is set: provider 'anthropic' is not installed" in warning.getMessage()
+    caplog.clear()
+    default_seats(Settings(), [lacking, Offer("compatible", "a host"), Offer("local", "embedded")])
+    assert caplog.records == []
 
 
 def test_a_key_for_a_provider_that_is_not_there_is_named_too() -> None:
@@ -92,6 +118,33 @@ def test_a_text_names_provider_and_model_split_at_the_first_colon() -> None:
     assert (config.id, config.name) == ("compatible-llama3-8b", "Compatible (llama3:8b)")
     (plain,) = seat_agents(["anthropic"], unguarded)
     assert (plain.config.id, plain.config.name, plain.config.model) == ("anthropic", "Claude", None)
+
+
+def test_two_models_of_one_provider_have_two_names() -> None:
+    seats = seat_agents(["anthropic:opus", "anthropic:haiku"], unguarded)
+    assert [seat.config.name for seat in seats] == ["Claude (opus)", "Claude (haiku)"]
+
+
+def test_an_agent_speaks_through_the_gateway_and_stays_as_it_is() -> None:
+    (ada,) = scripted_agents({"ada": "Tea"})
+    inner, gateway = ada.chat_model, Gateway()
+    (seat,) = seat_agents([ada], gateway.guard)
+    assert isinstance(seat.agent, BaseAgent)
+    assert isinstance(seat.agent.chat_model, GuardedModel)
+    assert seat.agent.chat_model.inner is ada.chat_model is inner
+    assert seat_agents([seat.agent], gateway.guard)[0].agent is seat.agent
+
+
+def test_an_agent_whose_model_cannot_be_guarded_is_refused() -> None:
+    class Fixed(BaseAgent):
+        def __setattr__(self, name: str, value: object) -> None:
+            if name == "chat_model" and hasattr(self, name):
+                raise AttributeError(name)
+            super().__setattr__(name, value)
+
+    config = AgentConfig(id="ada", name="Ada", provider="scripted")
+    with pytest.raises(ConfigurationError, match="chat_model of agent 'ada' cannot be replaced"):
+        seat_agents([Fixed(config, ScriptedModel([]))], Gateway().guard)
 
 
 def test_the_same_text_twice_is_two_personas() -> None:

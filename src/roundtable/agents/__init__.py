@@ -2,13 +2,20 @@
 
 from roundtable.agents.base import BaseAgent
 from roundtable.agents.personas import GENERAL_PERSONAS, seat_personas
-from roundtable.agents.registry import AgentFactory, AgentRegistry, get_global_registry, reset_global_registry
+from roundtable.agents.registry import (
+    AgentFactory,
+    AgentRegistry,
+    config_of,
+    get_global_registry,
+    reset_global_registry,
+)
 
 __all__ = [
     "GENERAL_PERSONAS",
     "AgentFactory",
     "AgentRegistry",
     "BaseAgent",
+    "config_of",
     "get_global_registry",
     "reset_global_registry",
     "seat_personas",

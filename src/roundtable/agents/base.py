@@ -301,7 +301,7 @@ class BaseAgent:
         """Say how to ask again after an unreadable answer; `None` does not ask. Override point."""
         return Message(
             role="user",
-            content=f"Your answer could not be used: {failure.reason}. "
+            content=f"Your answer could not be used: {Fence.inline(failure.reason)}. "
             "Give the same answer again, this time only as the JSON object described above.",
         )
 

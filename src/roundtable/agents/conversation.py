@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from roundtable.errors import APINetworkError
+from roundtable.errors import AgentError, APINetworkError
+from roundtable.stages import Halt
 from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Conversation:
     """Tools used, in order."""
     call_ids: set[str] = field(default_factory=set)
     """Ids of all tool calls."""
+    answered: bool = False
+    """Whether the model has answered a call, which then was paid for."""
     citations: list[Citation] = field(default_factory=list)
     """Sources the provider returned, over all calls."""
 
@@ -77,16 +80,27 @@ class Conversation:
 
     async def _call(self, request: ChatRequest) -> ChatResponse:
         if self.listener is not None:
-            await self.listener.before_call()
+            await self._may_call(self.listener)
         if self.listener is not None and self.model.profile.streams:
             response = await self._stream(request, self.listener)
         else:
             response = await self.model.complete(request)
+        self.answered = True
         self.usage += response.usage
         self.citations.extend(response.citations)
         if response.request_id:
             self.request_ids.append(response.request_id)
         return response
+
+    async def _may_call(self, listener: TurnListener) -> None:
+        """Ask whether a call may start; a turn that was paid for ends with a failure that states the cost."""
+        try:
+            await listener.before_call()
+        except Halt as halt:
+            if not self.answered:
+                raise
+            msg = "the debate was asked to stop within this turn"
+            raise AgentError(msg, code="AGENT_HALTED", provider=self.model.provider, cause=halt) from halt
 
     async def _stream(self, request: ChatRequest, listener: TurnListener) -> ChatResponse:
         pieces = self.model.stream(request)

@@ -10,16 +10,16 @@ import anyio
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
-from roundtable.types import AgentHealth
+from roundtable.types import AgentConfig, AgentHealth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from roundtable.agents.base import BaseAgent
     from roundtable.protocols import Agent, AgentToolkit
-    from roundtable.types import AgentConfig, AgentInfo
+    from roundtable.types import AgentInfo
 
-__all__ = ["AgentFactory", "AgentRegistry", "get_global_registry", "reset_global_registry"]
+__all__ = ["AgentFactory", "AgentRegistry", "config_of", "get_global_registry", "reset_global_registry"]
 
 AgentFactory: TypeAlias = "Callable[[AgentConfig], BaseAgent]"
 """Makes an agent from its configuration."""
@@ -154,6 +154,21 @@ class AgentRegistry:
                 group.start_soon(check, agent)
         self._inactive = {agent_id: health.error for agent_id, health in found.items() if not health.healthy}
         return {agent.id: found[agent.id] for agent in agents}
+
+
+def config_of(agent: Agent) -> AgentConfig:
+    """Give the configuration an agent was made from, or what it says about itself.
+
+    Example:
+        >>> from roundtable.testing import scripted_agents
+        >>> config_of(scripted_agents({"ada": "Tea"})[0]).name
+        'Ada'
+    """
+    config = getattr(agent, "config", None)
+    if isinstance(config, AgentConfig):
+        return config
+    info = agent.get_info()
+    return AgentConfig(id=info.id, name=info.name, provider=info.provider, model=info.model)
 
 
 @cache

@@ -30,9 +30,12 @@ def ballots_of(
 
 
 def decide_round(responses: Sequence[AgentResponse], consensus: AnyConsensus | None, config: DebateConfig) -> Decision:
-    """Apply the debate's decision rule to the positions of one round."""
+    """Apply the debate's decision rule to the positions of one round.
+
+    The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots.
+    """
     ballots = ballots_of(responses, consensus, config.options)
-    return decide(ballots, rule=config.decide, quorum=config.quorum, options=config.options)
+    return decide(ballots, rule=config.decide, options=config.options)
 
 
 def independent_agreement(

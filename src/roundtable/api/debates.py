@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Unpack
 
 from pydantic import ValidationError
 
+from roundtable.api.checks import check_deadline, check_mapping, check_options, check_rounds, check_text
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, QuorumLost, SessionBusy, SessionError
 from roundtable.result import DebateResult
-from roundtable.scoring import casefold, find_rule
+from roundtable.scoring import find_rule
 from roundtable.types import DebateConfig
 
 if TYPE_CHECKING:
@@ -68,9 +69,12 @@ class Debates:
             StorageError: The session could not be stored.
         """
         ask, wiring = _Ask(topic=topic, **options), self._wiring
-        _check_rounds(ask.rounds, wiring.settings.max_rounds)
-        _check_deadline(ask.deadline_s)
-        _check_options(ask.options)
+        check_rounds(ask.rounds, wiring.settings.max_rounds)
+        check_deadline(ask.deadline_s)
+        check_options(ask.options)
+        check_text("decide", ask.decide)
+        check_text("mode", ask.mode)
+        check_mapping("metadata", ask.metadata)
         find_rule(ask.decide)
         wiring.engine.modes.get_mode(ask.mode)
         seats = wiring.seats(ask.agents)
@@ -131,8 +135,8 @@ class Debates:
         if fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
             raise SessionError(msg, hint="Extend it to hold further rounds.")
-        _check_deadline(deadline_s)
-        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s)
+        check_deadline(deadline_s)
+        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True)
         agents = self._agents_of(session_id, fold)
         await self._wiring.make_ready(agents.values())
         return self._prepared(session_id, limits, agents)
@@ -155,7 +159,7 @@ class Debates:
         context_results: Sequence[ContextResult],
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
-        _check_rounds(rounds, self._wiring.settings.max_rounds)
+        check_rounds(rounds, self._wiring.settings.max_rounds)
         fold = await self._wiring.sessions.load(session_id)
         extension = Extension(rounds=rounds, focus_question=focus_question, context_results=tuple(context_results))
         agents = self._agents_of(session_id, fold)
@@ -191,26 +195,6 @@ class Debates:
             await self._wiring.engine.obey(session_id)
         except SessionBusy:
             logger.debug("the owner of the session will pause it", extra={"session": session_id})
-
-
-def _check_rounds(rounds: int, most: int) -> None:
-    if not 1 <= rounds <= most:
-        msg = f"rounds must lie in 1 to {most}, not {rounds}"
-        raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the upper end.")
-
-
-def _check_deadline(deadline_s: float | None) -> None:
-    if deadline_s is not None and not deadline_s > 0:
-        msg = f"deadline_s must be above 0, not {deadline_s}"
-        raise ConfigurationError(msg)
-
-
-def _check_options(options: Sequence[str] | None) -> None:
-    if options is None:
-        return
-    if isinstance(options, str) or len({casefold(option) for option in options}) < max(2, len(options)):
-        msg = f"options must be a list of at least two, all different, not {options!r}"
-        raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
 
 
 def _exit_spec(exit_when: ExitCriterion) -> JsonObject:

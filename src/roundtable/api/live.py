@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
+
+from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
 
 __all__ = ["Live", "Prepared"]
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
 
 @dataclass(slots=True, eq=False)
@@ -53,13 +58,24 @@ class Live:
                 self.result = self.prepared.to_result(fold)
         except Exception as error:  # noqa: BLE001  (raised again to whoever asks for events or result)
             self.error = error
+            if self._run is None:
+                session = self.prepared.session_id
+                logger.warning("the debate failed before it began: %s", error, extra={"session": session})
         finally:
-            if self.result is None and self._run is not None:
-                self.result = self.prepared.to_result(self._run.fold)
+            # First of all: nobody may wait for ever, whatever fails below. Who waits goes on after this block.
             self.done.set()
+            self._keep_partial()
             if self._subscription is not None:
                 self._subscription.end()
                 self._subscription.close()
+
+    def _keep_partial(self) -> None:
+        if self.result is not None or self._run is None:
+            return
+        try:
+            self.result = self.prepared.to_result(self._run.fold)
+        except Exception as error:  # noqa: BLE001  (raised again to whoever asks for events or result)
+            self.error = self.error or error
 
     def close(self) -> None:
         """Let no further model call start; only sets flags, so any thread may do it at any time."""

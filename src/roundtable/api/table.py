@@ -88,7 +88,12 @@ class Roundtable:
         self._group: TaskGroup | None = None
 
     def __repr__(self) -> str:
-        return f"Roundtable(agents={self._agents!r}, storage={self._storage!r}, tenant={self._tenant!r})"
+        storage = self._storage
+        if isinstance(storage, str):
+            # An address may hold a password; a path of ours does not.
+            scheme, _, rest = storage.partition(":")
+            storage = f"{scheme}:{rest.partition('?')[0]}" if scheme == "sqlite" else f"{scheme}://"
+        return f"Roundtable(agents={self._agents!r}, storage={storage!r}, tenant={self._tenant!r})"
 
     @property
     def wiring(self) -> Wiring:

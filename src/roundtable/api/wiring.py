@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
+from roundtable.api.checks import check_seconds, check_text, check_whole
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
@@ -54,6 +55,9 @@ class Wiring:
     """The objects behind one table."""
 
     def __init__(self, options: Options) -> None:
+        check_whole("concurrency", options.concurrency)
+        check_seconds("timeout_s", options.timeout_s)
+        check_text("tenant", options.tenant)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
         self.catalog: Catalog = load_catalog()
@@ -163,4 +167,4 @@ def _is_storage(given: object) -> bool:
 def _default_database(settings: Settings) -> Path:
     from roundtable.storage.locations import writable_database
 
-    return writable_database(settings.database_path, settings.get("XDG_DATA_HOME"))
+    return writable_database(settings.database_path, settings.data_home)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Self
 
 import anyio
 
 from roundtable.cli.codes import ExitCode, exit_code
-from roundtable.cli.ending import beginning, ending
+from roundtable.cli.ending import beginning, deliver, ending
 from roundtable.cli.place import SHORT_ID
 from roundtable.cli.signals import interruptible
 from roundtable.cli.story import Story
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Continued", "conduct"]
+
+logger: logging.Logger = logging.getLogger("roundtable.cli")
 
 
 class Continued:
@@ -129,13 +132,6 @@ class _Watched:
                         self._screen.show(told)
         return await self._table.session(self.session_id)
 
-    def sum_up(self, result: DebateResult) -> None:
-        """Show the result."""
-        if self._screen.as_json:
-            self._screen.document(result.to_json())
-        else:
-            self._screen.show(ending(result, self._place))
-
     async def failed(self, error: RoundtableError) -> ExitCode:
         """Show an error, and what there is in spite of it."""
         if self.session_id is None:
@@ -145,9 +141,21 @@ class _Watched:
             self._screen.show(ending(partial, self._place, broken=False))
         self._screen.error(error, sessionId=self.session_id)
         if partial is None and self._place.lasts and not self._screen.as_json:
-            go_on = self._place.command("resume", self.session_id[:SHORT_ID])
-            self._screen.remark(f"What was answered before is stored in {self._place.shown}. Go on: {go_on}")
+            self._screen.remark(await self._advice(self.session_id))
         return exit_code(error)
+
+    async def _advice(self, session_id: str) -> str:
+        short, stored = session_id[:SHORT_ID], f"What was answered before is stored in {self._place.shown}."
+        if await self._is_completed(session_id):
+            return f"{stored} See it again: {self._place.command('show', short)}"
+        return f"{stored} Go on: {self._place.command('resume', short)}"
+
+    async def _is_completed(self, session_id: str) -> bool:
+        try:
+            return (await self._table.session(session_id)).session_status == "completed"
+        except RoundtableError as error:
+            logger.debug("the session could not be looked at: %s", error.message, extra={"session": session_id})
+            return False
 
 
 async def conduct(
@@ -185,9 +193,7 @@ async def conduct(
         if result is None:
             screen.error(_nothing_begun(outcome.code))
             return outcome.code
-        watched.sum_up(result)
-        if keep_result is not None:
-            keep_result(result)
+        deliver(result, screen, ending(result, place), keep_result)
     except RoundtableError as error:
         return await watched.failed(error)
     else:

@@ -154,9 +154,9 @@ async def _storage(desk: Desk) -> Check:
     if place.path is None:
         if not place.lasts:
             return Check(
-                "storage", "warning", f"{place.url} ends with the command", "Leave --storage out to keep sessions."
+                "storage", "warning", f"{place.shown} ends with the command", "Leave --storage out to keep sessions."
             )
-        return Check("storage", "ok", f"{place.url}, not looked at")
+        return Check("storage", "ok", f"{place.shown}, not looked at")
     try:
         if not place.path.exists():
             return _new_file(place.path)

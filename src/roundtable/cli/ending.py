@@ -8,11 +8,14 @@ from roundtable.cli.lines import Line, line, percent, round_lines
 from roundtable.cli.place import SHORT_ID
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from roundtable.cli.place import Place
+    from roundtable.cli.screen import Screen
     from roundtable.result import DebateResult
     from roundtable.types import AgentConfig
 
-__all__ = ["beginning", "ending", "whole"]
+__all__ = ["beginning", "deliver", "ending", "whole"]
 
 
 def beginning(result: DebateResult) -> list[Line]:
@@ -41,6 +44,23 @@ def ending(result: DebateResult, place: Place, *, broken: bool = True) -> list[L
     if broken and result.error is not None:
         shown.append(line(f"Broke on: {result.error.message}", "red"))
     return [*shown, *_next(result, place)]
+
+
+def deliver(
+    result: DebateResult, screen: Screen, lines: Iterable[Line], keep_result: Callable[[DebateResult], None] | None
+) -> None:
+    """Show a result, as lines or as JSON, and keep it elsewhere as well.
+
+    With JSON it is kept first: when that fails, the error is the one document on standard output.
+
+    Raises:
+        StorageError: It could not be kept elsewhere.
+    """
+    screen.show(lines)
+    if keep_result is not None:
+        keep_result(result)
+    if screen.as_json:
+        screen.document(result.to_json())
 
 
 def whole(result: DebateResult, place: Place) -> list[Line]:
@@ -105,7 +125,7 @@ def _figures(result: DebateResult) -> list[Line]:
 
 def _next(result: DebateResult, place: Place) -> list[Line]:
     if not place.lasts:
-        return [line(f"Not kept: {place.url} ends with the command.", "dim")]
+        return [line(f"Not kept: {place.shown} ends with the command.", "dim")]
     short = result.session_id[:SHORT_ID]
     shown = [
         line(f"Stored in {place.shown}, session {result.session_id}"),

@@ -27,7 +27,7 @@ class Place:
     """A storage, as the command line names it."""
 
     url: str
-    """Address of the storage."""
+    """Address of the storage, with whatever it holds; `shown` is for people."""
     path: Path | None
     """The file, where it is one."""
     words: tuple[str, ...] = ()
@@ -40,8 +40,13 @@ class Place:
 
     @property
     def shown(self) -> str:
-        """How to call it."""
-        return self.url if self.path is None else str(self.path.absolute())
+        """How to call it, without a user name, a password or a query.
+
+        Example:
+            >>> Place("acme://me:secret@db.example.org/debates?key=secret", None).shown
+            'acme://db.example.org/debates'
+        """
+        return _harmless(self.url) if self.path is None else str(self.path.absolute())
 
     def is_empty(self) -> bool:
         """Tell whether nothing can be in it yet; reading it would only make a file."""
@@ -75,15 +80,24 @@ def find_place(settings: Settings, storage: str | None, database: str | None) ->
         return Place(f"sqlite:///{_file(database)}", Path(database).expanduser(), ("--db", database))
     if storage is not None:
         scheme, _, path = storage.partition(":///")
-        return Place(storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", storage))
+        return Place(storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", _harmless(storage)))
     from roundtable.storage.locations import writable_database
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found = writable_database(settings.database_path, settings.get("XDG_DATA_HOME"))
+        found = writable_database(settings.database_path, settings.data_home)
     for warning in told:
         logger.warning("%s", warning.message)
     return Place(f"sqlite:///{found}", found)
+
+
+def _harmless(url: str) -> str:
+    """Give an address without what only its owner may know; those of our own storages hold no such thing."""
+    if url.partition(":")[0] in {"memory", "sqlite"}:
+        return url
+    from roundtable.http.addresses import shown_url
+
+    return shown_url(url)
 
 
 def _file(name: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.cli.codes import ExitCode
-from roundtable.cli.ending import whole
+from roundtable.cli.ending import deliver, whole
 from roundtable.cli.lines import Line, line
 from roundtable.cli.place import SHORT_ID
 from roundtable.errors import SessionError
@@ -80,12 +80,7 @@ async def show_session(
 ) -> ExitCode:
     """Show a stored session as it stands; nobody is asked anything."""
     result = await table.session(await full_id(table, place, given))
-    if screen.as_json:
-        screen.document(result.to_json())
-    else:
-        screen.show(whole(result, place))
-    if keep_result is not None:
-        keep_result(result)
+    deliver(result, screen, whole(result, place), keep_result)
     return ExitCode.OK
 
 

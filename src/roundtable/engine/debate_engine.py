@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -15,8 +16,9 @@ from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.run import DebateRun, RunLimits
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError
 from roundtable.exits import exit_from_spec
+from roundtable.scoring import find_rule
 from roundtable.types import AgentConfig, RoundResult
 
 if TYPE_CHECKING:
@@ -104,8 +106,12 @@ class DebateEngine:
             allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
             msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
             raise ConfigurationError(msg)
+        find_rule(config.decide)
         if config.exit is not None:
             exit_from_spec(config.exit)
+        if config.exit_on_consensus:
+            msg = "exit_on_consensus needs an exit that measures consensus, and none is available"
+            raise ConfigurationError(msg, hint="Leave it out, and state in `exit` when the debate ends.")
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
             raise ConfigurationError(msg, hint="Lower the quorum, or seat more agents.")
@@ -134,11 +140,16 @@ class DebateEngine:
         if status not in {"created", "active"} or fold.pending_control is not None:
             msg = f"session {session_id!r} is {status}; run_round needs a created or active one"
             raise SessionError(msg, hint="Resume or extend it first.")
-        fold = await self.run(session_id, RunLimits(rounds=1), focus_question=focus_question)
-        last = fold.rounds[-1].to_record()
-        if last.consensus is None:
-            msg = f"round {last.number} of session {session_id!r} was left before its end"
-            raise SessionError(msg)
+        runs: list[DebateRun] = []
+        limits = RunLimits(rounds=1)
+        fold = await self.run(session_id, limits, focus_question=focus_question, on_start=runs.append)
+        held = [closed.to_record() for closed in fold.rounds if closed.complete]
+        if not runs[0].held:
+            why = fold.exit.details if fold.exit else "it was left"
+            msg = f"the round of session {session_id!r} did not come to its end: {why}"
+            raise SessionError(msg, hint="Resume or extend the session, then hold the round.")
+        last = held[-1]
+        assert last.consensus is not None  # noqa: S101  (a closed round was measured)
         return RoundResult(
             round_number=last.number,
             responses=last.responses,
@@ -225,7 +236,8 @@ class DebateEngine:
                 refused = True
                 raise
             fold = await self.sessions.load(session_id)
-            yield Journal(storage, fold, lease, self.tell, self.sessions.clock)
+            hears = partial(self.hub.hears, session_id)
+            yield Journal(storage, fold, lease, self.tell, self.sessions.clock, hears)
         finally:
             # Also after a cancelled request: the storage may have granted it all the same.
             if not refused:
@@ -308,5 +320,5 @@ async def _release(storage: Storage, session_id: str, owner: Owner, tenant: str)
     with anyio.move_on_after(_RELEASE_TIMEOUT_S, shield=True):
         try:
             await storage.lease(session_id, owner, 0, tenant=tenant)
-        except (SessionError, StorageError) as error:
-            logger.warning("the lease was not given up: %s", error.message, extra={"session": session_id})
+        except Exception as error:  # noqa: BLE001  (a storage may be foreign code; what ended the run is what counts)
+            logger.warning("the lease was not given up: %s", error, extra={"session": session_id})

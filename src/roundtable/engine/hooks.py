@@ -43,6 +43,8 @@ class StoringHooks:
         journal = self._journal
         ears = _TurnEars(journal, spec.agent, self._round, self._may_call)
         await ears.before_call()
+        if not journal.hears():
+            return ears
         journal.tell(
             AgentStart(
                 session_id=journal.session_id,
@@ -101,6 +103,8 @@ class _TurnEars:
 
     async def chunk(self, text: str) -> None:
         journal = self._journal
+        if not journal.hears():
+            return
         journal.tell(
             AgentResponseChunk(
                 session_id=journal.session_id,

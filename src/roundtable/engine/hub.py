@@ -28,8 +28,13 @@ class EventHub:
 
     def publish(self, event: DurableEvent | LiveEvent) -> None:
         """Tell an event to all subscribers of its session."""
-        for subscriber in self._subscribers.get(event.session_id, ()):
+        # A copy: who is told may leave, or another thread may join, meanwhile.
+        for subscriber in tuple(self._subscribers.get(event.session_id, ())):
             subscriber.offer(event)
+
+    def hears(self, session_id: str) -> bool:
+        """Tell whether anybody listens to a session."""
+        return session_id in self._subscribers
 
     def subscribe(self, session_id: str, storage: Storage, *, after: int = 0, tenant: str = "default") -> Subscription:
         """Listen to a session from now on; durable events above `after` come first."""

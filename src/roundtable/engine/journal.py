@@ -42,6 +42,7 @@ class Journal:
         lease: The right to append; renewed by `renew`.
         tell: Hears every event once it is stored, and every live event.
         clock: Where time comes from.
+        hears: Says whether anybody listens, so that live events need not be made for nobody.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Journal:
         lease: Lease,
         tell: Callable[[DurableEvent | LiveEvent], None],
         clock: Clock,
+        hears: Callable[[], bool] = lambda: True,
     ) -> None:
         self.storage = storage
         self.fold = fold
@@ -58,10 +60,14 @@ class Journal:
         self.clock = clock
         self.save_timeout_s = _SAVE_TIMEOUT_S
         """Seconds the storage has for one write or one look."""
+        self.hears = hears
         self._tell = tell
         self._outbox: list[_Entry] = []
-        self._lock = anyio.Lock()
+        # Uncontended as a rule, and every storage yields to the loop by itself.
+        self._lock = anyio.Lock(fast_acquire=True)
         self._looked_at = -1.0
+        self._sent: list[DurableEvent] = []
+        self._unsure: list[DurableEvent] = []
 
     @property
     def session_id(self) -> str:
@@ -86,9 +92,10 @@ class Journal:
         """
         entry = _Entry(events)
         self._outbox.append(entry)
-        with anyio.CancelScope(shield=True):
+        with anyio.CancelScope(shield=True) as scope:
             async with self._lock:
                 if not entry.done:
+                    scope.deadline = anyio.current_time() + self.save_timeout_s
                     await self._flush()
         if entry.error is not None:
             raise entry.error
@@ -96,15 +103,18 @@ class Journal:
     async def _flush(self) -> None:
         batch, self._outbox = self._outbox, []
         stored: list[DurableEvent] = []
+        failure: Exception | None = None
+        over = False
         try:
-            with anyio.fail_after(self.save_timeout_s):
-                stored = await self._store([event for entry in batch for event in entry.events])
-        except TimeoutError as error:
-            _settle(batch, self._too_slow(error))
+            stored = await self._store([event for entry in batch for event in entry.events])
+            over = True
         except Exception as error:  # noqa: BLE001  (handed to every caller whose events were in the batch)
-            _settle(batch, error)
-        else:
-            _settle(batch, None)
+            failure, over = error, True
+        finally:
+            # What ends a shielded write otherwise is its own deadline, and nothing else.
+            if not over:
+                self._unsure = self._sent
+            _settle(batch, failure if over else self._too_slow())
         for event in stored:
             self._tell(event)
 
@@ -112,6 +122,7 @@ class Journal:
         while True:
             first = self.fold.last_seq
             numbered = [event.model_copy(update={"seq": first + place}) for place, event in enumerate(events, 1)]
+            self._sent = numbered
             try:
                 await self.storage.append(self.session_id, first, self.lease.token, numbered, tenant=self.tenant)
             except SessionError as error:
@@ -124,24 +135,25 @@ class Journal:
 
     async def look(self) -> None:
         """See whether someone asks the session to pause or stop; at most every 5 ms."""
-        now = self.clock.monotonic()
-        if now - self._looked_at < _FRESH_S or self._lock.locked():
-            return
-        self._looked_at = now
+        asked_at = self.clock.monotonic()
         async with self._lock:
-            try:
-                with anyio.fail_after(self.save_timeout_s):
-                    await self._catch_up()
-            except TimeoutError as error:
-                raise self._too_slow(error) from error
+            if self._looked_at > asked_at - _FRESH_S:
+                return
+            self._looked_at = self.clock.monotonic()
+            with anyio.move_on_after(self.save_timeout_s) as scope:
+                await self._catch_up()
+        if scope.cancelled_caught:
+            raise self._too_slow()
 
-    def _too_slow(self, error: TimeoutError) -> StorageError:
-        return StorageError(f"the storage did not answer within {self.save_timeout_s:g} s", cause=error)
+    def _too_slow(self) -> StorageError:
+        return StorageError(f"the storage did not answer within {self.save_timeout_s:g} s")
 
     async def _catch_up(self) -> bool:
         """Take events that others stored; tell whether there were any."""
         _, events = await self.storage.read(self.session_id, self.fold.last_seq, tenant=self.tenant)
-        strange = [event for event in events if event.type != "control"]
+        # What was sent and not answered in time may have been stored all the same.
+        unsure = {event.seq: event for event in self._unsure}
+        strange = [event for event in events if event.type != "control" and unsure.get(event.seq) != event]
         if strange:
             msg = f"session {self.session_id!r} was written by another owner ({strange[0].type})"
             raise SessionError(msg, code="LEASE_LOST")

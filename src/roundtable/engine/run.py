@@ -17,11 +17,12 @@ from roundtable.engine.closing import (
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.errors import ConfigurationError, QuorumLost, RoundtableError, SessionBusy, SessionError, StorageError
 from roundtable.stages import error_info, run_stage
 from roundtable.types import (
     Control,
     DebateError,
+    DebateExit,
     DebateStart,
     EndDebate,
     ExitResult,
@@ -58,6 +59,8 @@ class RunLimits:
     """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
     wait_s: float = 0.0
     """Seconds to wait for another owner's lease to lapse before giving up."""
+    resume: bool = False
+    """Whether the caller asks to go on, so that a request to pause or stop that nobody answered is void."""
 
 
 class DebateRun:
@@ -94,7 +97,7 @@ class DebateRun:
         self._ended = False
         self._unfinished = False
         self._retry_failed = journal.fold.error is not None
-        self._lost: Exception | None = None
+        self._lost: RoundtableError | None = None
         self._scope = anyio.CancelScope()
         self._work = anyio.CancelScope()
 
@@ -102,6 +105,11 @@ class DebateRun:
     def fold(self) -> Fold:
         """State of the session."""
         return self.journal.fold
+
+    @property
+    def held(self) -> int:
+        """Rounds that this run has closed."""
+        return self._held
 
     async def run(self) -> None:
         """Run.
@@ -122,6 +130,8 @@ class DebateRun:
         finally:
             if not self._ended and self._lost is None:
                 await self._leave("cancelled", "the debate was left before its end")
+        if self._lost is not None and not isinstance(self._lost, SessionError):
+            await self._break(self._lost)
         failure = self._lost or failure
         if failure is not None:
             raise failure
@@ -151,7 +161,8 @@ class DebateRun:
 
     async def _begin(self) -> None:
         fold = self.fold
-        if fold.progress.status in {"paused", "error"} or fold.pending_control is not None:
+        void = self.limits.resume and fold.pending_control is not None
+        if fold.progress.status in {"paused", "error"} or void:
             session_id, now = self._stamp()
             await self.journal.append(Control(session_id=session_id, timestamp=now, action="resume"))
         if not fold.started:
@@ -279,7 +290,6 @@ class DebateRun:
         closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances)
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
-        self._held += 1
         # Whoever extends a debate by hand gets the rounds asked for, also where a criterion ended it before.
         exits = None if fold.extended else self.exits
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
@@ -288,6 +298,7 @@ class DebateRun:
         else:
             self._ended = True
             await self.journal.append(*closing, *last_events(fold, now, leaving, "completed"))
+        self._held += 1
 
     async def _exit(self, result: ExitResult) -> None:
         self._ended = True
@@ -325,7 +336,9 @@ class DebateRun:
             info=error_info(error),
             round=current.number if current else None,
         )
-        await self._write_last(event)
+        reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
+        result = ExitResult(should_exit=True, reason=reason, details=error.message)
+        await self._write_last(DebateExit(session_id=session_id, timestamp=now, exit=result), event)
 
     async def _keep_lease(self) -> None:
         while True:
@@ -362,7 +375,7 @@ class DebateRun:
             if asked is not None and asked.action == "stop":
                 self._work.cancel()
 
-    def _give_up(self, error: Exception) -> None:
+    def _give_up(self, error: RoundtableError) -> None:
         self._lost = error
         self._scope.cancel()
 

@@ -18,7 +18,7 @@ _COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "posit
 # Letters of all scripts that put spaces between words; no signs, of which tiny models make a mess.
 _LETTERS = "A-Za-z\u00c0-\u0dff"
 _FIRST_WORD = f"[A-Z\u00c0-\u0dff][{_LETTERS}'\u2019-]{{0,18}},?"
-_WORD = f" [{_LETTERS}0-9'\u2019%$\u20ac\u00a3-]{{1,18}}[,;:]?"
+_WORD = f" [{_LETTERS}0-9'\u2019%$\u20ac\u00a3-]{{1,18}}"
 _EXAMPLE_QUESTION = "Should schools teach children to cook?"
 _EXAMPLE_OPTIONS = ("Yes", "No")
 _EXAMPLE = {
@@ -159,4 +159,4 @@ def _sentence(context: DebateContext, fewest: int, most: int) -> JsonObject:
     if max(context.topic) > "\u0dff":
         # Thai, Chinese, Japanese: sentences without spaces between words.
         return {"type": "string", "minLength": fewest, "maxLength": 4 * most}
-    return {"type": "string", "pattern": f"^{_FIRST_WORD}({_WORD}){{{fewest},{most}}}[.!]$"}
+    return {"type": "string", "pattern": f"^{_FIRST_WORD}({_WORD}[,;:]?){{{fewest - 1},{most - 1}}}{_WORD}[.!]$"}

@@ -46,20 +46,27 @@ class _Round:
     decision: Decision | None = None
     begun: bool = False
     complete: bool = False
+    ordered: tuple[AnyTurn, ...] | None = None
+    record: RoundRecord | None = None
 
     def in_order(self) -> tuple[AnyTurn, ...]:
-        stages = {stage: place for place, stage in enumerate(dict.fromkeys(stage for stage, _ in self.turns))}
-        return tuple(self.turns[key] for key in sorted(self.turns, key=lambda key: (stages[key[0]], key[1])))
+        if self.ordered is None:
+            stages = {stage: place for place, stage in enumerate(dict.fromkeys(stage for stage, _ in self.turns))}
+            keys = sorted(self.turns, key=lambda key: (stages[key[0]], key[1]))
+            self.ordered = tuple(self.turns[key] for key in keys)
+        return self.ordered
 
     def to_record(self) -> RoundRecord:
-        return RoundRecord(
-            number=self.number,
-            turns=self.in_order(),
-            focus_question=self.focus_question,
-            consensus=self.consensus,
-            decision=self.decision,
-            complete=self.complete,
-        )
+        if self.record is None:
+            self.record = RoundRecord(
+                number=self.number,
+                turns=self.in_order(),
+                focus_question=self.focus_question,
+                consensus=self.consensus,
+                decision=self.decision,
+                complete=self.complete,
+            )
+        return self.record
 
 
 class Fold:
@@ -92,6 +99,10 @@ class Fold:
         self.next_focus: str | None = record.config.focus_question
         self.next_context: tuple[ContextResult, ...] = ()
         self.pending_control: Control | None = None
+        self._seats = tuple(
+            Seat(id=agent.id, name=agent.name, persona=agent.persona.name if agent.persona else None)
+            for agent in record.agents
+        )
         for event in events:
             self.apply(event)
 
@@ -145,8 +156,10 @@ class Fold:
             self.error = event.info
 
     def _find(self, number: int) -> _Round:
+        """Give a round that is about to change."""
         for held in reversed(self.rounds):
             if held.number == number:
+                held.ordered = held.record = None
                 return held
         self.rounds.append(_Round(number, None))
         return self.rounds[-1]
@@ -179,7 +192,7 @@ class Fold:
                     return
                 self.pending_control = self.error = self.exit = None
             case "extend":
-                self.extended = True
+                self.extended = self.extended or before == "completed"
                 self.exit = None if before == "completed" else self.exit
             case _:
                 assert_never(event.action)
@@ -217,10 +230,7 @@ class Fold:
             context_results=current.context_results if current else (),
             perspectives=config.perspectives,
             options=config.options,
-            agents=tuple(
-                Seat(id=agent.id, name=agent.name, persona=agent.persona.name if agent.persona else None)
-                for agent in self.record.agents
-            ),
+            agents=self._seats,
             transcript=turns,
             seed=config.seed,
         )

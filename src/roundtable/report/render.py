@@ -16,16 +16,17 @@ __all__ = ["to_html", "to_markdown", "to_text"]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&:@])")
 _SAFE_SCHEMES = {"http", "https", "mailto"}
+_LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_HIDDEN = {"Cc", "Cf", "Cs"}
+# Line breaks and tabs are seen to; the joiners belong to the spelling of Persian, Indic scripts and emoji.
+_SPELT = "\n\t\u200c\u200d"
+_WIDTH = 100
 
 
 def plain(text: str, *, lines: bool = False) -> str:
     """Drop control, format and surrogate characters; fold line breaks unless `lines` are kept."""
-    text = re.sub("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
-    kept = (
-        char
-        for char in text
-        if char == "\n" or unicodedata.category(char) not in {"Cc", "Cf", "Cs"} or char == "\u200d"
-    )
+    text = _LINE_BREAKS.sub("\n", text)
+    kept = (char for char in text if char in _SPELT or unicodedata.category(char) not in _HIDDEN)
     clean = "".join(" " if char == "\t" else char for char in kept)
     return clean if lines else " ".join(clean.split())
 
@@ -40,7 +41,8 @@ def _percent(share: float | None) -> str:
 
 def safe_url(url: str) -> str | None:
     """Give the URL if its scheme is http, https or mailto once controls are stripped; else `None`."""
-    bare = "".join(char for char in url if unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
+    bare = "".join(char for char in url if unicodedata.category(char) not in _HIDDEN)
+    bare = re.sub(r"\s", "%20", bare.strip())
     try:
         return bare if urlsplit(bare).scheme.lower() in _SAFE_SCHEMES else None
     except ValueError:
@@ -58,32 +60,39 @@ def _heading(held: RoundView) -> str:
 
 
 def to_text(view: ReportView) -> str:
-    """Render as plain lines of at most 100 characters."""
-    out = [plain(view.title), ""]
-    out += [f"! {plain(line)}" for line in view.missing]
+    """Render as plain lines of at most 100 characters; only addresses may be longer."""
+    out = [*_wrapped(view.title), ""]
+    out += [line for missing in view.missing for line in _wrapped(f"! {missing}", hang=2)]
     for held in view.rounds:
-        out += [_heading(held)]
+        out.append(_heading(held))
         for speaker in held.speakers:
             out += _speaker_text(speaker)
-        out += [f"  {plain(held.summary)}"] if held.summary else []
+        out += _wrapped(held.summary, indent=2) if held.summary else []
         out.append("")
-    out.append(f"Answer: {plain(_answer_line(view))}")
-    out += [f"{label}: {plain(value)}" for label, value in view.facts]
+    out += _wrapped(f"Answer: {_answer_line(view)}", hang=2)
+    for label, value in view.facts:
+        out += _wrapped(f"{label}: {value}", hang=2)
     return "\n".join(out) + "\n"
+
+
+def _wrapped(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
+    before = " " * indent
+    return textwrap.wrap(plain(text), _WIDTH, initial_indent=before, subsequent_indent=before + " " * hang)
 
 
 def _speaker_text(speaker: SpeakerView) -> list[str]:
     role = "" if speaker.role == "participant" else f" ({speaker.role})"
-    who = f"  {plain(speaker.name)}{role}"
+    who = f"{speaker.name}{role}"
     if speaker.error is not None:
-        return [f"{who} FAILED: {plain(speaker.error)}"]
-    chosen = f" [{plain(speaker.choice)}]" if speaker.choice else ""
+        return _wrapped(f"{who} FAILED: {speaker.error}", indent=2, hang=2)
+    chosen = f" [{speaker.choice}]" if speaker.choice else ""
     sure = f" ({_percent(speaker.confidence)})" if speaker.confidence is not None else ""
-    lines = [f"{who}{sure}:{chosen} {plain(speaker.position)}"]
+    lines = _wrapped(f"{who}{sure}:{chosen} {speaker.position}", indent=2, hang=2)
     for paragraph in plain(speaker.reasoning, lines=True).splitlines():
-        lines += textwrap.wrap(paragraph, 96, initial_indent="    ", subsequent_indent="    ")
+        lines += _wrapped(paragraph, indent=4)
     lines += [f"    source: {plain(title)} {plain(url)}" for title, url in speaker.sources]
-    lines += [f"    note: {plain(note)}" for note in speaker.notes]
+    for note in speaker.notes:
+        lines += _wrapped(f"note: {note}", indent=4, hang=2)
     return lines
 
 
@@ -105,7 +114,7 @@ def to_markdown(view: ReportView) -> str:
 def _speaker_markdown(speaker: SpeakerView) -> list[str]:
     if speaker.error is not None:
         return [f"*Failed:* {_markdown(speaker.error)}"]
-    lines = [f"**{_markdown(speaker.position)}**"]
+    lines = [f"**{_markdown(speaker.position)}**"] if plain(speaker.position) else []
     lines += [f"Choice: {_markdown(speaker.choice)}"] if speaker.choice else []
     lines += [f"Confidence: {_percent(speaker.confidence)}"] if speaker.confidence is not None else []
     paragraphs = plain(speaker.reasoning, lines=True).splitlines()

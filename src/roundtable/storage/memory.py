@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
@@ -84,6 +84,10 @@ class _Held:
             and (wanted.created_from is None or wanted.created_from <= created)
             and (wanted.created_to is None or created <= wanted.created_to)
         )
+
+
+_SWEEP_AT: Final = 64
+"""Items at which lapsed ones are first dropped; then whenever their number has doubled."""
 
 
 class _Item(NamedTuple):
@@ -255,6 +259,7 @@ class MemoryKeyValue:
         self._enter = enter
         self._lock = Lock()
         self._items: dict[tuple[str, str], _Item] = {}
+        self._sweep_at = _SWEEP_AT
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
         """Give a value; `None` when there is none or it lapsed."""
@@ -322,5 +327,7 @@ class MemoryKeyValue:
     def _store(self, place: tuple[str, str], text: str, ttl_s: float | None) -> None:
         now = self._clock.now()
         item = _Item(text, None if ttl_s is None else span_end(now, ttl_s))
-        self._items = {key: held for key, held in self._items.items() if held.lives(now)}
+        if len(self._items) >= self._sweep_at:
+            self._items = {key: held for key, held in self._items.items() if held.lives(now)}
+            self._sweep_at = max(_SWEEP_AT, 2 * len(self._items))
         self._items[place] = item

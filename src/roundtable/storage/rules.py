@@ -163,7 +163,7 @@ def _body(text: str) -> dict[str, object]:
 
 def event_text(event: DurableEvent, seq: int) -> str:
     """Give an event as JSON under its number."""
-    return value_text(event.model_copy(update={"seq": seq}))
+    return value_text(event if event.seq == seq else event.model_copy(update={"seq": seq}))
 
 
 def grant(

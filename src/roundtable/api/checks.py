@@ -1,0 +1,77 @@
+"""Whether what a caller wrote is of the kind that is wanted; said before anything else is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from roundtable.errors import ConfigurationError
+from roundtable.scoring import casefold
+
+__all__ = [
+    "check_deadline",
+    "check_mapping",
+    "check_options",
+    "check_rounds",
+    "check_seconds",
+    "check_text",
+    "check_whole",
+]
+
+
+def check_text(what: str, given: object) -> None:
+    """Refuse what is no text."""
+    if not isinstance(given, str):
+        raise _wrong(what, "a text", given)
+
+
+def check_mapping(what: str, given: object) -> None:
+    """Refuse what maps no names to values."""
+    if given is not None and not isinstance(given, Mapping):
+        raise _wrong(what, "a mapping of names to values", given)
+
+
+def check_whole(what: str, given: object) -> None:
+    """Refuse what is no whole number; `True` is none."""
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise _wrong(what, "a whole number", given)
+
+
+def check_seconds(what: str, given: object) -> None:
+    """Refuse what is no number of seconds; `None` stands for no limit."""
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int | float)):
+        raise _wrong(what, "a number of seconds", given)
+
+
+def check_rounds(rounds: int, most: int) -> None:
+    """Refuse a number of rounds out of reach."""
+    check_whole("rounds", rounds)
+    if not 1 <= rounds <= most:
+        msg = f"rounds must lie in 1 to {most}, not {rounds}"
+        raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the upper end.")
+
+
+def check_deadline(deadline_s: float | None) -> None:
+    """Refuse a deadline that lies in no future."""
+    check_seconds("deadline_s", deadline_s)
+    if deadline_s is not None and not deadline_s > 0:
+        msg = f"deadline_s must be above 0, not {deadline_s}"
+        raise ConfigurationError(msg)
+
+
+def check_options(options: Sequence[str] | None) -> None:
+    """Refuse options that cannot be told apart."""
+    if options is None:
+        return
+    if isinstance(options, str | bytes) or not isinstance(options, Sequence):
+        raise _wrong("options", "a list of at least two texts, all different", options)
+    for option in options:
+        check_text("every one of options", option)
+    if len({casefold(option) for option in options}) < max(2, len(options)):
+        msg = f"options must be a list of at least two, all different, not {str(options)[:200]}"
+        raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
+
+
+def _wrong(what: str, wanted: str, given: object) -> ConfigurationError:
+    shown = repr(given)[:80]
+    msg = f"{what} must be {wanted}, not {shown} ({type(given).__name__})"
+    return ConfigurationError(msg, hint=f"Give {wanted} as {what.rsplit(' ', 1)[-1]}.")

@@ -1,0 +1,150 @@
+"""Requests that come at awkward moments, and writes that come through late."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from integration.engine_kit import (
+    CountingModel,
+    asking,
+    engine_of,
+    fold_of,
+    late,
+    lawful,
+    log_of,
+    said,
+    seated,
+    table_of,
+)
+
+from roundtable.engine import Extension, RunLimits
+from roundtable.errors import ConfigurationError, SessionError, StorageError
+from roundtable.exits import MaxRounds
+from roundtable.storage import MemoryStorage
+from roundtable.types import DurableEvent
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("action", ["pause", "stop"])
+async def test_a_request_made_before_the_run_began_is_obeyed(action: str) -> None:
+    storage, model = MemoryStorage(), CountingModel("Tea")
+    agents = seated(model, "ada", "bo")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+    await engine.sessions.control(session.id, "pause" if action == "pause" else "stop")
+    fold = await engine.run(session.id)
+    assert len(model.begun) == 0
+    assert fold.progress.status == ("paused" if action == "pause" else "completed")
+    assert fold.exit is not None
+    assert fold.exit.reason == ("paused" if action == "pause" else "stopped")
+
+
+async def test_who_resumes_makes_an_unanswered_request_void() -> None:
+    storage, model = MemoryStorage(), CountingModel("Tea")
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+    await engine.sessions.control(session.id, "pause")
+    fold = await engine.run(session.id, RunLimits(resume=True))
+    assert fold.progress.status == "completed"
+    assert len(model.begun) == fold.progress.total_rounds
+
+
+async def test_extending_a_session_that_was_left_keeps_its_exit() -> None:
+    storage = MemoryStorage()
+    model = CountingModel("Tea")
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    config = asking(agents).model_copy(update={"rounds": 9, "exit": MaxRounds(2).to_spec()})
+    session = await engine.start_debate(config)
+    await engine.run(session.id, RunLimits(rounds=1))
+    fold = await engine.run(session.id, extension=Extension(rounds=1))
+    assert len(fold.rounds) == 2
+
+
+async def test_a_round_that_was_stopped_is_not_given_as_the_round_before() -> None:
+    storage, model = (
+        MemoryStorage(),
+        CountingModel(lambda request: late(0.4, "Tea") if "Round 2" in _text(request) else said("Tea")),
+    )
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+    assert (await engine.run_round(session.id)).round_number == 1
+
+    async def stop() -> None:
+        await anyio.sleep(0.1)
+        await engine.sessions.control(session.id, "stop")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(stop)
+        with pytest.raises(SessionError, match="did not come to its end") as error:
+            await engine.run_round(session.id)
+    assert error.value.hint
+
+
+def _text(request: object) -> str:
+    return "\n".join(message.content for message in request.messages)  # type: ignore[attr-defined]
+
+
+class _LateStorage(MemoryStorage):
+    """Stores the first answer, and says so too late."""
+
+    slow = True
+
+    async def append(
+        self,
+        session_id: str,
+        expected_seq: int | None,
+        token: int | None,
+        events: list[DurableEvent],  # type: ignore[override]
+        *,
+        tenant: str = "default",
+    ) -> int:
+        stored = await super().append(session_id, expected_seq, token, events, tenant=tenant)
+        if self.slow and any(event.type == "agent_complete" for event in events):
+            self.slow = False
+            await anyio.sleep(3)
+        return stored
+
+
+async def test_a_write_that_came_through_late_is_known_as_ones_own() -> None:
+    storage, model = _LateStorage(), CountingModel("Tea")
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+
+    def hurry(run: object) -> None:
+        run.journal.save_timeout_s = 0.1  # type: ignore[attr-defined]
+
+    with pytest.raises(StorageError, match="did not answer within"):
+        await engine.run(session.id, on_start=hurry)
+    fold = lawful(*await storage.read(session.id))
+    assert fold.progress.status == "error"
+    assert (await log_of(storage, session.id))[-1].type == "error"
+    fold = await engine.run(session.id)
+    assert fold.progress.status == "completed"
+    assert len(model.begun) == fold.progress.total_rounds
+
+
+async def test_lost_quorum_is_also_the_reason_of_the_exit() -> None:
+    storage, model = MemoryStorage(), CountingModel(lambda _: ValueError("no"))
+    table = table_of(model, "ada", storage=storage)
+    with pytest.raises(Exception, match="0 of 1 agents answered"):
+        await table.debate("Tea?")
+    (summary,) = await table.sessions()
+    fold = await fold_of(storage, summary.id)
+    assert fold.exit is not None
+    assert fold.exit.reason == "quorum_lost"
+
+
+@pytest.mark.parametrize(
+    "change", [pytest.param({"decide": "nonsense"}, id="rule"), pytest.param({"exit_on_consensus": True}, id="exit")]
+)
+async def test_what_cannot_be_done_is_refused_before_anything_is_paid(change: dict[str, object]) -> None:
+    agents = seated(CountingModel("Tea"), "ada")
+    engine = engine_of(MemoryStorage(), agents)
+    config = asking(agents).model_copy(update=change)
+    with pytest.raises(ConfigurationError):
+        await engine.start_debate(config)

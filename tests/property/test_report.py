@@ -1,0 +1,246 @@
+"""Whatever agents wrote, a report holds no active content and no control character, in any of its forms."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
+
+LAW = settings(max_examples=80, deadline=None)
+ALLOWED = set(
+    [
+        "div",
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "strong",
+        "em",
+        "table",
+        "tbody",
+        "thead",
+        "tr",
+        "th",
+        "td",
+        "details",
+        "summary",
+        "ul",
+        "ol",
+        "li",
+        "br",
+        "a",
+        "blockquote",
+    ]
+)
+SCHEMES = re.compile(r"(https?|mailto):", re.IGNORECASE)
+VOID = {"br"}
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</div><img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)',
+    "' onclick='alert(1)",
+    "<svg/onload=alert(1)>",
+    "&lt;script&gt;",
+    "&#60;script&#62;",
+    "<!--",
+    "]]>",
+    "[x](javascript:alert(1))",
+    "![x](http://a.example/y.png)",
+    "<javascript:alert(1)>",
+    "<http://a.example>",
+    "[x]: javascript:alert(1)",
+    "[x][y]",
+    "](x) [",
+    "`code`",
+    "```\n",
+    "~~~",
+    "    code",
+    "# title",
+    "title\n=====",
+    "---",
+    "***",
+    "- item",
+    "1. item",
+    "1) item",
+    "> quote",
+    "| a | b |",
+    "\\",
+    "\\\n",
+    "*a*",
+    "__b__",
+    "\n\n",
+    "\r",
+    "\u2028",
+    "\x1b[2J",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "\u202e",
+    "\x00",
+    "\ud800",
+    "=1+1",
+)
+URLS = (
+    "javascript:alert(1)",
+    "java\tscript:alert(1)",
+    " \x01javascript:alert(1)",
+    "data:text/html;base64,PHN2Zz4=",
+    "https://a.example/<script>",
+    'https://a.example/"onmouseover="alert(1)',
+    "https://a.example/)[x](javascript:alert(1)",
+    "https://a.example/>x",
+    "https://a.example/\\>x",
+    "https://a.example/&#62;",
+    "https://a.example/a\nb",
+    "mailto:a@b.example?subject=<x>",
+    "http:javascript:alert(1)",
+    "//a.example",
+    "",
+)
+text = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), max_size=5).map("".join)
+url = st.sampled_from(URLS) | text | st.text(max_size=6).map(lambda tail: "https://a.example/" + tail)
+speakers = st.builds(
+    SpeakerView,
+    name=text,
+    role=text,
+    position=text,
+    choice=st.none() | text,
+    reasoning=text,
+    confidence=st.none() | st.floats(0, 1),
+    sources=st.lists(st.tuples(text, url), max_size=2).map(tuple),
+    notes=st.lists(text, max_size=2).map(tuple),
+    error=st.none() | text,
+)
+views = st.builds(
+    ReportView,
+    title=text,
+    facts=st.lists(st.tuples(text, text), max_size=2).map(tuple),
+    answer=st.none() | text,
+    answer_reason=text,
+    missing=st.lists(text, max_size=2).map(tuple),
+    rounds=st.lists(
+        st.builds(
+            RoundView,
+            number=st.integers(1, 99),
+            complete=st.booleans(),
+            agreement=st.none() | st.floats(0, 1),
+            summary=text,
+            speakers=st.lists(speakers, max_size=2).map(tuple),
+        ),
+        max_size=2,
+    ).map(tuple),
+)
+
+
+class Inspector(HTMLParser):
+    """Collects what a browser would act on."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.faults: list[str] = []
+        self.open: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ALLOWED:
+            self.faults.append(f"element {tag}")
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if (tag, name) == ("a", "href"):
+                self.links.append(value or "")
+                if not SCHEMES.match(value or ""):
+                    self.faults.append(f"link to {value!r}")
+            elif (tag, name) not in {("a", "rel"), ("div", "class"), ("details", "open"), ("ol", "start")}:
+                self.faults.append(f"attribute {tag}.{name}={value!r}")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID or attrs:
+            self.faults.append(f"element {tag}")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"end of {tag}")
+
+    def handle_comment(self, data: str) -> None:
+        self.faults.append("comment")
+
+    def handle_decl(self, decl: str) -> None:
+        self.faults.append("declaration")
+
+    def unknown_decl(self, data: str) -> None:
+        self.faults.append("declaration")
+
+    def handle_pi(self, data: str) -> None:
+        self.faults.append("instruction")
+
+
+def inspect(html: str) -> Inspector:
+    found = Inspector()
+    found.feed(html)
+    found.close()
+    assert found.faults == []
+    assert found.open == []
+    return found
+
+
+def assert_visible(rendered: str) -> None:
+    hidden = {char for char in rendered if unicodedata.category(char) in {"Cc", "Cf", "Cs"}} - set("\n\u200c\u200d")
+    assert not hidden
+    rendered.encode()
+
+
+@LAW
+@given(views)
+def test_html_has_no_active_content(view: ReportView) -> None:
+    rendered = to_html(view)
+    assert_visible(rendered)
+    inspect(rendered)
+
+
+@LAW
+@given(views)
+@pytest.mark.parametrize("preset", ["commonmark", "gfm-like"])
+def test_markdown_renders_to_no_active_content(preset: str, view: ReportView) -> None:
+    rendered = to_markdown(view)
+    assert_visible(rendered)
+    # Linked addresses need a package of their own, and lead to the web alone.
+    page = MarkdownIt(preset, {"html": True, "linkify": False}).render(rendered)
+    found = inspect(page)
+    assert page.count("<h1>") == 1
+    assert page.count("<h2>") == len(view.rounds)
+    assert page.count("<h3>") == sum(len(held.speakers) for held in view.rounds)
+    shown = sum(len(one.sources) for held in view.rounds for one in held.speakers if one.error is None)
+    assert len(found.links) + page.count("(unsafe link left out)") >= shown
+
+
+@LAW
+@given(views)
+def test_text_has_no_control_character_and_starts_no_line_of_its_own(view: ReportView) -> None:
+    rendered = to_text(view)
+    assert_visible(rendered)
+    assert len(rendered.splitlines()) == rendered.count("\n")
+    assert sum(line.startswith("Answer:") for line in rendered.splitlines()) >= 1
+
+
+@LAW
+@given(st.lists(st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S"))), min_size=1, max_size=3))
+def test_markdown_gives_the_words_back(words: list[str]) -> None:
+    said = " ".join(word for word in words if word)
+    speaker = SpeakerView(name="Ada", position="p", reasoning=said)
+    held = RoundView(number=1, complete=True, agreement=None, summary="", speakers=(speaker,))
+    view = ReportView(title="t", facts=(), answer="a", answer_reason=None, missing=(), rounds=(held,))
+    found: list[str] = []
+
+    class Words(HTMLParser):
+        def handle_data(self, data: str) -> None:
+            found.append(data)
+
+    Words(convert_charrefs=True).feed(MarkdownIt("commonmark").render(to_markdown(view)))
+    assert said in "".join(found)

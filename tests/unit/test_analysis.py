@@ -1,0 +1,213 @@
+"""Agreement of a round by the basic formula, and what follows from it by the debate's rule."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+from snapshots.prompt_views import said
+
+from roundtable.analysis import (
+    BasicMeter,
+    ConsensusAnalyzer,
+    ballots_of,
+    cluster_positions,
+    decide_round,
+    independent_agreement,
+)
+from roundtable.types import AgentResponse, BallotAnswer, Cluster, ConsensusResult, DebateConfig, FailedTurn, Turn
+
+
+def hold(*positions: str, choices: Sequence[str | None] = ()) -> list[AgentResponse]:
+    """Make one answer per position, by agents named a, b, c and so on."""
+    chosen = list(choices) or [None] * len(positions)
+    return [
+        AgentResponse(agent_id=name, agent_name=name.upper(), position=position, choice=choice)
+        for name, position, choice in zip("abcdefghi", positions, chosen, strict=False)
+    ]
+
+
+def measure(*positions: str) -> ConsensusResult:
+    return ConsensusAnalyzer().analyze(hold(*positions))
+
+
+@pytest.mark.parametrize(
+    ("positions", "level", "summary"),
+    [
+        ((), 0.0, "Nobody gave a position."),
+        (("Yes",), 1.0, "One agent gave a position."),
+        (("Yes", "yes."), 1.0, "All 2 agents hold the same position."),
+        (("Yes", "No"), 0.5, "2 agents hold 2 different positions."),
+        (("Yes", "Yes", "No"), 2 / 3, "2 of 3 agents share a position; there are 2 different ones."),
+        (("Yes", "No", "Maybe"), 1 / 3, "3 agents hold 3 different positions."),
+        (("a", "a", "b", "b"), 0.75, "2 of 4 agents share a position; there are 2 different ones."),
+        (("a", "b", "c", "d"), 0.25, "4 agents hold 4 different positions."),
+    ],
+)
+def test_agreement_is_one_less_the_share_of_further_positions(
+    positions: tuple[str, ...], level: float, summary: str
+) -> None:
+    found = measure(*positions)
+    assert found.agreement_level == level
+    assert found.summary == summary
+    assert found.method == "basic"
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("Use a monolith", "USE A MONOLITH"),
+        ("Use a monolith", "  Use\n a\tmonolith. "),
+        ("Straße", "STRASSE"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("\uff39\uff45\uff53", "Yes"),
+        ("**Yes**", '"Yes!"'),
+        ("はい。", "はい"),
+    ],
+)
+def test_spelling_alone_makes_no_disagreement(one: str, two: str) -> None:
+    assert measure(one, two).agreement_level == 1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "two"), [("예", "아니요"), ("是", "否"), ("-5", "5"), ("C", "C#"), ("5%", "5"), ("Do it", "Do not do it")]
+)
+def test_other_words_in_any_script_are_another_position(one: str, two: str) -> None:
+    assert measure(one, two).agreement_level == 0.5
+
+
+def test_points_are_listed_where_agents_meet_and_part() -> None:
+    found = measure("Yes", "No", "yes", "Maybe")
+    assert found.common_ground == ("Yes",)
+    assert found.disagreement_points == ("Yes", "No", "Maybe")
+    assert measure("Yes", "yes").disagreement_points == ()
+    assert measure("Yes").common_ground == ()
+
+
+def test_clusters_are_largest_first_then_in_the_order_they_were_held() -> None:
+    assert cluster_positions(hold("No", "Yes", "Perhaps", "YES", "perhaps!", "None")) == (
+        Cluster(theme="Yes", agent_ids=("b", "d"), summary="Yes"),
+        Cluster(theme="Perhaps", agent_ids=("c", "e"), summary="Perhaps"),
+        Cluster(theme="No", agent_ids=("a",), summary="No"),
+        Cluster(theme="None", agent_ids=("f",), summary="None"),
+    )
+    assert cluster_positions([]) == ()
+
+
+def test_with_options_answers_meet_in_the_option_they_choose() -> None:
+    said_so = hold("We should, as it scales.", "Absolutely.", "No.", choices=("Yes", "Yes", "No"))
+    found = ConsensusAnalyzer().analyze(said_so)
+    assert found.agreement_level == 2 / 3
+    assert found.clusters == (
+        Cluster(theme="Yes", agent_ids=("a", "b"), summary="We should, as it scales."),
+        Cluster(theme="No", agent_ids=("c",), summary="No."),
+    )
+
+
+async def test_the_meter_of_a_debate_measures_the_same() -> None:
+    assert await BasicMeter().measure(hold("Yes", "No"), "topic") == measure("Yes", "No")
+
+
+def test_the_level_is_the_same_in_every_process() -> None:
+    script = (
+        "from roundtable.analysis import ConsensusAnalyzer\n"
+        "from roundtable.types import AgentResponse\n"
+        "said = [AgentResponse(agent_id=str(n), agent_name='x', position=p, timestamp='2026-01-01T00:00:00Z')\n"
+        "        for n, p in enumerate(['b', 'a', 'c', 'A', 'b.'])]\n"
+        "print(ConsensusAnalyzer().analyze(said).to_json())\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True, text=True
+        ).stdout
+        for seed in ("0", "1", "12345")
+    }
+    assert len(found) == 1
+
+
+def test_without_options_the_clusters_are_voted_on() -> None:
+    responses = hold("Yes", "no", "yes.", "No!", "YES")
+    consensus = ConsensusAnalyzer().analyze(responses)
+    assert ballots_of(responses, consensus, None) == ("Yes", "no", "Yes", "no", "Yes")
+    assert ballots_of(responses, None, None) == (None,) * 5
+    decision = decide_round(responses, consensus, DebateConfig(topic="t", agents=("a",)))
+    assert (decision.winner, decision.rule) == ("Yes", "plurality")
+
+
+def test_with_options_the_choices_are_voted_on_and_no_choice_abstains() -> None:
+    responses = hold("x", "y", "z", choices=("Yes", None, "Yes"))
+    config = DebateConfig(topic="t", agents=("a",), options=("Yes", "No"))
+    assert ballots_of(responses, None, config.options) == ("Yes", None, "Yes")
+    decision = decide_round(responses, None, config)
+    assert decision.winner == "Yes"
+    assert decision.abstained == (1,)
+    assert set(decision.scores) == {"Yes", "No"}
+
+
+def test_a_tie_is_a_result_without_a_winner() -> None:
+    responses = hold("Yes", "No")
+    decision = decide_round(responses, ConsensusAnalyzer().analyze(responses), DebateConfig(topic="t", agents=("a",)))
+    assert decision.winner is None
+    assert decision.is_tie
+    assert set(decision.tied) == {"Yes", "No"}
+
+
+def test_too_few_answers_decide_nothing() -> None:
+    responses = hold("Yes")
+    config = DebateConfig(topic="t", agents=("a", "b", "c"), quorum=2)
+    decision = decide_round(responses, ConsensusAnalyzer().analyze(responses), config)
+    assert (decision.winner, decision.quorum_met, decision.passed) == (None, False, False)
+    nothing = decide_round([], ConsensusAnalyzer().analyze([]), DebateConfig(topic="t", agents=("a",)))
+    assert nothing.winner is None
+
+
+def test_the_rule_is_the_debate_s_own() -> None:
+    responses = hold("Yes", "Yes", "No")
+    config = DebateConfig(topic="t", agents=("a",), decide="unanimity")
+    decision = decide_round(responses, ConsensusAnalyzer().analyze(responses), config)
+    assert (decision.rule, decision.winner) == ("unanimity", None)
+
+
+def independent(*turns: Turn) -> list[Turn]:
+    return [turn.model_copy(update={"independent": True}) for turn in turns]
+
+
+def test_answers_given_before_anybody_saw_another_are_independent() -> None:
+    turns = independent(said("Ada", "Yes"), said("Bo", "yes", slot=1))
+    consensus = measure("Yes", "yes")
+    assert independent_agreement(turns, consensus, assigned=False) == (1.0, None)
+
+
+def test_where_there_is_no_independent_agreement_the_reason_is_given() -> None:
+    turns = independent(said("Ada", "Yes"), said("Bo", "yes", slot=1))
+    consensus = measure("Yes", "yes")
+    seen = [turns[0], said("Bo", "yes", slot=1)]
+    failed = FailedTurn.model_validate(
+        {
+            **turns[1].model_dump(exclude={"result", "outcome", "independent"}),
+            "error": {"name": "E", "message": "m", "code": "C"},
+        }
+    )
+    ballot = turns[1].model_copy(update={"result": turns[1].result.model_copy(update={"answer": BallotAnswer()})})
+    reasons = [
+        independent_agreement(turns, consensus, assigned=True),
+        independent_agreement(turns[:1], consensus, assigned=False),
+        independent_agreement([turns[0], failed], consensus, assigned=False),
+        independent_agreement([turns[0], ballot], consensus, assigned=False),
+        independent_agreement([], consensus, assigned=False),
+        independent_agreement(seen, consensus, assigned=False),
+    ]
+    assert [level for level, _ in reasons] == [None] * 6
+    assert [reason for _, reason in reasons] == [
+        "the mode assigned stances, so no answer was independent",
+        *["fewer than two agents answered in the first round"] * 4,
+        "agents of the first round had seen answers of others",
+    ]
+
+
+def test_a_quorum_of_answers_is_none_of_ballots() -> None:
+    held = hold("Tea", "Tea", "Neither", choices=["Tea", "Tea", None])
+    config = DebateConfig(topic="Tea?", agents=("a", "b", "c"), options=("Tea", "Coffee"), quorum=3)
+    assert decide_round(held, None, config).winner == "Tea"
