@@ -125,7 +125,7 @@ class DebateResult(Value):
 
     @property
     def session(self) -> Session:
-        """The session as the seed API shows it."""
+        """The session as the TypeScript API shows it."""
         return Session(
             id=self.session_id,
             topic=self.topic,

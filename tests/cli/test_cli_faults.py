@@ -192,6 +192,35 @@ def test_a_page_that_cannot_be_written_does_not_hide_the_debate(command: Command
     assert "out.html" in done.err
 
 
+@pytest.mark.parametrize("again", [None, "show"])
+def test_with_json_a_page_that_cannot_be_written_leaves_one_document(
+    command: Command, agree: str, again: str | None
+) -> None:
+    words = ["Tea?", "--agents", agree, "--rounds", "1"]
+    if again is not None:
+        first = command(*words, "--json").json
+        assert isinstance(first, dict)
+        words = [again, str(first["sessionId"])]
+    done = command(*words, "--json", "--html", "nowhere/out.html")
+    assert done.code == 7
+    # One document, or this fails.
+    told = done.json
+    assert isinstance(told, dict)
+    assert told["code"] == "STORAGE_FAILED"
+
+
+def test_nobody_is_told_to_resume_a_completed_session(command: Command, agree: str) -> None:
+    asked = ["--agents", agree, "--rounds", "1"]
+    unwritten = command("Tea?", *asked, "--html", "nowhere/out.html")
+    assert "roundtable show " in unwritten.err
+    stored = command("Tea?", *asked, "--json").json
+    assert isinstance(stored, dict)
+    resumed = command("resume", str(stored["sessionId"]))
+    assert resumed.code != 0
+    for done in (unwritten, resumed):
+        assert "roundtable resume " not in done.both
+
+
 def test_a_full_disk_is_an_error_and_what_was_stored_stays(place: Path) -> None:
     agents = always(place, {"ada": "Tea", "bo": "Tea"})
 

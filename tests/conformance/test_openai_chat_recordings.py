@@ -21,7 +21,7 @@ FOLDER = Path(os.environ.get("ROUNDTABLE_SHARED_DATA") or Path(__file__).parents
 FILE = FOLDER / "wire" / "dev.jsonl"
 CHUNKINGS = 6
 
-pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"no recordings at ROUNDTABLE_SHARED_DATA or {FILE}")
+pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="$ROUNDTABLE_SHARED_DATA has no recordings")
 
 FINISH = {
     "stop": "stop",

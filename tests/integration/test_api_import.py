@@ -12,7 +12,20 @@ import pytest
 
 import roundtable
 
-HEAVY = ("pluggy", "httpx", "sqlite3", "tenacity", "typer", "rich", "ssl", "asyncio", "anyio", "trio", "pytest", "hypothesis")
+HEAVY = (
+    "pluggy",
+    "httpx",
+    "sqlite3",
+    "tenacity",
+    "typer",
+    "rich",
+    "ssl",
+    "asyncio",
+    "anyio",
+    "trio",
+    "pytest",
+    "hypothesis",
+)
 OWN = ("roundtable.engine", "roundtable.storage", "roundtable.http", "roundtable.plugins", "roundtable.testing")
 
 WATCH = """
@@ -72,7 +85,7 @@ def test_every_public_name_can_be_had_and_is_listed() -> None:
 
 
 def test_every_type_can_be_had_from_the_package_of_types() -> None:
-    import roundtable.types as types
+    from roundtable import types
 
     for name in types.__all__:
         assert getattr(types, name) is not None

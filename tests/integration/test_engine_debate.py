@@ -222,7 +222,7 @@ async def test_one_failing_agent_degrades_the_debate_and_is_named(storage: Stora
     assert not result.roster.complete
     assert [(entry.answered, entry.failed) for entry in result.roster.agents] == [(2, 0), (0, 2), (0, 2)]
     assert {error.code for error in result.roster.agents[1].errors} == {"API_AUTH_FAILED"}
-    assert result.roster.agents[2].errors[0].message == "agent 'cy' raised ValueError: broken"
+    assert result.roster.agents[2].errors[0].message == "the model call failed: ValueError: broken"
     events = await log_of(storage, result.session_id)
     assert [event.type for event in events].count("agent_error") == 4
     for shown in (result.to_text(), result.to_markdown(), result.to_html()):

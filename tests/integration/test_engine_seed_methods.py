@@ -6,7 +6,7 @@ import pytest
 from integration.engine_kit import CountingModel, asking, by_agent, engine_of, fold_of, late, log_of, said, seated
 
 from roundtable.agents import AgentRegistry
-from roundtable.engine import DebateEngine, SessionManager
+from roundtable.engine import DebateEngine, RunLimits, SessionManager
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost, SessionError
 from roundtable.modes import ModeRegistry
 from roundtable.protocols import TurnListener
@@ -294,7 +294,7 @@ async def test_a_session_paused_by_hand_before_it_began_begins_when_it_is_run() 
     await engine.sessions.control(session.id, "pause")
     with pytest.raises(SessionError, match="run_round needs"):
         await engine.run_round(session.id)
-    fold = await engine.run(session.id)
+    fold = await engine.run(session.id, RunLimits(resume=True))
     assert fold.progress.status == "completed"
     kinds = [event.type for event in await log_of(engine.sessions.storage, session.id)]
     assert kinds[:3] == ["control", "control", "debate_start"]

@@ -1,4 +1,4 @@
-"""Agents and the providers they can be made from, with the seed API's method names."""
+"""Agents and the providers they can be made from, with the TypeScript API's method names."""
 
 from __future__ import annotations
 

@@ -238,9 +238,14 @@ class Roundtable:
     ) -> DebateResult:
         """Hold further rounds of a session.
 
+        What is counted depends on the session. When it is completed, the new total is the rounds begun so
+        far plus `rounds`: a round that was stopped half-way counts as one of those, and is finished first;
+        rounds that an early end left over are not held. Otherwise the new total is the rounds planned plus
+        `rounds`, and the session goes on from where it is.
+
         Args:
             session_id: Which session.
-            rounds: Rounds to add to those held.
+            rounds: Rounds to hold besides.
             focus_question: Narrower question for them.
             context_results: Answers to what the agents asked for.
 

@@ -1,4 +1,4 @@
-"""Modes by name, with the seed API's method names."""
+"""Modes by name, with the TypeScript API's method names."""
 
 from __future__ import annotations
 

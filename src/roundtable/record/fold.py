@@ -253,7 +253,7 @@ class Fold:
         )
 
     def to_session(self) -> Session:
-        """Give the session as the seed API shows it."""
+        """Give the session as the TypeScript API shows it."""
         config = self.record.config
         measured = [held.consensus for held in self.rounds if held.consensus is not None]
         return Session(
@@ -279,5 +279,5 @@ def fold_debate(record: SessionRecord, events: Iterable[DurableEvent]) -> Debate
 
 
 def fold_session(record: SessionRecord, events: Iterable[DurableEvent]) -> Session:
-    """Give the session of the seed API from all its events."""
+    """Give the session of the TypeScript API from all its events."""
     return Fold(record, events).to_session()

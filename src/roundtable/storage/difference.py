@@ -1,6 +1,6 @@
 """What events lead from a stored session to the session a caller wants; pure.
 
-The seed API saves whole sessions. A log takes events only, so the difference is told as events where
+The TypeScript API saves whole sessions. A log takes events only, so the difference is told as events where
 the states allow it, and refused where it would change what has been said.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 __all__ = ["writable_database"]
 
 
-def writable_database(wanted: Path, data_home: str | None = None) -> Path:
+def writable_database(wanted: Path, data_home: Path | str | None = None) -> Path:
     """Give the wanted file, or one in the user's data folder when that cannot be written; says so once.
 
     Args:

@@ -1,4 +1,4 @@
-"""The methods the seed API gives a storage, made of the methods of the `Storage` protocol."""
+"""The methods the TypeScript API gives a storage, made of the methods of the `Storage` protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE = 10_000
 
 
 class SeedStorageMethods(Storage):
-    """Whole sessions and single answers, for callers of the seed API; a storage inherits them.
+    """Whole sessions and single answers, for callers of the TypeScript API; a storage inherits them.
 
     They change a session under a lease, like everybody else: while a debate runs, its session is
     busy for them.

@@ -1,6 +1,7 @@
 """Doubles, servers and suites: for testing programs that use the library, and plugins that extend it.
 
-Nothing is loaded before it is asked for; suites and servers need the extra `testing`.
+Scripted models are imported at once and need nothing else. Suites and servers are modules of their own, to be imported
+by name; they need the extra `testing`.
 """
 
 from __future__ import annotations

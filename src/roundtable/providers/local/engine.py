@@ -68,7 +68,7 @@ class LlamaEngine:
     Args:
         path: The file.
         context_tokens: Size of the context window.
-        threads: Threads that compute. More than one collapses to a tenth of the speed where cores are shared.
+        threads: Threads that compute. More threads than idle cores slow it down many times over.
 
     Raises:
         ConfigurationError: xllamacpp is not installed, or the file cannot be loaded.
