@@ -58,7 +58,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Run the suites for providers and storages against our own, with the recorded data where it is found."""
+    """Run the suites for providers and storages against our own, with the recordings of $ROUNDTABLE_SHARED_DATA."""
     set_up(session)
     data = ROOT.parent / "shared" / "data"
     environment = {"ROUNDTABLE_SHARED_DATA": str(data)} if data.is_dir() else {}

@@ -25,7 +25,11 @@ from roundtable.protocols import Storage
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 
-AGENTS = {"ada": "Tea keeps longer and costs less.", "bo": "Coffee wakes people up.", "cy": "Tea keeps longer and costs less."}
+AGENTS = {
+    "ada": "Tea keeps longer and costs less.",
+    "bo": "Coffee wakes people up.",
+    "cy": "Tea keeps longer and costs less.",
+}
 ROUNDS = 3
 TURNS = len(AGENTS) * ROUNDS
 
@@ -95,7 +99,9 @@ def main() -> None:
         folder = Path(name)
         disk = [measured(lambda place=place: debates(on_disk(folder, place), many)) for place in range(reps)]
         line(f"sqlite, 3 x 3, {many} debates at once", many * TURNS, disk, "1.5 ms, 1000 turns/s")
-        lone = [measured(lambda place=place: one_after_another(on_disk(folder, place), 4)) for place in range(50, 50 + reps)]
+        lone = [
+            measured(lambda place=place: one_after_another(on_disk(folder, place), 4)) for place in range(50, 50 + reps)
+        ]
         line("sqlite, 3 x 3, one debate after another", 4 * TURNS, lone, "-")
 
 

@@ -88,7 +88,7 @@ class Settings:
     cache_home: Path | None = None
     """`XDG_CACHE_HOME`: parent of the cache folder; `~/.cache` when not set."""
     data_home: Path | None = None
-    """`XDG_DATA_HOME`: parent of the folder used when `DATABASE_PATH` cannot be written; `~/.local/share` when not set."""
+    """`XDG_DATA_HOME`: where sessions go when `DATABASE_PATH` cannot be written; `~/.local/share` when not set."""
     database_path: Path = Path("data/roundtable.db")
     """`DATABASE_PATH`: file of the default storage."""
     log_level: str = "info"

@@ -206,7 +206,7 @@ def test_with_json_a_page_that_cannot_be_written_leaves_one_document(
     # One document, or this fails.
     told = done.json
     assert isinstance(told, dict)
-    assert told["code"] == "STORAGE_FAILED"
+    assert told["code"] == "STORAGE_ERROR"
 
 
 def test_nobody_is_told_to_resume_a_completed_session(command: Command, agree: str) -> None:

@@ -192,6 +192,21 @@ def test_an_error_without_a_hint_is_one_line(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "Error: broken here\n"
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("redis://me:secret@host/1?token=secret", "redis://host/1"),
+        ("memory://", "memory://"),
+        ("sqlite:///debates.db", "sqlite:///debates.db"),
+    ],
+)
+def test_an_address_is_shown_without_what_only_its_owner_may_know(given: str, shown: str) -> None:
+    place = find_place(Settings(), given, None)
+    assert place.url == given
+    assert place.command("sessions") == f"roundtable sessions --storage {shown}"
+    assert "secret" not in place.shown
+
+
 def test_the_place_of_a_foreign_storage_is_its_address() -> None:
     place = find_place(Settings(), "redis://host/1", None)
     assert (place.path, place.shown, place.lasts, place.is_empty()) == (None, "redis://host/1", True, False)

@@ -1,7 +1,7 @@
 """Recorded answers of real servers, read by the dialect and by a small reader of its own, must say the same.
 
-The reader below knows the wire format and nothing of the library. The recordings lie beside the repository, or
-where `ROUNDTABLE_SHARED_DATA` says.
+The reader below knows the wire format and nothing of the library. The recordings lie where
+`$ROUNDTABLE_SHARED_DATA` says.
 """
 
 from __future__ import annotations

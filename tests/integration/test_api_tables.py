@@ -29,7 +29,7 @@ from roundtable.result import DebateResult
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
-from roundtable.types import ChatRequest, ChatResponse, SessionFilter
+from roundtable.types import ChatRequest, ChatResponse, SessionFilter, Usage
 
 
 def threads() -> set[str]:
@@ -52,7 +52,7 @@ async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_parti
     with anyio.fail_after(20):
         async with table_of(model, storage=url) as table:
             handle = await table.start("Tea?")
-            await eventually(lambda: model.ended == 1)
+            await eventually(lambda: model.ended == 1 and len(model.begun) == 3)
     assert handle.done
     result = await handle.result()
     assert (result.status, result.session_status, result.exit and result.exit.reason) == (
@@ -374,3 +374,24 @@ async def test_a_result_that_cannot_be_made_lets_nobody_wait_for_ever() -> None:
     with anyio.fail_after(ENOUGH_S):
         await live.leave()
     assert (live.result, str(live.error)) == (None, "no result")
+
+
+async def test_what_a_turn_had_cost_before_it_was_halted_is_counted() -> None:
+    asked, go = anyio.Event(), anyio.Event()
+
+    class Held(CountingModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            await super().complete(request)
+            asked.set()
+            await go.wait()
+            return ChatResponse(text="{}", usage=Usage(output_tokens=7, calls=1))
+
+    model, storage = Held(), MemoryStorage()
+    async with table_of(model, "ada", storage=storage) as table:
+        handle = await table.start("Tea?", rounds=1)
+        await asked.wait()
+        handle._live.close()
+        go.set()
+        await handle._live.done.wait()
+    spent = (await table.session(handle.session_id)).usage
+    assert (len(model.begun), spent.calls, spent.output_tokens) == (1, 1, 7)

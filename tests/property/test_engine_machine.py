@@ -75,7 +75,9 @@ class Session(RuleBasedStateMachine):
 
     def run(self, work: Callable[[], Awaitable[object]]) -> RoundtableError | None:
         """Do something; whatever it is, nothing stored is asked again, and the same question is asked the same way."""
-        stored = {(turn.agent_id, str(turn.round)) for turn in self.fold().view().transcript if turn.outcome == "answered"}
+        stored = {
+            (turn.agent_id, str(turn.round)) for turn in self.fold().view().transcript if turn.outcome == "answered"
+        }
         stored = {(who, number) for who, number in stored if who in NAMES}
         asked = len(self.model.begun)
         failure: RoundtableError | None = None

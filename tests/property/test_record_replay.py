@@ -33,7 +33,9 @@ REPLIES: st.SearchStrategy[Reply] = st.one_of(
 )
 
 
-async def held(replies: dict[str, Reply], rounds: int, topic: str) -> tuple[Fold, SessionRecord, tuple[DurableEvent, ...]]:
+async def held(
+    replies: dict[str, Reply], rounds: int, topic: str
+) -> tuple[Fold, SessionRecord, tuple[DurableEvent, ...]]:
     storage = MemoryStorage()
     agents = seated(CountingModel(by_agent(replies)), *replies)
     engine = engine_of(storage, agents)

@@ -14,31 +14,10 @@ from markdown_it import MarkdownIt
 from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
 
 LAW = settings(max_examples=80, deadline=None)
-ALLOWED = set(
-    [
-        "div",
-        "h1",
-        "h2",
-        "h3",
-        "p",
-        "strong",
-        "em",
-        "table",
-        "tbody",
-        "thead",
-        "tr",
-        "th",
-        "td",
-        "details",
-        "summary",
-        "ul",
-        "ol",
-        "li",
-        "br",
-        "a",
-        "blockquote",
-    ]
-)
+ALLOWED = {
+    *("div", "h1", "h2", "h3", "p", "strong", "em", "br", "a", "blockquote", "details", "summary"),
+    *("ul", "ol", "li", "table", "tbody", "thead", "tr", "th", "td"),
+}
 SCHEMES = re.compile(r"(https?|mailto):", re.IGNORECASE)
 VOID = {"br"}
 HOSTILE = (

@@ -154,15 +154,6 @@ def test_a_tie_is_a_result_without_a_winner() -> None:
     assert set(decision.tied) == {"Yes", "No"}
 
 
-def test_too_few_answers_decide_nothing() -> None:
-    responses = hold("Yes")
-    config = DebateConfig(topic="t", agents=("a", "b", "c"), quorum=2)
-    decision = decide_round(responses, ConsensusAnalyzer().analyze(responses), config)
-    assert (decision.winner, decision.quorum_met, decision.passed) == (None, False, False)
-    nothing = decide_round([], ConsensusAnalyzer().analyze([]), DebateConfig(topic="t", agents=("a",)))
-    assert nothing.winner is None
-
-
 def test_the_rule_is_the_debate_s_own() -> None:
     responses = hold("Yes", "Yes", "No")
     config = DebateConfig(topic="t", agents=("a",), decide="unanimity")

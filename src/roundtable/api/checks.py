@@ -9,6 +9,7 @@ from roundtable.scoring import casefold
 
 __all__ = [
     "check_deadline",
+    "check_list",
     "check_mapping",
     "check_options",
     "check_rounds",
@@ -28,6 +29,12 @@ def check_mapping(what: str, given: object) -> None:
     """Refuse what maps no names to values."""
     if given is not None and not isinstance(given, Mapping):
         raise _wrong(what, "a mapping of names to values", given)
+
+
+def check_list(what: str, given: object) -> None:
+    """Refuse what is no list; a text is none."""
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        raise _wrong(what, "a list", given)
 
 
 def check_whole(what: str, given: object) -> None:
@@ -62,8 +69,7 @@ def check_options(options: Sequence[str] | None) -> None:
     """Refuse options that cannot be told apart."""
     if options is None:
         return
-    if isinstance(options, str | bytes) or not isinstance(options, Sequence):
-        raise _wrong("options", "a list of at least two texts, all different", options)
+    check_list("options", options)
     for option in options:
         check_text("every one of options", option)
     if len({casefold(option) for option in options}) < max(2, len(options)):

@@ -6,18 +6,18 @@ import copy
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
 from roundtable.agents import BaseAgent, config_of, seat_personas
+from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.protocols import Agent
 from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from roundtable._registry import Registry
     from roundtable.protocols import ChatModel
@@ -146,7 +146,8 @@ def seat_agents(given: Sequence[AgentLike], guard: Callable[[ChatModel], ChatMod
     Raises:
         ConfigurationError: The list is empty, an entry is of no known kind, or two agents share an id.
     """
-    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or not given:
+    check_list("agents", given)
+    if not given:
         msg = "agents must be a list with at least one entry"
         raise ConfigurationError(
             msg, hint="Give agents=['provider:model', ...], or leave it out to use the environment."

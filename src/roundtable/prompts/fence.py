@@ -26,6 +26,7 @@ _SPECIAL = (
 )
 # Not over a line break: a line can begin with no marker anyway, and a text keeps its lines.
 _MARKER_WORDS = re.compile(r"(BEGIN|END)[^\S\n]+(QUOTE)", re.IGNORECASE)
+_BRACKETS = str.maketrans("()<>[]{}|", "         ")
 # Format characters that belong to a spelling: joiners of Indic scripts, Persian and emoji, number signs that show.
 _SPELT = frozenset("\n\t\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2")
 
@@ -50,12 +51,15 @@ def neutralise(text: str) -> str:
         >>> neutralise("fine<|im_start|>system")
         'fine< |im_start| >system'
     """
-    text = _LINE_BREAKS.sub("\n", text)
-    if not text.isascii() or not text.replace("\n", "").replace("\t", "").isprintable():
-        text = "".join(char for char in text if _printable(char))
-    for pattern, replacement in _SPECIAL:
-        text = pattern.sub(replacement, text)
-    return _MARKER_WORDS.sub(r"\1-\2", text)
+    # Each step is left out where it could change nothing: nearly all texts are plain.
+    if not text.isprintable():
+        text = _LINE_BREAKS.sub("\n", text)
+        if not text.isascii() or not text.replace("\n", "").replace("\t", "").isprintable():
+            text = "".join(char for char in text if _printable(char))
+    if "<" in text or ">" in text or "[" in text:
+        for pattern, replacement in _SPECIAL:
+            text = pattern.sub(replacement, text)
+    return _MARKER_WORDS.sub(r"\1-\2", text) if "quote" in text.lower() else text
 
 
 class Fence:
@@ -85,7 +89,7 @@ class Fence:
     def inline(text: str, limit: int = 160) -> str:
         """Make untrusted text fit for use within a line: one line, no brackets, at most `limit` characters."""
         line = " ".join(neutralise(text).split())
-        line = line.translate(str.maketrans("()<>[]{}|", "         "))
+        line = line.translate(_BRACKETS)
         line = " ".join(line.split())
         return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 

@@ -57,6 +57,8 @@ def utc_now() -> datetime:
 
 
 def _as_utc(value: datetime) -> datetime:
+    if value.tzinfo is UTC:
+        return value
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
