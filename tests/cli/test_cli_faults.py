@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -295,3 +297,21 @@ def test_what_users_and_models_write_is_never_markup_nor_control(command: Comman
 
 def session_in(done: Done) -> str:
     return re.findall(r"session ([0-9a-f]{32})", done.out)[0]
+
+
+@pytest.mark.parametrize("arguments", [["doctor", "--json"], ["sessions"], ["modes", "--json"]])
+def test_output_that_cannot_be_written_is_said_in_one_line(arguments: list[str], tmp_path: Path) -> None:
+    environment = {**os.environ, "DATABASE_PATH": str(tmp_path / "debates.db")}
+    with open("/dev/full", "w") as full:  # noqa: PTH123  (a device)
+        done = subprocess.run(
+            [sys.executable, "-m", "roundtable", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr

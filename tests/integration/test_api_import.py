@@ -35,7 +35,8 @@ seen, loaded = [], set(sys.modules)
 sys.addaudithook(lambda event, given: seen.append((event, [str(one) for one in given])))
 {code}
 events = list(seen)
-print(json.dumps({{"events": events, "modules": sorted(set(sys.modules) - loaded), "threads": threading.active_count()}}))
+new = sorted(set(sys.modules) - loaded)
+print(json.dumps({{"events": events, "modules": new, "threads": threading.active_count()}}))
 """
 
 

@@ -222,7 +222,8 @@ def test_a_compact_answer_may_be_in_any_script_with_spaces(topic: str) -> None:
     pattern = schema.definition["properties"]["position"]["pattern"]
     for sentence in ("Ja, für kleine Gruppen.", "Да, они нужны всем.", "हाँ, यह सही है.", "Yes, 5% of us do!"):
         assert re.search(pattern, sentence), sentence
-    for other in ("Yes.", "yes, we do it.", "Yes, we do", 'Yes, we "do" it.', "Yes, we do it. And more.", "Is it so?", "Yes, we do it,."):
+    others = ("Yes.", "yes, we do it.", "Yes, we do", 'Yes, we "do" it.', "Yes, we do it. And more.", "Is it so?")
+    for other in (*others, "Yes, we do it,."):
         assert not re.search(pattern, other), other
 
 

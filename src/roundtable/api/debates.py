@@ -174,8 +174,8 @@ class Debates:
         """Ask the session to stop; complete it here when nobody runs it."""
         sessions = self._wiring.sessions
         fold = await sessions.load(session_id)
-        if fold.progress.status == "completed":
-            msg = f"session {session_id!r} is completed already"
+        if fold.progress.status in {"completed", "error"}:
+            msg = f"session {session_id!r} is {fold.progress.status}; there is nothing to stop"
             raise SessionError(msg)
         await sessions.control(session_id, "stop")
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import sys
 import traceback
@@ -29,6 +30,10 @@ TO_COME: Final = frozenset({"bench", "export", "fork", "import", "mcp", "plugins
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 
 
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
+"""What writing to a full or broken place says."""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command and give its exit code.
 
@@ -41,24 +46,50 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except RoundtableError as error:
         error.hint = error.hint or HELP
-        Screen(as_json=as_json, debug=_debug()).error(error)
+        _report(error, as_json=as_json)
         _show_stack(error)
         return exit_code(error)
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has gone. Python would complain when it flushes what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read the output has gone.
+        _let_go_of_stdout()
+        return ExitCode.FAILED
+    except OSError as error:
+        if error.errno not in _FULL:
+            _report(_internal(error), as_json=as_json)
+            _show_stack(error)
+        else:
+            sys.stderr.write(f"The output cannot be written: {error.strerror}\n")
+            _let_go_of_stdout()
         return ExitCode.FAILED
     # A fault of ours or of a plugin: one line for the user, the stack only for those who ask for it.
     except Exception as error:  # noqa: BLE001
-        text = f"internal error: {type(error).__name__}: {error}"
-        hint = "ROUNDTABLE_DEBUG_MODE=true shows where; please report it."
-        Screen(as_json=as_json, debug=_debug()).error(RoundtableError(text, cause=error, hint=hint))
+        _report(_internal(error), as_json=as_json)
         _show_stack(error)
         return ExitCode.FAILED
     return code
+
+
+def _internal(error: Exception) -> RoundtableError:
+    text = f"internal error: {type(error).__name__}: {error}"
+    return RoundtableError(text, cause=error, hint="ROUNDTABLE_DEBUG_MODE=true shows where; please report it.")
+
+
+def _report(error: RoundtableError, *, as_json: bool) -> None:
+    """Show an error where results go, or in one line on standard error when that cannot be written."""
+    try:
+        Screen(as_json=as_json, debug=_debug()).error(error)
+        sys.stdout.flush()
+    except OSError:
+        sys.stderr.write(f"{error.message}\n")
+        _let_go_of_stdout()
+
+
+def _let_go_of_stdout() -> None:
+    """Keep Python from complaining when it flushes what nobody can take."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:
@@ -98,7 +129,7 @@ def complete_words(arguments: list[str]) -> list[str]:
     if first in TO_COME:
         msg = f"there is no command {first!r} in this version"
         raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")
-    near = difflib.get_close_matches(first, names, n=1, cutoff=0.75)
+    near = [] if " " in first else difflib.get_close_matches(first, names, n=1, cutoff=0.75)
     if near:
         msg = f"there is no command {first!r}; did you mean {near[0]!r}?"
         raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")

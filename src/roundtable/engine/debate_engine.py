@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from roundtable.agents import config_of
 from roundtable.analysis import BasicMeter
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
@@ -19,7 +20,7 @@ from roundtable.engine.run import DebateRun, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError
 from roundtable.exits import exit_from_spec
 from roundtable.scoring import find_rule
-from roundtable.types import AgentConfig, RoundResult
+from roundtable.types import RoundResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -31,7 +32,17 @@ if TYPE_CHECKING:
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, ExitCriterion, Storage
     from roundtable.record import Fold
-    from roundtable.types import AnyConsensus, DebateConfig, DurableEvent, JsonValue, Lease, LiveEvent, Owner, Session
+    from roundtable.types import (
+        AgentConfig,
+        AnyConsensus,
+        DebateConfig,
+        DurableEvent,
+        JsonValue,
+        Lease,
+        LiveEvent,
+        Owner,
+        Session,
+    )
 
 __all__ = ["DebateEngine"]
 
@@ -119,7 +130,7 @@ class DebateEngine:
         for agent_id in config.agents:
             kept = self.agents.get_agent(agent_id)
             if agent_id not in known and kept is not None:
-                known[agent_id] = _config_of(kept)
+                known[agent_id] = config_of(kept)
         missing = [agent_id for agent_id in config.agents if agent_id not in known]
         if missing:
             there = ", ".join(self.agents.get_all_agent_ids()) or "none"
@@ -237,7 +248,7 @@ class DebateEngine:
                 raise
             fold = await self.sessions.load(session_id)
             hears = partial(self.hub.hears, session_id)
-            yield Journal(storage, fold, lease, self.tell, self.sessions.clock, hears)
+            yield Journal(storage, fold, lease, self.tell, self.sessions.clock, hears=hears)
         finally:
             # Also after a cancelled request: the storage may have granted it all the same.
             if not refused:
@@ -299,15 +310,6 @@ class DebateEngine:
     async def list_sessions(self) -> tuple[Session, ...]:
         """Give all sessions, newest first."""
         return await self.sessions.list_sessions()
-
-
-def _config_of(agent: Agent) -> AgentConfig:
-    """Give the configuration an agent was made from, or what it says about itself."""
-    config = getattr(agent, "config", None)
-    if isinstance(config, AgentConfig):
-        return config
-    info = agent.get_info()
-    return AgentConfig(id=info.id, name=info.name, provider=info.provider, model=info.model)
 
 
 def _exits(fold: Fold) -> ExitCriterion | None:

@@ -52,6 +52,7 @@ class Journal:
         lease: Lease,
         tell: Callable[[DurableEvent | LiveEvent], None],
         clock: Clock,
+        *,
         hears: Callable[[], bool] = lambda: True,
     ) -> None:
         self.storage = storage

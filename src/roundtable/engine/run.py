@@ -275,6 +275,8 @@ class DebateRun:
         turns = current.turns if current else {}
         held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
         self._unfinished = len(held) < len(stage.turns)
+        if not self._may_call():  # whoever asked to pause or stop is answered first
+            return
         lost = None if self._unfinished else lost_quorum(stage, held, self.fold.record.config.quorum)
         if lost is not None:
             raise lost
