@@ -140,6 +140,19 @@ async def test_a_pause_lets_running_calls_settle_and_starts_no_other(disk: SQLit
     await fold_of(disk, handle.session_id)
 
 
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "in pieces"])
+async def test_a_call_that_waits_to_be_let_in_does_not_start_after_a_pause(streams: bool) -> None:
+    model, storage = CountingModel(late(0.1, "Tea"), streams=streams), MemoryStorage()
+    async with table_of(model, storage=storage, concurrency=1) as table:
+        handle = await table.start("Tea?", rounds=1)
+        await eventually(lambda: model.under_way == 1)
+        await handle.pause()
+        assert (await handle.result()).session_status == "paused"
+        assert len(model.begun) == 1
+        assert (await table.resume(handle.session_id)).status == "completed"
+    assert sorted(model.begun) == [("ada", "1"), ("bo", "1"), ("cy", "1")]
+
+
 async def test_a_pause_taken_back_in_the_middle_of_a_stage_leaves_nobody_out() -> None:
     """The second agent was kept from speaking; it must speak once the pause is taken back."""
     storage = MemoryStorage()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from integration.engine_kit import CountingModel, FailingStorage, asking, engine_of, lawful, said, seated
 
-from roundtable.engine import DebateEngine, Extension
+from roundtable.engine import DebateEngine, Extension, RunLimits
 from roundtable.errors import AgentError, QuorumLost, RoundtableError, SessionError, StorageError
 from roundtable.providers.scripted import Reply
 from roundtable.record import Fold
@@ -24,6 +24,7 @@ from roundtable.types import AgentResponse, ChatRequest, Lease, Owner, SessionFi
 
 NAMES = ("ada", "bo", "cy")
 MOST_ROUNDS = 8
+GO_ON = RunLimits(resume=True)
 
 
 class Time:
@@ -117,7 +118,7 @@ class Session(RuleBasedStateMachine):
     @rule()
     def go_on(self) -> None:
         before = self.fold().progress
-        failure = self.run(lambda: self.engine().run(self.id))
+        failure = self.run(lambda: self.engine().run(self.id, GO_ON))
         after = self.fold().progress
         if before.status == "completed":
             assert isinstance(failure, SessionError)
@@ -128,7 +129,7 @@ class Session(RuleBasedStateMachine):
     @rule(writes=st.integers(0, 9))
     def die(self, writes: int) -> None:
         """The process dies after so many writes; its lease lapses."""
-        self.run(lambda: self.engine(Dying(self.storage, after=writes)).run(self.id))
+        self.run(lambda: self.engine(Dying(self.storage, after=writes)).run(self.id, GO_ON))
         self.time.ahead += timedelta(seconds=16)
 
     @rule(steps=st.integers(1, 60))
@@ -144,7 +145,7 @@ class Session(RuleBasedStateMachine):
 
     async def tried(self) -> None:
         try:
-            await self.engine().run(self.id)
+            await self.engine().run(self.id, GO_ON)
         except RoundtableError:
             return  # what it may be is the business of `go_on`
 
@@ -168,7 +169,7 @@ class Session(RuleBasedStateMachine):
         before = self.fold()
         if before.progress.total_rounds + rounds > MOST_ROUNDS:
             return
-        failure = self.run(lambda: self.engine().run(self.id, extension=Extension(rounds=rounds)))
+        failure = self.run(lambda: self.engine().run(self.id, GO_ON, extension=Extension(rounds=rounds)))
         after = self.fold().progress
         if before.progress.status == "completed":
             held = before.current.number if before.current else 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from roundtable.errors import AgentError, APINetworkError
+from roundtable.gateway import GuardedModel
 from roundtable.stages import Halt
 from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
 
@@ -79,12 +81,15 @@ class Conversation:
         return tuple(tool for tool in self.toolkit.get_tools() if policy.allow is None or tool.name in policy.allow)
 
     async def _call(self, request: ChatRequest) -> ChatResponse:
-        if self.listener is not None:
+        model = self.model
+        if self.listener is not None and isinstance(model, GuardedModel):
+            model = model.asking(partial(self._may_call, self.listener))
+        elif self.listener is not None:
             await self._may_call(self.listener)
-        if self.listener is not None and self.model.profile.streams:
-            response = await self._stream(request, self.listener)
+        if self.listener is not None and model.profile.streams:
+            response = await self._stream(model, request, self.listener)
         else:
-            response = await self.model.complete(request)
+            response = await model.complete(request)
         self.answered = True
         self.usage += response.usage
         self.citations.extend(response.citations)
@@ -102,8 +107,8 @@ class Conversation:
             msg = "the debate was asked to stop within this turn"
             raise AgentError(msg, code="AGENT_HALTED", provider=self.model.provider, cause=halt) from halt
 
-    async def _stream(self, request: ChatRequest, listener: TurnListener) -> ChatResponse:
-        pieces = self.model.stream(request)
+    async def _stream(self, model: ChatModel, request: ChatRequest, listener: TurnListener) -> ChatResponse:
+        pieces = model.stream(request)
         try:
             async for piece in pieces:
                 if isinstance(piece, ChatResponse):
@@ -116,7 +121,7 @@ class Conversation:
             if close is not None:
                 await close()
         msg = "the stream ended without its response"
-        raise APINetworkError(msg, provider=self.model.provider)
+        raise APINetworkError(msg, provider=model.provider)
 
     def _told_apart(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Give an id to calls that have none, or one that an earlier call has."""

@@ -137,6 +137,8 @@ class Journal:
     async def look(self) -> None:
         """See whether someone asks the session to pause or stop; at most every 5 ms."""
         asked_at = self.clock.monotonic()
+        if self._looked_at > asked_at - _FRESH_S and not self._lock.locked():
+            return
         async with self._lock:
             if self._looked_at > asked_at - _FRESH_S:
                 return

@@ -14,7 +14,7 @@ from roundtable.http.loops import PerLoop
 from roundtable.types import ChatDelta, ChatResponse, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Generator
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 
     from roundtable.protocols import ChatModel
     from roundtable.types import ChatRequest, ModelProfile
@@ -92,12 +92,27 @@ class GuardedModel:
         gateway: Whose limits hold.
         inner: The model that answers.
         timeout_s: Total deadline of a call in seconds.
+        before: Is awaited once a call is let in and before it starts; what it raises keeps the call from starting.
     """
 
-    def __init__(self, gateway: Gateway, inner: ChatModel, timeout_s: float | None) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        inner: ChatModel,
+        timeout_s: float | None,
+        before: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self.gateway = gateway
         self.inner = inner
         self.timeout_s = timeout_s
+        self._before = before
+
+    def asking(self, before: Callable[[], Awaitable[None]]) -> GuardedModel:
+        """Give this model with a question that is asked before each call, after the wait for admission.
+
+        A call may wait long to be let in; whether it is still wanted is known only then.
+        """
+        return GuardedModel(self.gateway, self.inner, self.timeout_s, before)
 
     def __repr__(self) -> str:
         return f"GuardedModel({self.inner!r})"
@@ -124,6 +139,8 @@ class GuardedModel:
             RoundtableError: The call failed, or did not end in time.
         """
         async with self.gateway.admit(self.inner, request):
+            if self._before is not None:
+                await self._before()
             with anyio.move_on_after(self.timeout_s), _own_errors(self.inner):
                 return self._whole(await self.inner.complete(request))
             raise self._late()
@@ -135,6 +152,8 @@ class GuardedModel:
             RoundtableError: The call failed, did not end in time, or ended without its response.
         """
         async with self.gateway.admit(self.inner, request):
+            if self._before is not None:
+                await self._before()
             # A cancel scope may not stay open across a yield, so each step gets what is left of the time.
             deadline = math.inf if self.timeout_s is None else anyio.current_time() + self.timeout_s
             pieces = self.inner.stream(request)
