@@ -140,8 +140,9 @@ def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(plac
         with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
             slow.wait_for(1, running)
             # The answers before are stored by the time that they are told.
-            while (line := running.stdout.readline()) and "Tea 5" not in line:  # type: ignore[union-attr]
-                pass
+            told = ""
+            while (line := running.stdout.readline()) and not all(f"Tea {n}" in told for n in range(1, 6)):  # type: ignore[union-attr]
+                told += line
             running.kill()
             running.wait(20)
         kept = stored(command)

@@ -42,7 +42,11 @@ print(json.dumps({{"events": events, "modules": new, "threads": threading.active
 
 def watched(code: str, folder: Path) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-B", "-c", WATCH.format(code=code)], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-B", "-c", WATCH.format(code=code)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found

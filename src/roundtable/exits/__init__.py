@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from roundtable._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable.exits.agreement import AllConfident, ConsensusReached
     from roundtable.exits.base import AllOf, AnyOf, Exit, Load
     from roundtable.exits.criteria import (
@@ -76,4 +78,6 @@ _HOMES = {
     "exit_registry": "registry",
 }
 
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from roundtable._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable.scoring.agreement import (
         basic_agreement,
         entropy,
@@ -255,4 +257,6 @@ _HOMES = {
     "read_transcript": "transcripts",
 }
 
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
