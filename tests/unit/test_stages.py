@@ -93,7 +93,7 @@ class Hooks:
 
 async def test_outcomes_come_in_the_order_of_the_plan_whoever_ends_first() -> None:
     names = ("ada", "bo", "cy")
-    waits = {"ada": 0.03, "bo": 0.015, "cy": 0.0}
+    waits = {"ada": 0.8, "bo": 0.4, "cy": 0.0}
     agents = seated(CountingModel(lambda request: late(waits[request.metadata["agent"]], "Tea")), *names)
     hooks = Hooks()
     done = await run_stage(stage(*names), {agent.id: agent for agent in agents}, view(*names), hooks=hooks)

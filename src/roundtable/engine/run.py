@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from roundtable.engine.journal import Journal
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
-    from roundtable.types import AnyConsensus, DurableEvent, RoundRecord
+    from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
 
 __all__ = ["DebateRun", "RunLimits"]
 
@@ -198,10 +198,11 @@ class DebateRun:
             self._unfinished = False
             if await self._finish_stage():
                 return
-        plan = self.mode.next_stage(self.fold.view())
+        view = self.fold.view()
+        plan = self.mode.next_stage(view)
         if isinstance(plan, Stage):
             self._check_plan(plan)
-            await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns})
+            await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
         else:
             await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)
 
@@ -240,7 +241,8 @@ class DebateRun:
         if not stages or current is None:
             return False
         retry_failed, self._retry_failed = self._retry_failed, False
-        plan = self.mode.next_stage(self.fold.view(without_stage=stages[-1]))
+        view = self.fold.view(without_stage=stages[-1])
+        plan = self.mode.next_stage(view)
         if not isinstance(plan, Stage) or plan.name != stages[-1]:
             msg = f"mode {self.mode.name!r} no longer plans the stage {stages[-1]!r} that was under way"
             raise SessionError(msg, hint="Resume with the version of the mode that began this debate.")
@@ -251,7 +253,7 @@ class DebateRun:
         if retry_failed or (not attempts and lost_quorum(plan, taken, self.fold.record.config.quorum)):
             attempts |= {turn.slot: turn.attempt + 1 for turn in taken if turn.outcome == "failed"}
         if attempts:
-            await self._take_stage(plan, attempts)
+            await self._take_stage(plan, attempts, view)
         return bool(attempts)
 
     def _check_plan(self, stage: Stage) -> None:
@@ -266,16 +268,16 @@ class DebateRun:
             msg = f"mode {self.mode.name!r} plans the stage {stage.name!r} {why}"
             raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
 
-    async def _take_stage(self, stage: Stage, attempts: dict[int, int]) -> None:
+    async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
-        view = self.fold.view(without_stage=stage.name)
         with anyio.CancelScope() as self._work:
             await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=self.journal.clock)
         current = self.fold.current
         turns = current.turns if current else {}
         held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
         self._unfinished = len(held) < len(stage.turns)
-        if not self._may_call():  # whoever asked to pause or stop is answered first
+        if not self._may_call():  # whoever asked to pause or stop is answered first; quorum is counted after that
+            self._unfinished = True
             return
         lost = None if self._unfinished else lost_quorum(stage, held, self.fold.record.config.quorum)
         if lost is not None:

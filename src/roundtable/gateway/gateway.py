@@ -208,6 +208,15 @@ def sane_usage(usage: Usage) -> Usage:
         1
     """
     cost = usage.cost_usd
+    counts = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.reasoning_tokens,
+    )
+    if usage.calls >= 1 and min(counts) >= 0 and (cost is None or (math.isfinite(cost) and cost >= 0)):
+        return usage
     return Usage(
         input_tokens=max(0, usage.input_tokens),
         output_tokens=max(0, usage.output_tokens),

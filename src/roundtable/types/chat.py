@@ -57,11 +57,17 @@ class Usage(Value):
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
 
+    @property
+    def _cached(self) -> int:
+        return self.cache_read_tokens + self.cache_write_tokens
+
     def __add__(self, other: Usage) -> Usage:
         """Add two usages; the cost of a sum with an unknown part is unknown."""
         # A caller without a type checker gets a TypeError.
         if not isinstance(other, Usage):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
+        if not (self.calls or self.total_tokens or self.cost_usd or self.reasoning_tokens or self._cached):
+            return other
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
