@@ -46,7 +46,10 @@ class StageHooks(Protocol):
 
 def visible_responses(view: DebateContext, spec: TurnSpec) -> tuple[AgentResponse, ...]:
     """Give the positions a turn may see, in the order and under the names its spec states."""
-    by_key = {turn.key: turn for turn in view.transcript}
+    return _shown({turn.key: turn for turn in view.transcript}, spec)
+
+
+def _shown(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[AgentResponse, ...]:
     shown: list[AgentResponse] = []
     for visible in spec.sees:
         turn = by_key.get(visible.turn)
@@ -59,12 +62,13 @@ def visible_responses(view: DebateContext, spec: TurnSpec) -> tuple[AgentRespons
 
 def narrow(view: DebateContext, spec: TurnSpec) -> DebateContext:
     """Cut the full view down to what one turn may see."""
+    by_key = {turn.key: turn for turn in view.transcript}
     seen: set[TurnKey] = {visible.turn for visible in spec.sees}
     return view.model_copy(
         update={
             "turn": spec,
-            "previous_responses": visible_responses(view, spec),
-            "transcript": tuple(turn for turn in view.transcript if turn.key in seen),
+            "previous_responses": _shown(by_key, spec),
+            "transcript": tuple(turn for key, turn in by_key.items() if key in seen),
         }
     )
 

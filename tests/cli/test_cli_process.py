@@ -80,6 +80,16 @@ def process(folder: Path, *words: str, **more: str) -> Iterator[subprocess.Popen
             running.kill()
 
 
+def told(running: subprocess.Popen[str], answers: int) -> str:
+    """Read on until a process has told the first answers; by then they are stored."""
+    text = ""
+    while not all(f"Tea {number}" in text for number in range(1, answers + 1)):
+        line = running.stdout.readline()  # type: ignore[union-attr]
+        assert line, running.communicate()
+        text += line
+    return text
+
+
 def stored(command: Command) -> DebateResult:
     listed = command("sessions", "--json").json
     assert isinstance(listed, list)
@@ -104,8 +114,10 @@ def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
     with LoopbackServer(slow) as server:
         with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
             slow.wait_for(2, running)
+            out = told(running, 4)
             running.send_signal(number)
-            out, err = running.communicate(timeout=20)
+            rest, err = running.communicate(timeout=20)
+            out += rest
         assert running.returncode == code
         assert "Traceback" not in out + err
         assert "keeping what is done" in err
@@ -139,10 +151,7 @@ def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(plac
     with LoopbackServer(slow) as server:
         with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
             slow.wait_for(1, running)
-            # The answers before are stored by the time that they are told.
-            told = ""
-            while (line := running.stdout.readline()) and not all(f"Tea {n}" in told for n in range(1, 6)):  # type: ignore[union-attr]
-                told += line
+            told(running, 5)
             running.kill()
             running.wait(20)
         kept = stored(command)

@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from integration.engine_kit import (
     ENOUGH_S,
     CountingModel,
+    FailingStorage,
     asking,
     engine_of,
     eventually,
@@ -23,10 +25,10 @@ from integration.engine_kit import (
     table_of,
 )
 
-from roundtable.errors import SessionError
-from roundtable.providers.scripted import Reply
+from roundtable.errors import AgentError, SessionError
+from roundtable.providers.scripted import Delay, Reply
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.types import ChatRequest
+from roundtable.types import ChatRequest, Control, utc_now
 
 
 @pytest.fixture
@@ -186,6 +188,32 @@ async def test_a_pause_taken_back_in_the_middle_of_a_stage_leaves_nobody_out() -
     assert fold.progress.status == "completed"
     assert [turn.agent_id for turn in fold.rounds[0].in_order()] == ["ada", "bo"]
     assert sorted(model.begun) == [("ada", "1"), ("bo", "1")]
+
+
+async def test_a_pause_taken_back_after_everybody_failed_leads_to_no_agreement_of_nobody() -> None:
+    """The request held up the count of the quorum; once it is void, those who failed are asked again."""
+
+    class Voids(FailingStorage):
+        async def append(self, session_id: str, *given: Any, **more: Any) -> int:
+            last = await super().append(session_id, *given, **more)
+            if any(event.type == "agent_error" for event in given[2]) and self.left is None:
+                self.left = 1000
+                note = Control(session_id=session_id, timestamp=utc_now(), action="resume")
+                await self.inner.append(session_id, None, None, (note,))
+            return last
+
+    replies: list[Reply] = [Delay(0.1, AgentError("no")), said("Tea")]
+    model, storage = CountingModel(lambda _: replies.pop(0)), Voids(MemoryStorage())
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=1))
+    async with anyio.create_task_group() as group:
+        group.start_soon(engine.run, session.id)
+        await eventually(lambda: model.under_way == 1)
+        await engine.sessions.control(session.id, "pause")
+    fold = await fold_of(storage, session.id)
+    assert fold.progress.status == "completed"
+    assert [(turn.attempt, turn.outcome) for turn in fold.rounds[0].in_order()] == [(2, "answered")]
 
 
 ASK = """

@@ -15,7 +15,7 @@ import pytest
 
 from roundtable.errors import AgentError, APINetworkError, APITimeoutError, ConfigurationError
 from roundtable.http import HttpClient, HttpLimits, HttpRequest
-from roundtable.http.transport import CONNECTIONS_PER_SHARD, IDLE_SHARDS
+from roundtable.http._transport import CONNECTIONS_PER_SHARD, IDLE_SHARDS
 from roundtable.testing.servers import LoopbackServer, WireReply, http_reply, sse_reply
 
 SECRET = "sk-canary-0123456789"

@@ -112,6 +112,8 @@ async def test_leaving_a_stream_ends_its_debate_and_keeps_what_was_answered(
     async with table_of(model, storage=storage) as table:
         stream = table.stream("Tea?", rounds=10)
         await leave(stream)
+        assert model.under_way == 0
+        assert leave is leave_at_once or stream.result.status == "partial"
         await quiet(model)
         if leave is leave_at_once and not await log_of(storage, stream.session_id):
             return
@@ -162,6 +164,18 @@ async def test_a_stream_that_is_dropped_without_leaving_starts_no_further_call()
         await in_state(table, "paused")
         assert (await fold_of(storage, session_id)).progress.status == "paused"
         assert table.wiring.hub._subscribers == {}
+
+
+async def test_a_stream_that_is_dropped_before_it_began_asks_nobody() -> None:
+    model, storage = brisk(), MemoryStorage()
+    async with table_of(model, storage=storage) as table:
+        stream = table.stream("Tea?")
+        await stream.__aenter__()
+        del stream
+        gc.collect()
+        await in_state(table, "paused")
+        await quiet(model)
+        assert model.begun == []
 
 
 async def test_a_stream_inside_an_abandoned_generator_starts_no_further_call() -> None:

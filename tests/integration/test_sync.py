@@ -111,6 +111,12 @@ def test_a_debate_is_held_without_await() -> None:
     assert repr(made).startswith("sync.Roundtable(")
 
 
+def test_one_call_holds_a_debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_PATH", str(tmp_path / "d.db"))
+    assert roundtable.debate_sync("Tea?", rounds=1, agents=scripted_agents({"ada": "Tea"})).answer == "Tea"
+    assert states(tmp_path) == ["completed"]
+
+
 def test_errors_come_through_as_themselves() -> None:
     with sync.Roundtable(seated(CountingModel(lambda _: ValueError("no")), "ada"), storage="memory://") as made:
         with pytest.raises(QuorumLost) as caught:

@@ -260,6 +260,9 @@ class DebateEngine:
         An owner that renews its lease meanwhile is alive, and not waited for any longer.
         """
         sessions = self.sessions
+        take = partial(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
+        if limits.wait_s <= 0:
+            return await take()
         lapses: list[JsonValue] = []
 
         def may_lapse(error: BaseException) -> bool:
@@ -281,7 +284,7 @@ class DebateEngine:
             before_sleep=say,
             reraise=True,
         )
-        return await patiently(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
+        return await patiently(take)
 
     def tell(self, event: DurableEvent | LiveEvent) -> None:
         """Tell an event to whoever listens."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from functools import cache
 from typing import TYPE_CHECKING
 
 from roundtable._clock import SystemClock
@@ -161,4 +163,10 @@ class SessionManager:
 
     def owner(self) -> Owner:
         """Give a fresh identity for taking a lease."""
-        return current_owner()
+        return _this_process(os.getpid()).model_copy(update={"name": secrets.token_hex(16)})
+
+
+@cache
+def _this_process(_pid: int) -> Owner:
+    """Describe this process; asked by its number, since a forked one is another."""
+    return current_owner()

@@ -78,7 +78,10 @@ class Gateway:
             limiter = limiters[key] = anyio.CapacityLimiter(self.concurrency)
         # An own borrower: a stream may be closed by another task than the one that opened it.
         borrower = object()
-        await limiter.acquire_on_behalf_of(borrower)
+        try:
+            limiter.acquire_on_behalf_of_nowait(borrower)
+        except anyio.WouldBlock:
+            await limiter.acquire_on_behalf_of(borrower)
         try:
             yield
         finally:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from roundtable.http.transport import ShardingTransport
+    from roundtable.http._transport import ShardingTransport
 
 __all__ = ["HttpClient", "HttpStream"]
 
@@ -118,7 +118,7 @@ class HttpClient:
         return await self._transports.get().handle_async_request(sent)
 
     def _make(self) -> ShardingTransport:
-        from roundtable.http.transport import ShardingTransport
+        from roundtable.http._transport import ShardingTransport
 
         return ShardingTransport(self._tls)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from roundtable.modes.base import BaseModeStrategy
@@ -47,4 +48,9 @@ class CollaborativeMode(BaseModeStrategy):
         return self._task(opening=not context.previous_responses, focused=bool(context.focus_question))
 
     def _task(self, *, opening: bool, focused: bool) -> str:
-        return render_layers(load_mode_prompt(self.name), opening=opening, focused=focused)
+        return _task(self.name, opening, focused)
+
+
+@cache
+def _task(name: str, opening: bool, focused: bool) -> str:  # noqa: FBT001  (a key of the cache)
+    return render_layers(load_mode_prompt(name), opening=opening, focused=focused)
