@@ -43,7 +43,7 @@ def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
     told = checks(command)
     assert told["key OPENAI_API_KEY"][:2] == ("ok", "set")
-    assert "openai-chat" in told["agents"][1]
+    assert "(openai)" in told["agents"][1]
     assert "canary" not in command("doctor").both
 
 

@@ -151,7 +151,9 @@ REST: tuple[Row, ...] = (
     ),
     *agents.row("function", "setup", "setup_agents", note="providers and agents from the keys that are set"),
     *agents.row("function", "light-model-factory", "create_light_model_agent"),
-    *Block(SEED, 4, "roundtable.providers").row("function", "error-converter", "parse_error", note="one per dialect"),
+    *Block(SEED, 4, "roundtable.providers").row(
+        "function", "error-converter", "Dialect.parse_error", note="one per dialect"
+    ),
     *gateway.row("function", "withRetry", "retry_with_backoff"),
     *settings.row("environment", "LOG_LEVEL", note="structured logging to stderr"),
     *(row for name in ("BenchmarkRunner", "MetricsCollector") for row in bench.row("class", name)),

@@ -6,13 +6,15 @@ import ast
 import importlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from contract.seed_rows import UNSET, Call, Choices, Constant, Fault, Member, Parameter, Row
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+
+from roundtable.providers import ProviderSpec
 
 PROBES = {
     "LOG_LEVEL": "debug",
@@ -87,6 +89,8 @@ def _resolve(row: Row) -> Any:
             thing = member
         elif hasattr(thing, name):
             thing = getattr(thing, name)
+        elif isinstance(thing, Mapping) and name in thing:
+            thing = thing[name]
         elif callable(thing) and name in inspect.signature(thing).parameters:
             thing = inspect.signature(thing).parameters[name]
         else:
@@ -219,7 +223,8 @@ def fits(kind: str, schema: dict[str, Any]) -> bool:
 
 
 def _choices(found: Any, values: tuple[str, ...]) -> Iterator[str]:
-    if missing := [value for value in values if value not in get_args(found)]:
+    offered = (found.name,) if isinstance(found, ProviderSpec) else get_args(found)
+    if missing := [value for value in values if value not in offered]:
         yield f"does not allow {', '.join(missing)}"
 
 

@@ -33,7 +33,7 @@ def test_keys_come_before_servers_and_servers_before_the_embedded_model() -> Non
     settings = Settings(
         openai_api_key="k", compatible_base_url="http://127.0.0.1:1", compatible_model="m", ollama_host="127.0.0.1"
     )
-    assert found(settings) == [("openai-chat", True), ("compatible", True), ("local", True)]
+    assert found(settings) == [("openai", True), ("compatible", True), ("local", True)]
 
 
 def test_a_host_alone_is_enough_for_the_model_it_lists_first() -> None:

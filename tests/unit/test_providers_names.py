@@ -155,12 +155,21 @@ def test_an_own_provider_is_a_few_lines():
 
 def test_built_in_providers_are_made_anew_for_each_table():
     one, two = builtin_providers(), builtin_providers()
-    assert [entry.name for entry in one] == ["openai-chat", "compatible", "local", "scripted"]
+    assert [entry.name for entry in one] == [
+        "anthropic",
+        "openai",
+        "openai-chat",
+        "google",
+        "perplexity",
+        "compatible",
+        "local",
+        "scripted",
+    ]
     assert all(entry.summary for entry in one)
     assert one[0].factory is not two[0].factory
-    assert one[2].factory is not two[2].factory
-    assert repr(one[0].factory) == "HttpProvider('openai-chat')"
-    assert isinstance(one[2].factory, LocalProvider)
+    assert one[6].factory is not two[6].factory
+    assert repr(one[0].factory) == "HttpProvider('anthropic')"
+    assert isinstance(one[6].factory, LocalProvider)
 
 
 async def test_models_of_one_provider_share_a_client_until_the_last_is_closed():

@@ -1,4 +1,4 @@
-"""Agents: the template, the registry, the personas."""
+"""Agents: the template, the registry, the personas, and the agents of the providers."""
 
 from roundtable.agents.base import BaseAgent
 from roundtable.agents.personas import GENERAL_PERSONAS, seat_personas
@@ -9,13 +9,33 @@ from roundtable.agents.registry import (
     get_global_registry,
     reset_global_registry,
 )
+from roundtable.agents.vendors import (
+    ChatGPTAgent,
+    ClaudeAgent,
+    GeminiAgent,
+    PerplexityAgent,
+    PerplexitySearchOptions,
+    create_chatgpt_agent,
+    create_claude_agent,
+    create_gemini_agent,
+    create_perplexity_agent,
+)
 
 __all__ = [
     "GENERAL_PERSONAS",
     "AgentFactory",
     "AgentRegistry",
     "BaseAgent",
+    "ChatGPTAgent",
+    "ClaudeAgent",
+    "GeminiAgent",
+    "PerplexityAgent",
+    "PerplexitySearchOptions",
     "config_of",
+    "create_chatgpt_agent",
+    "create_claude_agent",
+    "create_gemini_agent",
+    "create_perplexity_agent",
     "get_global_registry",
     "reset_global_registry",
     "seat_personas",

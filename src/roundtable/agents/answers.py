@@ -31,7 +31,7 @@ def to_answer(
                 stance=parsed.stance,
                 choice=parsed.choice,
                 citations=_each_once(talk.citations),
-                tool_calls=tuple(talk.tool_calls),
+                tool_calls=(*talk.server_calls, *talk.tool_calls),
                 images=response.images,
                 related_questions=response.related_questions,
             )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from roundtable.parsing import Parsed
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
-    from roundtable.types import AgentConfig, AnswerKind, ChatResponse, DebateContext, SynthesisResult
+    from roundtable.types import AgentConfig, AnswerKind, ChatResponse, DebateContext, NativeSearch, SynthesisResult
 
 __all__ = ["BaseAgent"]
 
@@ -56,6 +56,7 @@ class BaseAgent:
         config: Who the agent is.
         model: The model it speaks through.
         toolkit: Tools it may use.
+        search: How the provider searches the web for it, where it can; left out, it does not search.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
     Example:
@@ -75,10 +76,12 @@ class BaseAgent:
         model: ChatModel,
         *,
         toolkit: AgentToolkit | None = None,
+        search: NativeSearch | None = None,
         nonce: Callable[[], str] = fresh_nonce,
     ) -> None:
         self.config = config
         self.chat_model = model
+        self.search: NativeSearch | None = search
         self._toolkit = toolkit
         self._nonce = nonce
 
@@ -108,6 +111,10 @@ class BaseAgent:
     def set_toolkit(self, toolkit: AgentToolkit | None) -> None:
         """Offer the agent these tools from its next turn on."""
         self._toolkit = toolkit
+
+    def set_search(self, search: NativeSearch | None) -> None:
+        """Let the agent search the web like this from its next turn on; `None` does not search."""
+        self.search = search
 
     def get_info(self) -> AgentInfo:
         """Say who this agent is."""
@@ -182,6 +189,7 @@ class BaseAgent:
             temperature=self._temperature(),
             max_tokens=self._max_tokens(context),
             output_schema=answer_schema(context, profile) if profile.structured_output else None,
+            search=self.search,
             metadata={
                 "agent": self.id,
                 "session": context.session_id,

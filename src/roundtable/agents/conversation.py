@@ -50,6 +50,8 @@ class Conversation:
     """Whether the model has answered a call, which then was paid for."""
     citations: list[Citation] = field(default_factory=list)
     """Sources the provider returned, over all calls."""
+    server_calls: list[ToolCallRecord] = field(default_factory=list)
+    """Tools the provider ran itself, such as its search; they do not count against the allowance."""
 
     async def ask(self, request: ChatRequest, policy: ToolPolicy, max_steps: int | None = None) -> ChatResponse:
         """Call the model until it answers without asking for a tool.
@@ -68,12 +70,29 @@ class Conversation:
             last = steps <= 0 or len(self.tool_calls) >= policy.max
             offered = request if last or not tools else request.model_copy(update={"tools": tools})
             response = await self._call(offered)
+            if response.finish_reason == "pause" and steps > 0:
+                # The provider wants its answer back and goes on from there.
+                messages = (*request.messages, response.to_message())
+                request = request.model_copy(update={"messages": messages})
+                continue
             if not response.tool_calls or not offered.tools:
                 return response
             calls = self._told_apart(response.tool_calls)
             answers = [await self._run_tool(call, policy) for call in calls]
-            said = Message(role="assistant", content=response.text, tool_calls=calls)
+            said = response.to_message().model_copy(update={"tool_calls": calls})
             request = request.model_copy(update={"messages": (*request.messages, said, *answers)})
+
+    async def _searched(self, request: ChatRequest) -> ChatRequest:
+        """Search in a call of its own; give the request with what was found and without the search."""
+        name = self.model.profile.search_model or request.model
+        search = request.model_copy(update={"model": name, "output_schema": None})
+        found = await self._call(search)
+        sources = [f"{place}. {link.title}: {link.url}" for place, link in enumerate(found.citations, 1)]
+        note = self.fence.quote("\n".join([*sources, found.text]), label="results of a search of the web")
+        last = request.messages[-1]
+        content = f"{last.content}\n\nWhat a search of the web found:\n{note}"
+        messages = (*request.messages[:-1], last.model_copy(update={"content": content}))
+        return request.model_copy(update={"messages": messages, "search": None})
 
     def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
         if self.toolkit is None or policy.max == 0:
@@ -93,6 +112,9 @@ class Conversation:
         self.answered = True
         self.usage += response.usage
         self.citations.extend(response.citations)
+        self.server_calls += [
+            ToolCallRecord(tool_name=call.name, input=call.input, output=call.output) for call in response.server_calls
+        ]
         if response.request_id:
             self.request_ids.append(response.request_id)
         return response
@@ -154,6 +176,8 @@ class Conversation:
     async def _tool_result(self, call: ToolCall, policy: ToolPolicy) -> ToolResult:
         if self.toolkit is None or len(self.tool_calls) >= policy.max:
             return ToolResult(success=False, error="no more tool calls are allowed in this turn; answer now")
+        if call.invalid is not None:
+            return ToolResult(success=False, error="the arguments were no JSON object; call again with one")
         names = [tool.name for tool in self._allowed(policy)]
         if call.name not in names:
             known = ", ".join(names)

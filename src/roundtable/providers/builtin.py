@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.providers.anthropic import AnthropicMessages
+from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_provider import HttpProvider
 from roundtable.providers.local import LocalProvider
-from roundtable.providers.openai_chat import OpenAIChat
+from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat, server_at
+from roundtable.providers.openai_responses import OpenAIResponses
+from roundtable.providers.perplexity import PerplexitySonar
 from roundtable.providers.scripted import scripted_model
 from roundtable.providers.spec import ProviderEntry, ProviderFactory, ProviderSpec
 from roundtable.settings import Settings
@@ -21,6 +25,82 @@ if TYPE_CHECKING:
     from roundtable.protocols import ChatModel
 
 __all__ = ["BUILTIN_SPECS", "builtin_providers", "chat_model", "split_model_name"]
+
+ANTHROPIC: Final = ProviderSpec(
+    name="anthropic",
+    dialect=AnthropicMessages("anthropic"),
+    base_url="https://api.anthropic.com",
+    base_url_env="ANTHROPIC_BASE_URL",
+    key_env=("ANTHROPIC_API_KEY",),
+    auth="x-api-key",
+    default_model="claude-sonnet-4-5",
+    light_model="claude-haiku-4-5",
+    profile=ModelProfile(context_tokens=200_000, structured_output=True, streams=True),
+    profiles={
+        start: ModelProfile(context_tokens=200_000, streams=True)
+        for start in (
+            "claude-2",
+            "claude-3",
+            "claude-opus-4-0",
+            "claude-opus-4-2",
+            "claude-sonnet-4-0",
+            "claude-sonnet-4-2",
+        )
+    },
+    summary="Claude through Anthropic's Messages.",
+)
+
+OPENAI: Final = ProviderSpec(
+    name="openai",
+    dialect=OpenAIResponses("openai"),
+    base_url="https://api.openai.com/v1",
+    base_url_env="OPENAI_BASE_URL",
+    key_env=("OPENAI_API_KEY",),
+    default_model="gpt-5.2",
+    light_model="gpt-5-mini",
+    profile=ModelProfile(context_tokens=400_000, structured_output=True, streams=True),
+    profiles={
+        "gpt-4": ModelProfile(structured_output=True, streams=True),
+        "gpt-3": ModelProfile(context_tokens=16_000),
+    },
+    summary="OpenAI through Responses.",
+)
+
+GOOGLE: Final = ProviderSpec(
+    name="google",
+    dialect=GoogleGenerate("google"),
+    base_url="https://generativelanguage.googleapis.com",
+    base_url_env="GOOGLE_BASE_URL",
+    key_env=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    auth="x-goog-api-key",
+    default_model="gemini-3-flash-preview",
+    light_model="gemini-2.5-flash-lite",
+    profile=ModelProfile(context_tokens=1_000_000, structured_output=True, streams=True),
+    profiles={
+        start: ModelProfile(
+            context_tokens=1_000_000,
+            structured_output=True,
+            streams=True,
+            search_alone=True,
+            search_model="gemini-2.5-flash-lite",
+        )
+        for start in ("gemini-1", "gemini-2")
+    },
+    summary="Gemini through generateContent.",
+)
+
+PERPLEXITY: Final = ProviderSpec(
+    name="perplexity",
+    dialect=PerplexitySonar("perplexity"),
+    base_url="https://api.perplexity.ai",
+    base_url_env="PERPLEXITY_BASE_URL",
+    key_env=("PERPLEXITY_API_KEY",),
+    default_model="sonar-pro",
+    light_model="sonar",
+    profile=ModelProfile(context_tokens=128_000, structured_output=True, streams=True),
+    profiles={"sonar-pro": ModelProfile(context_tokens=200_000, structured_output=True, streams=True)},
+    summary="Sonar, which always searches the web.",
+)
 
 OPENAI_CHAT: Final = ProviderSpec(
     name="openai-chat",
@@ -35,7 +115,7 @@ OPENAI_CHAT: Final = ProviderSpec(
     summary="OpenAI through Chat Completions.",
 )
 
-COMPATIBLE: Final = ProviderSpec(
+_PLAIN: Final = ProviderSpec(
     name="compatible",
     dialect=OpenAIChat("compatible"),
     base_url=None,
@@ -49,7 +129,35 @@ COMPATIBLE: Final = ProviderSpec(
     summary="Any server that speaks Chat Completions: Ollama, vLLM, LM Studio, llama.cpp and others.",
 )
 
-BUILTIN_SPECS: Final[Mapping[str, ProviderSpec]] = {spec.name: spec for spec in (OPENAI_CHAT, COMPATIBLE)}
+
+def _variant(server: ChatServer) -> ProviderSpec:
+    """Give the compatible provider with the particulars of one server."""
+    # A stream of which nothing more is known than that it is compatible need not have a terminator.
+    dialect = OpenAIChat("compatible", server=replace(server, done_required=False))
+    return replace(
+        _PLAIN,
+        dialect=dialect,
+        base_url=server.base_url,
+        # The key of a vendor goes to that vendor, not to whatever address the environment names.
+        base_url_env=None if server.base_url else _PLAIN.base_url_env,
+        host_env=None if server.base_url else _PLAIN.host_env,
+        key_env=(*_PLAIN.key_env, *server.key_env),
+        auth=server.auth,
+    )
+
+
+def _server_name(base_url: str) -> str | None:
+    name = server_at(base_url).name
+    return name if name in SERVERS else None
+
+
+COMPATIBLE: Final = replace(
+    _PLAIN, variants={name: _variant(server) for name, server in SERVERS.items()}, variant_at=_server_name
+)
+
+BUILTIN_SPECS: Final[Mapping[str, ProviderSpec]] = {
+    spec.name: spec for spec in (ANTHROPIC, OPENAI, OPENAI_CHAT, GOOGLE, PERPLEXITY, COMPATIBLE)
+}
 """Providers that are a dialect and some data."""
 
 
@@ -58,7 +166,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
     Example:
         >>> [entry.name for entry in builtin_providers()]
-        ['openai-chat', 'compatible', 'local', 'scripted']
+        ['anthropic', 'openai', 'openai-chat', 'google', 'perplexity', 'compatible', 'local', 'scripted']
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
@@ -92,6 +200,7 @@ def chat_model(
     base_url: str | None = None,
     client: object | None = None,
     timeout_s: float | None = None,
+    profile: str | None = None,
     config: ProviderConfig | None = None,
     settings: Settings | None = None,
     specs: Mapping[str, ProviderSpec] = BUILTIN_SPECS,
@@ -104,7 +213,8 @@ def chat_model(
         base_url: Root of the API.
         client: An `httpx.AsyncClient` of yours, used as it is and never closed.
         timeout_s: Total deadline of a call in seconds.
-        config: The four above in one value; what is given beside it wins.
+        profile: Name of the server, such as `"groq"`, where the provider knows several.
+        config: The five above in one value; what is given beside it wins.
         settings: What the environment says; read now when left out.
         specs: The HTTP providers known; add your own with `{**BUILTIN_SPECS, "acme": spec}`.
 
@@ -124,6 +234,7 @@ def chat_model(
         base_url=base_url or given.base_url,
         client=given.client if client is None else client,
         timeout_s=given.timeout_s if timeout_s is None else timeout_s,
+        profile=profile or given.profile,
     )
     known = Registry[ProviderFactory]("provider")
     for spec in specs.values():

@@ -43,9 +43,13 @@ _QUOTA: Final = frozenset(
 )
 _KEY: Final = frozenset(
     {"invalid_api_key", "authentication_error", "invalid_authentication", "permission_error", "permission_denied",
-     "account_deactivated", "unauthorized"}
+     "account_deactivated", "unauthorized", "unauthenticated", "api_key_invalid", "access_token_expired"}
 )  # fmt: skip
-_RATE: Final = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
+_RATE: Final = frozenset(
+    {"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"}
+)
+_REQUEST: Final = frozenset({"invalid_request_error", "invalid_argument", "failed_precondition", "invalid_prompt"})
+_MISSING: Final = frozenset({"not_found_error", "not_found", "model_not_found"})
 _TOO_LONG: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
 _TOO_LONG_WORDS: Final = re.compile(
     r"maximum context length|context length (?:of|is|exceeded)|context window|available context size"
@@ -67,6 +71,10 @@ class Refusal:
     """Its codes and types, in lower case."""
     status: int | None = None
     """The status it names in the body, where the real one says nothing."""
+    request_id: str | None = None
+    """The provider's id of the call, where the body has it."""
+    retry_after_s: float | None = None
+    """Seconds to wait, where the body says so."""
 
 
 def read_refusal(body: bytes | JsonValue) -> Refusal:
@@ -91,8 +99,17 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
     outer = object_of(value)
     inner = object_of(outer.get("error"))
     facts = {**outer, **inner}
+    details = [object_of(detail) for detail in items_of(inner.get("details"))]
     kinds = {text_of(facts.get(name)).lower() for name in ("code", "type", "status")}
-    return Refusal(_words(outer, inner), frozenset(kinds - {""}), _status(facts))
+    kinds |= {text_of(detail.get("reason")).lower() for detail in details}
+    waits = [_positive(text_of(detail.get("retryDelay")).removesuffix("s")) for detail in details]
+    return Refusal(
+        _words(outer, inner),
+        frozenset(kinds - {""}),
+        _status(facts),
+        _shown_id(text_of(outer.get("request_id"))),
+        next((wait for wait in waits if wait is not None), None),
+    )
 
 
 def _words(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) -> str:
@@ -144,8 +161,8 @@ def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: R
         provider=provider,
         retryable=retryable,
         hint=hint,
-        request_id=request_id_of(headers),
-        retry_after_s=retry_after_of(headers),
+        request_id=request_id_of(headers) or refusal.request_id,
+        retry_after_s=retry_after_of(headers) or refusal.retry_after_s,
         details={"status": status},
     )
 
@@ -157,7 +174,9 @@ def _status_of_kinds(kinds: frozenset[str]) -> int:
         return 401
     if kinds & _RATE:
         return 429
-    return 400 if "invalid_request_error" in kinds else 503
+    if kinds & _MISSING:
+        return 404
+    return 400 if kinds & _REQUEST else 503
 
 
 def _meaning(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
@@ -190,11 +209,13 @@ def _shortened(words: str) -> str:
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
     """Find the provider's id of a call."""
-    for name in ("x-request-id", "request-id", "x-amzn-requestid"):
-        value = headers.get(name, "").strip()
-        if value and len(value) <= 200 and value.isprintable():
-            return value
-    return None
+    names = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
+    return next((found for name in names if (found := _shown_id(headers.get(name, "")))), None)
+
+
+def _shown_id(text: str) -> str | None:
+    text = text.strip()
+    return text if text and len(text) <= 200 and text.isprintable() else None
 
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:

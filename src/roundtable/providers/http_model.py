@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.gateway.streams import ChatStream
 from roundtable.http.messages import HttpRequest
 from roundtable.providers.failures import redacted, request_id_of
 from roundtable.providers.wire import items_of, load_json, object_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 
     from roundtable.http.client import HttpClient
     from roundtable.providers.spec import ProviderSpec
@@ -93,12 +94,15 @@ class HttpChatModel:
                 raise dialect.parse_error(answer.status, answer.headers, answer.body)
             return dialect.parse_response(answer.status, answer.headers, answer.body)
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        """Answer in pieces, then whole; close the iterator to end the call.
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """Answer in pieces, then whole; as a block it gives the pieces alone and keeps the response.
 
-        Raises:
-            RoundtableError: The call failed, also when the stream ended before its terminator.
+        Leaving the block or closing the iterator ends the call. What iterates gets a `RoundtableError` when the
+        call failed, also when the stream ended before its terminator.
         """
+        return ChatStream(self._stream(request))
+
+    async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         dialect = self._spec.dialect
         with self._named({}):
             sent = await self._request(request, stream=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from roundtable.errors import ConfigurationError
 from roundtable.http import HttpClient, checked_url
+from roundtable.http.addresses import is_loopback
 from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
 from roundtable.providers.shared import Shared
 
@@ -46,9 +48,12 @@ class HttpProvider:
         Raises:
             ConfigurationError: Address, key or model is missing or unusable; the message says how to give it.
         """
-        base_url, is_host = self._base_url(config, settings)
-        key = self._key(config, settings)
-        name = self._model(model, settings, FIRST_LISTED if is_host else None)
+        spec = self._variant(config.profile)
+        base_url, is_host = _base_url(spec, config, settings)
+        if config.profile is None and spec.variant_at is not None and (server := spec.variant_at(base_url)):
+            spec = spec.variants[server]
+        key = _key(spec, config, settings, base_url)
+        name = _model(spec, model, settings, FIRST_LISTED if is_host else None)
         if not (config.timeout_s > 0 and math.isfinite(config.timeout_s)):
             raise ConfigurationError(f"timeout_s must be a positive number of seconds, not {config.timeout_s!r}")
         owner = id(config.client)
@@ -60,62 +65,74 @@ class HttpProvider:
                 await last.aclose()
 
         return HttpChatModel(
-            self.spec, http, model=name, base_url=base_url, key=key, timeout_s=config.timeout_s, on_close=close
+            spec, http, model=name, base_url=base_url, key=key, timeout_s=config.timeout_s, on_close=close
         )
 
-    def _base_url(self, config: ProviderConfig, settings: Settings) -> tuple[str, bool]:
-        """Give the root of the API, and whether it comes from the variable that names a host only."""
-        spec = self.spec
-        variable = spec.base_url_env
-        if config.base_url is not None:
-            return checked_url(config.base_url), False
-        if variable is not None and (found := settings.get(variable)):
-            return checked_url(found, what=variable), False
-        if spec.host_env is not None and (host := settings.get(spec.host_env)):
-            return checked_url(ollama_url(host), what=spec.host_env), True
-        if spec.base_url is None:
-            ways = " or ".join(name for name in (variable, spec.host_env) if name)
+    def _variant(self, profile: str | None) -> ProviderSpec:
+        if profile is None:
+            return self.spec
+        if profile not in self.spec.variants:
+            known = ", ".join(sorted(self.spec.variants)) or "none"
             raise ConfigurationError(
-                f"the provider {spec.name!r} needs the address of a server",
-                provider=spec.name,
-                hint=f"Set {ways}, or pass base_url in ProviderConfig.",
+                f"the provider {self.spec.name!r} has no profile {profile!r}; there are: {known}",
+                provider=self.spec.name,
             )
-        return checked_url(spec.base_url), False
+        return self.spec.variants[profile]
 
-    def _key(self, config: ProviderConfig, settings: Settings) -> str | None:
-        spec = self.spec
-        found = ((name, key) for name in spec.key_env if (key := settings.get(name)))
-        source, key = ("api_key", config.api_key) if config.api_key else next(found, ("", None))
-        if key is None:
-            if not spec.key_required:
-                return None
-            raise ConfigurationError(
-                f"the provider {spec.name!r} needs an API key",
-                provider=spec.name,
-                hint=f"Set {' or '.join(spec.key_env)}, or pass api_key in ProviderConfig.",
-            )
-        key = key.strip()
-        if not key.isascii() or not key.isprintable() or " " in key:
-            # The key stays out of the message, however broken it is.
-            raise ConfigurationError(
-                f"{source}, the key of {spec.name!r}, holds characters that no key has",
-                provider=spec.name,
-                hint="Copy it again: printable ASCII without spaces.",
-            )
-        return key
 
-    def _model(self, model: str | None, settings: Settings, last_resort: str | None) -> str:
-        spec = self.spec
-        named = settings.get(spec.model_env) if spec.model_env is not None else None
-        found = model or named or spec.default_model or last_resort
-        if found is None:
-            name_one = f"Name one: '{spec.name}:MODEL'"
-            raise ConfigurationError(
-                f"the provider {spec.name!r} needs a model",
-                provider=spec.name,
-                hint=f"{name_one}, or set {spec.model_env}." if spec.model_env else f"{name_one}.",
-            )
-        return found
+def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) -> tuple[str, bool]:
+    """Give the root of the API, and whether it comes from the variable that names a host only."""
+    variable = spec.base_url_env
+    if config.base_url is not None:
+        return checked_url(config.base_url), False
+    if variable is not None and (found := settings.get(variable)):
+        return checked_url(found, what=variable), False
+    if spec.host_env is not None and (host := settings.get(spec.host_env)):
+        return checked_url(ollama_url(host), what=spec.host_env), True
+    if spec.base_url is None:
+        ways = " or ".join(name for name in (variable, spec.host_env) if name)
+        raise ConfigurationError(
+            f"the provider {spec.name!r} needs the address of a server",
+            provider=spec.name,
+            hint=f"Set {ways}, or pass base_url in ProviderConfig.",
+        )
+    return checked_url(spec.base_url), False
+
+
+def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_url: str) -> str | None:
+    found = ((name, key) for name in spec.key_env if (key := settings.get(name)))
+    source, key = ("api_key", config.api_key) if config.api_key else next(found, ("", None))
+    if key is None:
+        # A server on this machine stands in for the vendor; whether it wants a key is its own affair.
+        if not spec.key_required or is_loopback(urlsplit(base_url).hostname or ""):
+            return None
+        raise ConfigurationError(
+            f"the provider {spec.name!r} needs an API key",
+            provider=spec.name,
+            hint=f"Set {' or '.join(spec.key_env)}, or pass api_key in ProviderConfig.",
+        )
+    key = key.strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        # The key stays out of the message, however broken it is.
+        raise ConfigurationError(
+            f"{source}, the key of {spec.name!r}, holds characters that no key has",
+            provider=spec.name,
+            hint="Copy it again: printable ASCII without spaces.",
+        )
+    return key
+
+
+def _model(spec: ProviderSpec, model: str | None, settings: Settings, last_resort: str | None) -> str:
+    named = settings.get(spec.model_env) if spec.model_env is not None else None
+    found = model or named or spec.default_model or last_resort
+    if found is None:
+        name_one = f"Name one: '{spec.name}:MODEL'"
+        raise ConfigurationError(
+            f"the provider {spec.name!r} needs a model",
+            provider=spec.name,
+            hint=f"{name_one}, or set {spec.model_env}." if spec.model_env else f"{name_one}.",
+        )
+    return found
 
 
 def ollama_url(host: str) -> str:

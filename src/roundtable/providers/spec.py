@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 from roundtable.types import ModelProfile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.errors import RoundtableError
     from roundtable.http.messages import HttpRequest
@@ -100,6 +100,10 @@ class ProviderSpec:
     """What prompts are made for."""
     profiles: Mapping[str, ModelProfile] = field(default_factory=dict)
     """Exceptions by the beginning of the model id; the longest match wins."""
+    variants: Mapping[str, ProviderSpec] = field(default_factory=dict)
+    """Particulars by the name of a server, for a dialect that several vendors speak."""
+    variant_at: Callable[[str], str | None] | None = None
+    """Recognises a server by its address; gives its name among `variants`."""
     summary: str = ""
     """What it is, in a line."""
 

@@ -6,20 +6,32 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import AgentError
+from roundtable.errors import AgentError, APINetworkError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.types import ChatRequest, JsonObject, JsonValue
 
-__all__ = ["dump_json", "items_of", "load_json", "object_of", "text_of", "tokens_of"]
+__all__ = [
+    "dump_json",
+    "items_of",
+    "load_json",
+    "load_object",
+    "merged",
+    "object_of",
+    "price_of",
+    "sent_headers",
+    "text_of",
+    "tokens_of",
+]
 
 MOST_TOKENS: Final = 10**9
 """Counts above this are nonsense, and read as this."""
 
 _DECODER: Final = json.JSONDecoder(parse_constant=lambda _name: None)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 
 
 def load_json(body: bytes | str) -> JsonValue:
@@ -108,3 +120,48 @@ def tokens_of(value: JsonValue) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(max(0, min(value, MOST_TOKENS)))
+
+
+def merged(body: JsonObject, extra: Mapping[str, JsonValue]) -> JsonObject:
+    """Give a request body with further fields; objects are merged, everything else is replaced.
+
+    Example:
+        >>> merged({"a": {"b": 1}, "c": 2}, {"a": {"d": 3}, "c": None})
+        {'a': {'b': 1, 'd': 3}, 'c': None}
+    """
+    made = dict(body)
+    for name, value in extra.items():
+        present = made.get(name)
+        made[name] = merged(present, value) if isinstance(present, dict) and isinstance(value, dict) else value
+    return made
+
+
+def sent_headers(headers: Mapping[str, str], request: ChatRequest) -> dict[str, str]:
+    """Give the headers of a request with those the caller adds, names in lower case."""
+    return {**headers, **{name.lower(): value for name, value in request.extra_headers.items()}}
+
+
+def load_object(body: bytes, provider: str) -> JsonObject:
+    """Read an answer that must be a JSON object.
+
+    Raises:
+        APINetworkError: It is a web page.
+        AgentError: It is no JSON object.
+    """
+    if _PAGE.match(body):
+        raise APINetworkError(
+            "a web page came instead of an answer",
+            provider=provider,
+            hint="Check the base URL; a proxy or a login page may be in the way.",
+        )
+    answer = load_json(body)
+    if not isinstance(answer, dict):
+        raise AgentError("the answer is no JSON object", provider=provider)
+    return answer
+
+
+def price_of(value: JsonValue) -> float | None:
+    """Read a price in US dollars; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**6:
+        return None
+    return float(value)

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Message,
         OutputSchema,
         ToolCall,
+        ToolCallDelta,
         ToolResult,
         Usage,
     )
@@ -68,6 +69,13 @@ if TYPE_CHECKING:
         GroupthinkWarning,
         Nuances,
         SynthesisResult,
+    )
+    from roundtable.types.content import (
+        ImagePart,
+        NativeContent,
+        NativeSearch,
+        RateLimit,
+        ServerCall,
     )
     from roundtable.types.debate import (
         AnyPerspective,
@@ -228,6 +236,7 @@ __all__ = [
     "FinishReason",
     "GeneratedPerspective",
     "GroupthinkWarning",
+    "ImagePart",
     "ImageResult",
     "JsonObject",
     "JsonValue",
@@ -236,6 +245,8 @@ __all__ = [
     "Message",
     "MetadataLayer",
     "ModelProfile",
+    "NativeContent",
+    "NativeSearch",
     "NonEmpty",
     "Nuances",
     "OutputSchema",
@@ -246,6 +257,7 @@ __all__ = [
     "PlanAnswer",
     "ProviderConfig",
     "RankingAnswer",
+    "RateLimit",
     "Retry",
     "Roster",
     "RosterEntry",
@@ -257,6 +269,7 @@ __all__ = [
     "RoundtableStatus",
     "ScoresAnswer",
     "Seat",
+    "ServerCall",
     "Session",
     "SessionFilter",
     "SessionRecord",
@@ -270,6 +283,7 @@ __all__ = [
     "TextAnswer",
     "Timestamp",
     "ToolCall",
+    "ToolCallDelta",
     "ToolCallRecord",
     "ToolPolicy",
     "ToolResult",
@@ -297,11 +311,13 @@ _NAMES = {
     ),
     "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
     "chat": (
-        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolResult Usage"
+        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolCallDelta "
+        "ToolResult Usage"
     ),
     "consensus": (
         "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Nuances SynthesisResult"
     ),
+    "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
         "AnyPerspective ContextRequest ContextResult DebateConfig DebateContext DebateMode DebateRecord "
         "DebateStatus Roster RosterEntry RoundRecord RoundResult Seat Session SessionRecord SessionStatus "

@@ -136,6 +136,10 @@ class ModelProfile(Value):
     """Scale on which the model is asked for its confidence: 0-1 or integers 0-100."""
     streams: bool = False
     """Whether the model can send its answer piece by piece."""
+    search_alone: bool = False
+    """Whether the provider's own search cannot be asked for in one call with tools."""
+    search_model: str | None = None
+    """Model that does the search where it has to be a call of its own; the same model when left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,3 +159,6 @@ class ProviderConfig:
     """An `httpx.AsyncClient` of the caller's, used as it is and never closed by the library."""
     timeout_s: float = 120.0
     """Total deadline of one call in seconds."""
+    profile: str | None = field(default=None, repr=False)
+    """Name of the server, such as `"groq"` or `"vllm"`, where a provider knows several; recognised by its address
+    when left out."""

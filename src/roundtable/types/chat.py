@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr
 
 from roundtable.types.answers import Citation, ImageResult
 from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Value
+from roundtable.types.content import ImagePart, NativeContent, NativeSearch, RateLimit, ServerCall
 
 __all__ = [
     "AgentTool",
@@ -19,12 +20,13 @@ __all__ = [
     "Message",
     "OutputSchema",
     "ToolCall",
+    "ToolCallDelta",
     "ToolResult",
     "Usage",
 ]
 
-FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "other"]
-"""Why a completion ended, in one vocabulary for all providers."""
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other"]
+"""Why a completion ended, in one vocabulary for all providers; `pause` asks to be called again to go on."""
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 
@@ -111,6 +113,21 @@ class ToolCall(Value):
         default_factory=dict, validation_alias="args", serialization_alias="args"
     )
     """Arguments object; `args` in JSON."""
+    invalid: str | None = None
+    """What the model wrote where it wrote no JSON object; such a call is answered with an error, never run."""
+
+
+class ToolCallDelta(Value):
+    """A piece of a streamed tool call."""
+
+    index: Count
+    """Number of the call; the answer holds its calls in the order of their numbers."""
+    id: str = ""
+    """Call id, in the first piece."""
+    name: str = ""
+    """Tool name, in the first piece."""
+    arguments: str = ""
+    """JSON text that this piece adds to the arguments."""
 
 
 class ToolResult(Value):
@@ -135,6 +152,12 @@ class Message(Value):
     """Calls an assistant message asks for."""
     tool_call_id: str | None = None
     """Which call a tool message answers."""
+    images: tuple[ImagePart, ...] = ()
+    """Images of a user message, shown before its text."""
+    native: NativeContent | None = None
+    """An answer as its provider wrote it; sent back unchanged to that provider, passed over by others."""
+    cache: bool = False
+    """Whether the prompt up to here is worth keeping in the provider's cache, where that has to be asked for."""
 
 
 class OutputSchema(Value):
@@ -146,6 +169,18 @@ class OutputSchema(Value):
     """The schema."""
 
 
+def _as_schema(value: object) -> object:
+    """Take a bare JSON Schema for one that is named by its title."""
+    if not isinstance(value, dict) or "definition" in value:
+        return value
+    title = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in str(value.get("title", "")))
+    return {"name": title[:64] or "answer", "definition": value}
+
+
+def _as_search(value: object) -> object:
+    return {True: NativeSearch(), False: None}[value] if isinstance(value, bool) else value
+
+
 class ChatRequest(Value):
     """One model call, in no provider's dialect.
 
@@ -154,8 +189,8 @@ class ChatRequest(Value):
         4096
     """
 
-    model: str
-    """The provider's model id."""
+    model: str = ""
+    """The provider's model id; empty takes the model's own."""
     messages: tuple[Message, ...]
     """The conversation, system message first."""
     temperature: float | None = None
@@ -164,12 +199,31 @@ class ChatRequest(Value):
     """Most tokens to generate."""
     tools: tuple[AgentTool, ...] = ()
     """Tools offered."""
-    output_schema: OutputSchema | None = None
-    """Schema of the wanted JSON, for models that support it."""
+    tool_choice: str = "auto"
+    """`auto`, `none`, `required`, or the name of the one tool to call; without tools it means nothing."""
+    output_schema: Annotated[OutputSchema | None, BeforeValidator(_as_schema)] = Field(
+        default=None,
+        validation_alias=AliasChoices("outputSchema", "output_schema", "responseSchema", "response_schema"),
+    )
+    """Schema of the wanted JSON, for models that support it; `response_schema` is read as well, and so is a bare
+    JSON Schema."""
+    search: Annotated[NativeSearch | None, BeforeValidator(_as_search)] = None
+    """Search of the web by the provider itself; `True` searches with the defaults."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the answer, where the provider has them."""
     seed: int | None = None
     """Sampling seed, where the provider has one."""
+    extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """Fields of the provider's own request; they are merged into it last and win."""
+    extra_headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
+    """Headers of the provider's own; they never replace the key."""
     metadata: Mapping[str, str] = Field(default_factory=dict)
     """Facts such as `agent`, `round` and `slot` for logs and doubles; never sent."""
+
+    @property
+    def response_schema(self) -> JsonObject | None:
+        """The schema of the wanted JSON, bare."""
+        return None if self.output_schema is None else self.output_schema.definition
 
 
 class ChatResponse(Value):
@@ -187,16 +241,58 @@ class ChatResponse(Value):
     """Images the provider's own search returned."""
     related_questions: tuple[str, ...] = ()
     """Follow-up questions the provider suggested."""
+    server_calls: tuple[ServerCall, ...] = ()
+    """Tools that the provider ran itself, such as its search of the web."""
+    reasoning: str = ""
+    """What the model shows of its reasoning."""
+    native: NativeContent | None = None
+    """The answer as the provider wrote it, where it asks to get that back in the next call."""
     usage: Usage = Usage(calls=1)
     """What the call consumed."""
     model: str | None = None
     """Model that answered, as the provider named it."""
     request_id: str | None = None
     """The provider's id of the call, for support requests."""
+    rate_limit: RateLimit | None = None
+    """What is left of the provider's limits, where it says so."""
+    _raw: JsonObject | None = PrivateAttr(default=None)
+
+    @property
+    def raw(self) -> JsonObject | None:
+        """The answer as it came, for what this library does not know; of a stream only where it is said whole.
+
+        It is no part of the JSON form, and is never stored.
+        """
+        return self._raw
+
+    def with_raw(self, raw: JsonObject | None) -> Self:
+        """Give the same answer with the provider's own form of it."""
+        copy = self.model_copy()
+        copy._raw = raw  # noqa: SLF001  (its own class)
+        return copy
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what the answers say; how their providers wrote it makes no difference."""
+        return self.__dict__ == other.__dict__ if isinstance(other, ChatResponse) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__dict__.values()))
+
+    def to_message(self) -> Message:
+        """Give the answer as a message of the conversation, with all that the provider needs to go on."""
+        return Message(role="assistant", content=self.text, tool_calls=self.tool_calls, native=self.native)
 
 
 class ChatDelta(Value):
-    """A piece of a streamed completion."""
+    """A piece of a streamed completion; the pieces together say what the whole answer says."""
 
     text: str = ""
     """Text added by this piece."""
+    reasoning: str = ""
+    """Shown reasoning added by this piece."""
+    tool_calls: tuple[ToolCallDelta, ...] = ()
+    """Pieces of tool calls."""
+    citations: tuple[Citation, ...] = ()
+    """Sources that came to light with this piece."""
+    usage: Usage | None = None
+    """What the call consumed so far; the last one counts."""

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from roundtable.errors import AgentError, RoundtableError
 from roundtable.http.loops import PerLoop
-from roundtable.providers.openai_chat.answers import Draft, error_inside
+from roundtable.providers.openai_chat.answers import ChatDraft, error_inside
 from roundtable.providers.wire import items_of, object_of, text_of
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class LocalModel:
 
     def _answer(self, body: JsonObject, stopped: threading.Event) -> ChatResponse:
         engine = self._loaded.ready(stopped)
-        draft = Draft(self.provider, {})
+        draft = ChatDraft(self.provider, {})
         errors: list[RoundtableError] = []
 
         def take(piece: JsonObject) -> bool:
@@ -156,7 +156,7 @@ class LocalModel:
             draft.take_header(piece)
             for choice in map(object_of, items_of(piece.get("choices"))):
                 draft.take_message(object_of(choice.get("delta")))
-                draft.finish = text_of(choice.get("finish_reason")) or draft.finish
+                draft.reason = text_of(choice.get("finish_reason")) or draft.reason
             return stopped.is_set()
 
         try:
@@ -167,4 +167,5 @@ class LocalModel:
             ) from exc
         if errors:
             raise errors[0]
-        return draft.response().model_copy(update={"model": self.model})
+        # The engine makes an id up for each answer; nobody could look one up by it.
+        return draft.response().model_copy(update={"model": self.model, "request_id": None})

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from roundtable.errors import AgentError, RoundtableError
+from roundtable.providers.draft import AnswerDraft
 from roundtable.providers.failures import error_for, read_refusal, request_id_of
-from roundtable.providers.wire import items_of, load_json, object_of, text_of, tokens_of
-from roundtable.types import ChatResponse, Citation, ToolCall, Usage
+from roundtable.providers.wire import items_of, object_of, price_of, text_of, tokens_of
+from roundtable.types import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from roundtable.types import FinishReason, JsonObject, JsonValue
+    from roundtable.types import ChatResponse, FinishReason, JsonObject, JsonValue
 
-__all__ = ["Draft", "content_text", "error_inside", "read_answer", "usage_of"]
+__all__ = ["ChatDraft", "content_text", "error_inside", "read_answer", "usage_of"]
 
 _FINISH: Final[Mapping[str, FinishReason]] = {
     "stop": "stop",
@@ -35,122 +34,121 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
     "content_filter": "content_filter",
     "refusal": "refusal",
 }
+_REASONING: Final = ("reasoning_content", "reasoning")
+SNIPPET_CHARS: Final = 500
+"""Most characters of a page that are kept with its address; some servers send it whole."""
 
 
-@dataclass(slots=True)
-class CallDraft:
-    """A tool call that is still being received."""
+class ChatDraft(AnswerDraft):
+    """An answer that is still being received; plain answers fill it at once, streams by pieces.
 
-    id: str = ""
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)
+    Args:
+        provider: Name for errors.
+        headers: Headers of the answer.
+        back: Fields of the answer that have to be sent back with it.
+    """
 
-
-@dataclass(slots=True)
-class Draft:
-    """An answer that is still being received; plain answers fill it at once, streams by pieces."""
-
-    provider: str
-    headers: Mapping[str, str]
-    text: list[str] = field(default_factory=list)
-    refused: bool = False
-    calls: dict[int, CallDraft] = field(default_factory=dict)
-    links: dict[str, Citation] = field(default_factory=dict)
-    finish: str | None = None
-    usage: JsonObject | None = None
-    model: str | None = None
+    def __init__(self, provider: str, headers: Mapping[str, str], back: tuple[str, ...] = ()) -> None:
+        super().__init__(provider, headers)
+        self.reason: str | None = None
+        """Why it ended, in the server's word."""
+        self._refused = False
+        self._back: JsonObject = {}
+        self._fields = back
 
     def take_header(self, answer: JsonObject) -> None:
         """Take what stands beside the choices."""
-        self.model = text_of(answer.get("model")) or self.model
+        self.note(answer_id=text_of(answer.get("id")), model=text_of(answer.get("model")))
         if isinstance(usage := answer.get("usage"), dict):
-            self.usage = usage
-        for url in items_of(answer.get("citations")):
-            self._link(text_of(url), "")
+            self.set_usage(usage_of(usage))
+        self.take_sources(answer)
 
-    def take_message(self, message: JsonObject) -> str:
-        """Take a message, or a piece of one; give the text it adds."""
+    def take_sources(self, answer: JsonObject) -> None:
+        """Take the addresses of sources."""
+        for url in items_of(answer.get("citations")):
+            self.add_citation(text_of(url))
+
+    def take_message(self, message: JsonObject) -> None:
+        """Take a message, or a piece of one."""
+        self._reason(message)
         said, refused = content_text(message.get("content")), text_of(message.get("refusal"))
         if not said:
             said = text_of(object_of(message.get("audio")).get("transcript"))
-        self.text.append(said + refused)
-        self.refused = self.refused or bool(refused)
+        self.add_text(said + refused)
+        self._refused = self._refused or bool(refused)
         for place, call in enumerate(items_of(message.get("tool_calls"))):
             self._call(place, object_of(call))
         if function := object_of(message.get("function_call")):
             self._call(0, {"function": function})
         for note in items_of(message.get("annotations")):
             link = object_of(object_of(note).get("url_citation"))
-            self._link(text_of(link.get("url")), text_of(link.get("title")))
-        return said + refused
+            snippet = text_of(link.get("content"))[:SNIPPET_CHARS]
+            self.add_citation(text_of(link.get("url")), text_of(link.get("title")), snippet)
 
-    def _call(self, place: int, piece: JsonObject) -> None:
-        index = piece.get("index")
-        call = self.calls.setdefault(index if isinstance(index, int) else place, CallDraft())
-        function = object_of(piece.get("function"))
-        call.id = text_of(piece.get("id")) or call.id
-        call.name = text_of(function.get("name")) or call.name
-        arguments = function.get("arguments")
-        call.arguments.append(json.dumps(arguments) if isinstance(arguments, dict) else text_of(arguments))
-
-    def _link(self, url: str, title: str) -> None:
-        if url and url not in self.links:
-            self.links[url] = Citation(title=title or _host(url), url=url)
+    def take_end(self) -> None:
+        """Take it that the text is complete; for what can only be said then."""
 
     def response(self) -> ChatResponse:
         """Give the answer.
 
         Raises:
-            AgentError: It is empty, or the arguments of a tool call are no JSON object.
+            AgentError: It is empty.
         """
-        calls = tuple(self._tool_calls())
-        finish: FinishReason = "refusal" if self.refused else _FINISH.get((self.finish or "").lower(), "other")
-        if finish in {"other", "stop"} and calls:
-            finish = "tool_calls"
-        text = "".join(self.text)
-        if not text.strip() and not calls and finish in {"stop", "other"}:
-            raise AgentError(
-                "the answer is empty",
-                provider=self.provider,
-                retryable=True,
-                request_id=request_id_of(self.headers),
-                hint="Try again; if it stays so, use another model or a larger `max_tokens`.",
-            )
-        return ChatResponse(
-            text=text,
-            finish_reason=finish,
-            tool_calls=calls,
-            citations=tuple(self.links.values()),
-            usage=usage_of(self.usage or {}),
-            model=self.model,
-            request_id=request_id_of(self.headers),
+        self.take_end()
+        self.end("refusal" if self._refused else _FINISH.get((self.reason or "").lower()))
+        if self._back:
+            self.send_back([self._back])
+        return super().response()
+
+    def _reason(self, message: JsonObject) -> None:
+        details = [object_of(detail) for detail in items_of(message.get("reasoning_details"))]
+        for name in _REASONING:
+            if text := text_of(message.get(name)):
+                self.add_reasoning(text)
+                break
+        else:
+            self.add_reasoning("".join(text_of(detail.get("text") or detail.get("summary")) for detail in details))
+            self.add_reasoning(_thinking(message.get("content")))
+        for name in self._fields:
+            present = self._back.get(name)
+            if name == "reasoning_details" and details:
+                self._back[name] = _joined(list(present) if isinstance(present, list) else [], details)
+            elif text := text_of(message.get(name)):
+                self._back[name] = text_of(present) + text
+
+    def _call(self, place: int, piece: JsonObject) -> None:
+        index = piece.get("index")
+        function = object_of(piece.get("function"))
+        self.add_call(
+            index if isinstance(index, int) else place,
+            call_id=text_of(piece.get("id")),
+            name=text_of(function.get("name")),
+            arguments=function.get("arguments"),
         )
 
-    def _tool_calls(self) -> Iterable[ToolCall]:
-        seen: set[str] = set()
-        for index, call in sorted(self.calls.items()):
-            name = call.id or f"call_{index}"
-            while name in seen:
-                name += "+"
-            seen.add(name)
-            yield ToolCall(id=name, name=call.name, arguments=self._arguments(call))
 
-    def _arguments(self, call: CallDraft) -> JsonObject:
-        text = "".join(call.arguments)
-        try:
-            value = load_json(text) if text.strip() else {}
-        except RoundtableError:
-            value = text
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise AgentError(
-                f"the model called the tool {call.name[:80]!r} with arguments that are no JSON object",
-                provider=self.provider,
-                retryable=True,
-                request_id=request_id_of(self.headers),
-            )
-        return value
+def _joined(present: list[JsonValue], pieces: list[JsonObject]) -> list[JsonValue]:
+    """Add pieces of reasoning to those that are there; a text goes on where its number and kind are the same."""
+    for piece in pieces:
+        last = object_of(present[-1]) if present else {}
+        if present and "index" in piece and all(piece.get(name) == last.get(name) for name in ("index", "type")):
+            texts: JsonObject = {
+                name: text_of(last.get(name)) + text_of(piece.get(name))
+                for name in ("text", "summary", "data")
+                if name in last or name in piece
+            }
+            rest = {name: value for name, value in piece.items() if value is not None}
+            present[-1] = {**last, **rest, **texts}
+        else:
+            present.append(dict(piece))
+    return present
+
+
+def _thinking(content: JsonValue) -> str:
+    """Read the reasoning that some servers put among the parts of the content."""
+    parts = [object_of(part) for part in items_of(content)]
+    thoughts = [part.get("thinking") for part in parts if part.get("type") == "thinking"]
+    return "".join(thought if isinstance(thought, str) else content_text(thought) for thought in thoughts)
 
 
 def content_text(content: JsonValue) -> str:
@@ -166,39 +164,44 @@ def content_text(content: JsonValue) -> str:
 
 
 def usage_of(usage: JsonObject) -> Usage:
-    """Read the usage of one call; what is missing or makes no sense counts 0.
+    """Read the usage of one call; what is missing or makes no sense counts 0. A price is kept where there is one.
 
     Example:
         >>> usage_of({"prompt_tokens": 9, "completion_tokens": -1}).total_tokens
         9
     """
     sent, made = object_of(usage.get("prompt_tokens_details")), object_of(usage.get("completion_tokens_details"))
+    cost = usage.get("cost")
     return Usage(
         input_tokens=tokens_of(usage.get("prompt_tokens")),
         output_tokens=tokens_of(usage.get("completion_tokens")),
-        cache_read_tokens=tokens_of(sent.get("cached_tokens")),
+        cache_read_tokens=tokens_of(sent.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
         cache_write_tokens=tokens_of(sent.get("cache_write_tokens")),
-        reasoning_tokens=tokens_of(made.get("reasoning_tokens")),
+        reasoning_tokens=tokens_of(made.get("reasoning_tokens", usage.get("reasoning_tokens"))),
         calls=1,
+        cost_usd=price_of(cost.get("total_cost") if isinstance(cost, dict) else cost),
     )
 
 
-def read_answer(provider: str, headers: Mapping[str, str], answer: JsonObject) -> ChatResponse:
+def read_answer(draft: ChatDraft, answer: JsonObject) -> ChatResponse:
     """Read a complete answer; the choice numbered 0 counts, else the first.
 
     Raises:
         AgentError: It holds no answer.
     """
-    draft = Draft(provider, headers)
     draft.take_header(answer)
+    draft.raw = answer
     choices = [object_of(choice) for choice in items_of(answer.get("choices"))]
     if not choices:
         raise AgentError(
-            "the answer holds no choices", provider=provider, retryable=True, request_id=request_id_of(headers)
+            "the answer holds no choices",
+            provider=draft.provider,
+            retryable=True,
+            request_id=request_id_of(draft.headers),
         )
     choice = next((one for one in choices if one.get("index") == 0), choices[0])
     draft.take_message(object_of(choice.get("message")))
-    draft.finish = text_of(choice.get("finish_reason")) or None
+    draft.reason = text_of(choice.get("finish_reason")) or None
     return draft.response()
 
 
@@ -208,10 +211,3 @@ def error_inside(provider: str, headers: Mapping[str, str], answer: JsonObject) 
         if place.get("error"):
             return error_for(provider, 200, headers, read_refusal(place))
     return None
-
-
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or url).removeprefix("www.")
-    except ValueError:
-        return url

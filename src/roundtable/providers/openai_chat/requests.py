@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
 from roundtable.http.messages import HttpRequest
-from roundtable.providers.wire import dump_json
+from roundtable.providers.wire import dump_json, merged, sent_headers
 
 if TYPE_CHECKING:
-    from roundtable.types import AgentTool, ChatRequest, JsonObject, JsonValue, Message, OutputSchema
+    from roundtable.providers.openai_chat.servers import ChatServer
+    from roundtable.types import AgentTool, ChatRequest, JsonObject, JsonValue, Message, NativeSearch, OutputSchema
 
-__all__ = ["NO_TEMPERATURE", "build_request"]
-
-NO_TEMPERATURE: Final = re.compile(r"(?:o\d|gpt-5(?:$|-(?!chat)))")
-"""Models of OpenAI that refuse a sampling temperature: reasoning cannot be switched off in them."""
+__all__ = ["build_request", "is_strict"]
 
 _STRICT_WORDS: Final = frozenset(
     {
@@ -33,40 +30,50 @@ _STRICT_WORDS: Final = frozenset(
 )
 
 
-def build_request(request: ChatRequest, *, base_url: str, stream: bool, openai: bool) -> HttpRequest:
+def build_request(
+    request: ChatRequest, *, base_url: str, stream: bool, provider: str, server: ChatServer
+) -> HttpRequest:
     """Build the request, without a key.
 
     Args:
         request: What is asked.
         base_url: Root of the API.
         stream: Whether the answer is wanted in pieces.
-        openai: Whether the server is OpenAI's own, whose newer models know `max_completion_tokens` only.
+        provider: Whose native content is understood.
+        server: What is particular about the server.
     """
     body: JsonObject = {
         "model": request.model,
-        "messages": [_message(message) for message in request.messages],
-        "max_completion_tokens" if openai else "max_tokens": request.max_tokens,
+        "messages": [_message(message, provider) for message in request.messages],
+        server.limit_field: request.max_tokens,
     }
-    if request.temperature is not None and not (openai and NO_TEMPERATURE.match(request.model)):
+    if request.temperature is not None and not server.refuses_temperature(request.model):
         body["temperature"] = request.temperature
-    if request.seed is not None:
-        body["seed"] = request.seed
+    if request.seed is not None and server.seed is not None:
+        body[server.seed] = request.seed
+    if request.stop:
+        body["stop"] = list(request.stop)
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.output_schema is not None:
+        if request.tool_choice != "auto":
+            body["tool_choice"] = _choice(request.tool_choice)
+    if request.search is not None:
+        _search(body, request.search, server)
+    if request.output_schema is not None and server.schema == "json_schema":
         body["response_format"] = {"type": "json_schema", "json_schema": _schema(request.output_schema)}
+    elif request.output_schema is not None and server.schema == "json_object":
+        body["response_format"] = {"type": "json_object"}
     if stream:
         body["stream"] = True
-        body["stream_options"] = {"include_usage": True}
-    headers = {
-        "content-type": "application/json",
-        "accept": "text/event-stream" if stream else "application/json",
-    }
-    return HttpRequest("POST", f"{base_url}/chat/completions", headers, dump_json(body), stream)
+        if server.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    headers = {"content-type": "application/json", "accept": "text/event-stream" if stream else "application/json"}
+    content = dump_json(merged(body, request.extra_body))
+    return HttpRequest("POST", f"{base_url}/chat/completions", sent_headers(headers, request), content, stream)
 
 
-def _message(message: Message) -> JsonObject:
-    said: JsonObject = {"role": message.role, "content": message.content}
+def _message(message: Message, provider: str) -> JsonObject:
+    said: JsonObject = {"role": message.role, "content": _content(message)}
     if message.tool_calls:
         said["content"] = message.content or None
         said["tool_calls"] = [
@@ -79,7 +86,32 @@ def _message(message: Message) -> JsonObject:
         ]
     if message.tool_call_id is not None:
         said["tool_call_id"] = message.tool_call_id
+    if message.native is not None and message.native.provider == provider:
+        for fields in message.native.items:
+            said |= fields
     return said
+
+
+def _content(message: Message) -> JsonValue:
+    if not message.images:
+        return message.content
+    parts: list[JsonValue] = [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
+    return [*parts, {"type": "text", "text": message.content}] if message.content else parts
+
+
+def _choice(choice: str) -> JsonValue:
+    return choice if choice in {"none", "required"} else {"type": "function", "function": {"name": choice}}
+
+
+def _search(body: JsonObject, search: NativeSearch, server: ChatServer) -> None:
+    """Ask for the server's own search, where it has one.
+
+    See https://platform.openai.com/docs/guides/tools-web-search and https://openrouter.ai/docs/features/web-search.
+    """
+    if server.search == "options":
+        body["web_search_options"] = {"search_context_size": search.context_size}
+    elif server.search == "plugin":
+        body["plugins"] = [{"id": "web", "max_results": search.max_uses}]
 
 
 def _tool(tool: AgentTool) -> JsonObject:

@@ -1,0 +1,80 @@
+"""A streamed answer as an object: an iterator, and a block that closes the call when it is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from roundtable.errors import AgentError
+from roundtable.types import ChatResponse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from types import TracebackType
+
+    from roundtable.types import ChatDelta
+
+__all__ = ["ChatStream"]
+
+
+class ChatStream:
+    """A streamed answer.
+
+    Iterated over as it is, it gives deltas and at last the whole response. As a block it gives the deltas alone, and
+    keeps the response; leaving the block early ends the call.
+
+    ```
+    async with model.stream(request) as deltas:
+        async for delta in deltas:
+            print(delta.text, end="")
+    print(deltas.response.usage)
+    ```
+
+    Args:
+        pieces: What gives the pieces; it is closed with the stream.
+    """
+
+    def __init__(self, pieces: AsyncGenerator[ChatDelta | ChatResponse]) -> None:
+        self._pieces = pieces
+        self._response: ChatResponse | None = None
+        self._is_block = False
+
+    @property
+    def response(self) -> ChatResponse:
+        """The whole answer.
+
+        Raises:
+            AgentError: The stream has not been read to its end.
+        """
+        if self._response is None:
+            raise AgentError("the stream has not been read to its end", hint="Iterate over all of it first.")
+        return self._response
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ChatDelta | ChatResponse:
+        """Give the next piece.
+
+        Raises:
+            RoundtableError: The call failed, also when the stream ended before its terminator.
+        """
+        piece = await anext(self._pieces)
+        if isinstance(piece, ChatResponse):
+            self._response = piece
+            if self._is_block:
+                await self._pieces.aclose()
+                raise StopAsyncIteration
+        return piece
+
+    async def aclose(self) -> None:
+        """End the call; idempotent."""
+        await self._pieces.aclose()
+
+    async def __aenter__(self) -> Self:
+        self._is_block = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,124 @@
+"""Sonar as Perplexity speaks it: Chat Completions that always search the web.
+
+See https://docs.perplexity.ai/api-reference/chat-completions-post.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from roundtable.providers.openai_chat import OpenAIChat
+from roundtable.providers.openai_chat.answers import ChatDraft
+from roundtable.providers.openai_chat.servers import ChatServer
+from roundtable.providers.wire import items_of, object_of, text_of
+from roundtable.types import ImageResult, ServerCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roundtable.http.messages import HttpRequest
+    from roundtable.types import ChatRequest, ChatResponse, JsonObject, JsonValue, NativeSearch
+
+__all__ = ["PerplexitySonar"]
+
+MOST_DOMAINS: Final = 3
+"""Domains that are sent; the service takes few."""
+
+_MARK: Final = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_SERVER: Final = ChatServer(name="perplexity", seed=None, stream_usage=False)
+
+
+class PerplexitySonar(OpenAIChat):
+    """The dialect `perplexity`.
+
+    Of the sources found only those count that the text refers to as `[n]`; all count where it refers to none.
+
+    Args:
+        provider: Name for errors.
+
+    Example:
+        >>> from roundtable.types import ChatRequest, Message, NativeSearch
+        >>> ask = ChatRequest(
+        ...     model="sonar",
+        ...     messages=(Message(role="user", content="Hi"),),
+        ...     max_tokens=9,
+        ...     search=NativeSearch(recency="week"),
+        ... )
+        >>> PerplexitySonar().build_request(ask, base_url="https://api.perplexity.ai", stream=False).url
+        'https://api.perplexity.ai/chat/completions'
+    """
+
+    def __init__(self, provider: str = "perplexity") -> None:
+        super().__init__(provider, server=_SERVER)
+
+    def build_request(self, request: ChatRequest, *, base_url: str, stream: bool) -> HttpRequest:
+        """Put a request into the wire's words, without a key. Sonar calls no functions, so that no tools are sent."""
+        search = {} if request.search is None else _search(request.search)
+        changes = {"extra_body": {**search, **request.extra_body}, "tools": ()}
+        return super().build_request(request.model_copy(update=changes), base_url=base_url, stream=stream)
+
+    def _draft(self, headers: Mapping[str, str]) -> SonarDraft:
+        """Give an empty answer to fill."""
+        return SonarDraft(self.provider, headers)
+
+
+class SonarDraft(ChatDraft):
+    """An answer of Sonar that is being received."""
+
+    def __init__(self, provider: str, headers: Mapping[str, str]) -> None:
+        super().__init__(provider, headers)
+        self._found: list[JsonObject] = []
+        self._listed: list[str] = []
+
+    def take_sources(self, answer: JsonObject) -> None:
+        """Take what the search found; every event of a stream lists it anew."""
+        if results := [object_of(item) for item in items_of(answer.get("search_results"))]:
+            self._found = results
+        if urls := [text_of(url) for url in items_of(answer.get("citations"))]:
+            self._listed = urls
+        if images := [image for item in items_of(answer.get("images")) if (image := _image(item))]:
+            self.images[:] = images
+        if related := [text_of(item) for item in items_of(answer.get("related_questions")) if text_of(item)]:
+            self.related[:] = related
+
+    def take_end(self) -> None:
+        """Add the sources that the text refers to, once it is complete."""
+        found = self._found or [{"url": url} for url in self._listed]
+        marks = {int(number) for group in _MARK.findall(self.text) for number in group.split(",")}
+        used = [source for place, source in enumerate(found, 1) if place in marks]
+        for source in used or found:
+            self.add_citation(text_of(source.get("url")), text_of(source.get("title")), text_of(source.get("snippet")))
+
+    def response(self) -> ChatResponse:
+        """Give the answer."""
+        self.take_end()
+        found = self._found or [{"url": url} for url in self._listed]
+        if found:
+            output: list[JsonValue] = [
+                {name: source[name] for name in ("title", "url", "date") if source.get(name)} for source in found
+            ]
+            self.server_calls.append(ServerCall(name="perplexity_search", output=output))
+        return super().response()
+
+
+def _image(value: JsonValue) -> ImageResult | None:
+    if isinstance(value, str):
+        return ImageResult(url=value) if value else None
+    fields = object_of(value)
+    url = text_of(fields.get("image_url")) or text_of(fields.get("url"))
+    return ImageResult(url=url, description=text_of(fields.get("title")) or None) if url else None
+
+
+def _search(search: NativeSearch) -> JsonObject:
+    fields: JsonObject = {"web_search_options": {"search_context_size": search.context_size}}
+    if search.recency is not None:
+        fields["search_recency_filter"] = search.recency
+    domains = [*search.allowed_domains, *(f"-{domain}" for domain in search.blocked_domains)][:MOST_DOMAINS]
+    if domains:
+        fields["search_domain_filter"] = list(domains)
+    if search.images:
+        fields["return_images"] = True
+    if search.related_questions:
+        fields["return_related_questions"] = True
+    return fields
