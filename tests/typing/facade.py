@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import assert_type
 
 import roundtable as rt
+from roundtable.providers import chat_model
 from roundtable.sync import Roundtable as BlockingRoundtable
-from roundtable.types import AgentResponse, Answer, Event, SessionSummary
+from roundtable.types import AgentResponse, Answer, ChatRequest, ChatResponse, Event, Message, SessionSummary
 
 
 async def asynchronous(table: rt.Roundtable) -> None:
@@ -27,6 +28,16 @@ async def asynchronous(table: rt.Roundtable) -> None:
     assert_type(await handle.result(), rt.DebateResult)
     assert_type(await table.resume("id"), rt.DebateResult)
     assert_type(await table.sessions(), tuple[SessionSummary, ...])
+
+
+async def models(table: rt.Roundtable) -> None:
+    ask = ChatRequest(messages=(Message(role="user", content="Tea or coffee?"),))
+    for model in (table.chat_model("local"), chat_model("anthropic")):
+        assert_type(await model.complete(ask), ChatResponse)
+        async with model.stream(ask) as deltas:
+            async for delta in deltas:
+                assert_type(delta.text, str)
+        assert_type(deltas.response, ChatResponse)
 
 
 def blocking() -> None:

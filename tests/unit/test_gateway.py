@@ -81,6 +81,27 @@ async def test_a_guarded_model_says_and_does_what_the_model_does():
     assert [piece.text for piece in await collect(model)] == ["bo", "th", "both"]
 
 
+async def test_a_guarded_stream_is_a_block_too():
+    inner = ScriptedModel(["both"], chunks=2)
+    for model in (Gateway().guard(inner), Gateway().guard(giving(ChatResponse(text="a")))):
+        async with model.stream(ASK) as deltas:
+            with pytest.raises(AgentError, match="has not been read to its end"):
+                _ = deltas.response
+            text = "".join([delta.text async for delta in deltas])
+            assert [delta async for delta in deltas] == []
+        assert deltas.response.text == text
+
+
+async def test_leaving_the_block_of_a_guarded_stream_ends_the_call():
+    inner = giving(ChatResponse(text="a"))
+    gateway = Gateway(concurrency=1)
+    model = gateway.guard(inner)
+    async with model.stream(ASK) as deltas:
+        assert (await anext(deltas)).text == "a"
+    with anyio.fail_after(5):
+        assert (await model.complete(ASK)).text == "a"
+
+
 async def test_closing_is_passed_on():
     inner = giving(None)
     await Gateway().guard(inner).aclose()

@@ -225,7 +225,8 @@ class BaseAgent:
         again = self.repair(parsed, context)
         if again is not None:
             said = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
-            request = request.model_copy(update={"messages": (*request.messages, *said, again)})
+            # What was found is in the answer; the same answer in another form needs no second search.
+            request = request.model_copy(update={"messages": (*request.messages, *said, again), "search": None})
             response = await talk.ask(request, ToolPolicy(max=0), 1)
             self._refuse(response)
             parsed = self.parse(response.text, context)

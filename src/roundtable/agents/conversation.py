@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from roundtable.errors import AgentError, APINetworkError
+from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.gateway import GuardedModel
 from roundtable.stages import Halt
 from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
@@ -24,6 +24,7 @@ __all__ = ["Conversation"]
 _MAX_RESULT_CHARS = 20_000
 _MAX_ARGUMENT_CHARS = 65_536
 _DEFAULT_STEPS = 10
+_SEARCH = "web_search"
 
 
 @dataclass(slots=True)
@@ -56,7 +57,8 @@ class Conversation:
     async def ask(self, request: ChatRequest, policy: ToolPolicy, max_steps: int | None = None) -> ChatResponse:
         """Call the model until it answers without asking for a tool.
 
-        When the tool allowance or the steps are used up, the model is called once more without tools.
+        When the tool allowance or the steps are used up, the model is called once more without tools. A model that
+        cannot search and call tools at once is made to search first.
 
         Args:
             request: The call; tools are added to it.
@@ -65,6 +67,8 @@ class Conversation:
         """
         tools = self._allowed(policy)
         steps = max_steps or _DEFAULT_STEPS
+        if request.search is not None and tools and self.model.profile.search_alone:
+            request = await self._searched(request)
         while True:
             steps -= 1
             last = steps <= 0 or len(self.tool_calls) >= policy.max
@@ -83,29 +87,39 @@ class Conversation:
             request = request.model_copy(update={"messages": (*request.messages, said, *answers)})
 
     async def _searched(self, request: ChatRequest) -> ChatRequest:
-        """Search in a call of its own; give the request with what was found and without the search."""
+        """Search in a call of its own; give the request with what was found and without the search.
+
+        A search that fails for the moment is recorded and told to the model, which can answer without it.
+        """
         name = self.model.profile.search_model or request.model
-        search = request.model_copy(update={"model": name, "output_schema": None})
-        found = await self._call(search)
-        sources = [f"{place}. {link.title}: {link.url}" for place, link in enumerate(found.citations, 1)]
-        note = self.fence.quote("\n".join([*sources, found.text]), label="results of a search of the web")
+        try:
+            found = await self._call(request.model_copy(update={"model": name, "output_schema": None}), aloud=False)
+        except RoundtableError as error:
+            if not error.retryable:
+                raise
+            failed: JsonValue = {"error": error.code}
+            self.server_calls.append(ToolCallRecord(tool_name=_SEARCH, output=failed))
+            note = "A search of the web was tried and failed; say so where your answer would need one."
+        else:
+            sources = [f"{place}. {link.title}: {link.url}" for place, link in enumerate(found.citations, 1)]
+            text = "\n".join([*sources, found.text])[:_MAX_RESULT_CHARS]
+            note = f"What a search of the web found:\n{self.fence.quote(text, label='results of a search of the web')}"
         last = request.messages[-1]
-        content = f"{last.content}\n\nWhat a search of the web found:\n{note}"
-        messages = (*request.messages[:-1], last.model_copy(update={"content": content}))
-        return request.model_copy(update={"messages": messages, "search": None})
+        asked = last.model_copy(update={"content": f"{last.content}\n\n{note}"})
+        return request.model_copy(update={"messages": (*request.messages[:-1], asked), "search": None})
 
     def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
         if self.toolkit is None or policy.max == 0:
             return ()
         return tuple(tool for tool in self.toolkit.get_tools() if policy.allow is None or tool.name in policy.allow)
 
-    async def _call(self, request: ChatRequest) -> ChatResponse:
+    async def _call(self, request: ChatRequest, *, aloud: bool = True) -> ChatResponse:
         model = self.model
         if self.listener is not None and isinstance(model, GuardedModel):
             model = model.asking(partial(self._may_call, self.listener))
         elif self.listener is not None:
             await self._may_call(self.listener)
-        if self.listener is not None and model.profile.streams:
+        if aloud and self.listener is not None and model.profile.streams:
             response = await self._stream(model, request, self.listener)
         else:
             response = await model.complete(request)

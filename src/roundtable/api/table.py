@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
-    from roundtable.protocols import ChatModel, Storage
+    from roundtable.gateway import StreamingModel
+    from roundtable.protocols import Storage
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
     from roundtable.types import ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
@@ -283,7 +284,7 @@ class Roundtable:
         """List stored sessions, newest first."""
         return await self.wiring.sessions.summaries(wanted)
 
-    def chat_model(self, name: str) -> ChatModel:
+    def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`.
 
         Raises:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roundtable.api.seats import Offer
+    from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, ChatModel, Storage
+    from roundtable.protocols import Agent, Storage
     from roundtable.types import AgentConfig
 
 __all__ = ["Options", "Wiring"]
@@ -62,7 +63,7 @@ class Wiring:
         self.settings: Settings = options.settings or Settings.from_env()
         self.catalog: Catalog = load_catalog()
         self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
-        self._models: dict[tuple[str, str | None], ChatModel] = {}
+        self._models: dict[tuple[str, str | None], GuardedModel] = {}
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
         self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
@@ -96,7 +97,7 @@ class Wiring:
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
         return lambda config: BaseAgent(config, self.model(config.provider, config.model))
 
-    def model(self, provider: str, model: str | None = None) -> ChatModel:
+    def model(self, provider: str, model: str | None = None) -> GuardedModel:
         """Give the guarded model of a provider; one object per provider and model.
 
         Raises:

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from roundtable.gateway.gateway import Gateway, GuardedModel
+from roundtable.gateway.streams import ChatStream, DeltaStream, StreamingModel
 
-__all__ = ["Gateway", "GuardedModel"]
+__all__ = ["ChatStream", "DeltaStream", "Gateway", "GuardedModel", "StreamingModel"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from roundtable.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError
+from roundtable.gateway.streams import ChatStream
 from roundtable.http.loops import PerLoop
 from roundtable.types import ChatDelta, ChatResponse, Usage
 
@@ -57,7 +58,7 @@ class Gateway:
         self.timeout_s: float | None = _checked(timeout_s)
         self._limiters: PerLoop[dict[tuple[str, str, str], anyio.CapacityLimiter]] = PerLoop(dict)
 
-    def guard(self, model: ChatModel, *, timeout_s: float | None = None) -> ChatModel:
+    def guard(self, model: ChatModel, *, timeout_s: float | None = None) -> GuardedModel:
         """Wrap a model; one that this gateway guards already is given back as it is.
 
         Args:
@@ -148,12 +149,15 @@ class GuardedModel:
                 return self._whole(await self.inner.complete(request))
             raise self._late()
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        """Answer in pieces, then whole; close the iterator to end the call.
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """Answer in pieces, then whole; as a block it gives the pieces alone and keeps the response.
 
-        Raises:
-            RoundtableError: The call failed, did not end in time, or ended without its response.
+        Leaving the block or closing the iterator ends the call. What iterates gets a `RoundtableError` when the call
+        failed, did not end in time, or ended without its response.
         """
+        return ChatStream(self._stream(request))
+
+    async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         async with self.gateway.admit(self.inner, request):
             if self._before is not None:
                 await self._before()

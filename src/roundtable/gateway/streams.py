@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from roundtable.errors import AgentError
+from roundtable.protocols import ChatModel
 from roundtable.types import ChatResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import TracebackType
 
-    from roundtable.types import ChatDelta
+    from roundtable.types import ChatDelta, ChatRequest
 
-__all__ = ["ChatStream"]
+__all__ = ["ChatStream", "DeltaStream", "StreamingModel"]
 
 
 class ChatStream:
@@ -35,19 +36,6 @@ class ChatStream:
 
     def __init__(self, pieces: AsyncGenerator[ChatDelta | ChatResponse]) -> None:
         self._pieces = pieces
-        self._response: ChatResponse | None = None
-        self._is_block = False
-
-    @property
-    def response(self) -> ChatResponse:
-        """The whole answer.
-
-        Raises:
-            AgentError: The stream has not been read to its end.
-        """
-        if self._response is None:
-            raise AgentError("the stream has not been read to its end", hint="Iterate over all of it first.")
-        return self._response
 
     def __aiter__(self) -> Self:
         return self
@@ -58,23 +46,62 @@ class ChatStream:
         Raises:
             RoundtableError: The call failed, also when the stream ended before its terminator.
         """
-        piece = await anext(self._pieces)
-        if isinstance(piece, ChatResponse):
-            self._response = piece
-            if self._is_block:
-                await self._pieces.aclose()
-                raise StopAsyncIteration
-        return piece
+        return await anext(self._pieces)
 
     async def aclose(self) -> None:
         """End the call; idempotent."""
         await self._pieces.aclose()
 
-    async def __aenter__(self) -> Self:
-        self._is_block = True
-        return self
+    async def __aenter__(self) -> DeltaStream:
+        return DeltaStream(self)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+class DeltaStream:
+    """The deltas of a streamed answer, and the answer once they have been read.
+
+    Args:
+        stream: The answer.
+    """
+
+    def __init__(self, stream: ChatStream) -> None:
+        self._stream = stream
+        self._response: ChatResponse | None = None
+
+    @property
+    def response(self) -> ChatResponse:
+        """The whole answer.
+
+        Raises:
+            AgentError: The deltas have not been read to their end.
+        """
+        if self._response is None:
+            raise AgentError("the stream has not been read to its end", hint="Iterate over all of it first.")
+        return self._response
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ChatDelta:
+        """Give the next delta.
+
+        Raises:
+            RoundtableError: The call failed, also when the stream ended before its terminator.
+        """
+        piece = await anext(self._stream)
+        if isinstance(piece, ChatResponse):
+            self._response = piece
+            await self._stream.aclose()
+            raise StopAsyncIteration
+        return piece
+
+
+class StreamingModel(ChatModel, Protocol):
+    """A model whose streams are blocks too, as those are that the library makes."""
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """Answer in pieces; see `ChatStream`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
@@ -15,16 +15,18 @@ from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat, se
 from roundtable.providers.openai_responses import OpenAIResponses
 from roundtable.providers.perplexity import PerplexitySonar
 from roundtable.providers.scripted import scripted_model
-from roundtable.providers.spec import ProviderEntry, ProviderFactory, ProviderSpec
+from roundtable.providers.spec import ProviderEntry, ProviderSpec
 from roundtable.settings import Settings
 from roundtable.types import ModelProfile, ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from roundtable.protocols import ChatModel
+    from roundtable.gateway import StreamingModel
 
 __all__ = ["BUILTIN_SPECS", "builtin_providers", "chat_model", "split_model_name"]
+
+_Factory: TypeAlias = "Callable[[str | None, ProviderConfig, Settings], StreamingModel]"
 
 ANTHROPIC: Final = ProviderSpec(
     name="anthropic",
@@ -170,8 +172,14 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
-        ProviderEntry("local", LocalProvider(), "A small model inside this process, without a key or a network."),
-        ProviderEntry("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
+        *(ProviderEntry(name, factory, summary) for name, factory, summary in _without_http()),
+    )
+
+
+def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
+    return (
+        ("local", LocalProvider(), "A small model inside this process, without a key or a network."),
+        ("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
     )
 
 
@@ -204,7 +212,7 @@ def chat_model(
     config: ProviderConfig | None = None,
     settings: Settings | None = None,
     specs: Mapping[str, ProviderSpec] = BUILTIN_SPECS,
-) -> ChatModel:
+) -> StreamingModel:
     """Make a model of a built-in provider.
 
     Args:
@@ -236,10 +244,9 @@ def chat_model(
         timeout_s=given.timeout_s if timeout_s is None else timeout_s,
         profile=profile or given.profile,
     )
-    known = Registry[ProviderFactory]("provider")
+    known = Registry[_Factory]("provider")
     for spec in specs.values():
         known.add(spec.name, HttpProvider(spec), summary=spec.summary)
-    for entry in builtin_providers():
-        if entry.name not in BUILTIN_SPECS:
-            known.add(entry.name, entry.factory, summary=entry.summary)
+    for other, factory, summary in _without_http():
+        known.add(other, factory, summary=summary)
     return known.get(provider)(model, given, Settings.from_env() if settings is None else settings)

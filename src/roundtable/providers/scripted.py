@@ -12,10 +12,11 @@ import anyio
 import anyio.lowlevel
 
 from roundtable.errors import AgentError, ConfigurationError
+from roundtable.gateway.streams import ChatStream
 from roundtable.types import AgentResponse, ChatDelta, ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
     from types import TracebackType
 
     from roundtable.settings import Settings
@@ -150,8 +151,11 @@ class ScriptedModel:
             raise reply
         return _response(reply, request, self.model)
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        """Give the next reply in pieces, then whole; raises what `complete` raises."""
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """Give the next reply in pieces, then whole; what iterates gets what `complete` raises."""
+        return ChatStream(self._stream(request))
+
+    async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         response = await self.complete(request)
         if self._chunks:
             size = max(1, -(-len(response.text) // self._chunks))

@@ -11,12 +11,13 @@ import anyio
 import anyio.to_thread
 
 from roundtable.errors import AgentError, RoundtableError
+from roundtable.gateway.streams import ChatStream
 from roundtable.http.loops import PerLoop
 from roundtable.providers.openai_chat.answers import ChatDraft, error_inside
 from roundtable.providers.wire import items_of, object_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from pathlib import Path
 
     from roundtable.providers.local.engine import Engine
@@ -106,8 +107,11 @@ class LocalModel:
         """
         return await self._in_thread(partial(self._answer, self._body(request)))
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+    def stream(self, request: ChatRequest) -> ChatStream:
         """Give the answer alone; so small a model is done before anyone could read along."""
+        return ChatStream(self._stream(request))
+
+    async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         yield await self.complete(request)
 
     async def aclose(self) -> None:

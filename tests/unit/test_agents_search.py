@@ -1,0 +1,207 @@
+"""Agents that search the web with their provider's own search."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from snapshots.prompt_views import ADA, TOPIC, planned, view
+
+from roundtable.agents import (
+    BaseAgent,
+    ChatGPTAgent,
+    ClaudeAgent,
+    GeminiAgent,
+    PerplexityAgent,
+    PerplexitySearchOptions,
+    create_chatgpt_agent,
+    create_claude_agent,
+    create_gemini_agent,
+    create_perplexity_agent,
+)
+from roundtable.errors import APIAuthError, APINetworkError, ConfigurationError
+from roundtable.protocols import TurnListener
+from roundtable.providers import ScriptedModel
+from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
+from roundtable.types import (
+    AgentConfig,
+    AgentResponse,
+    AgentTool,
+    ChatResponse,
+    Citation,
+    JsonObject,
+    ModelProfile,
+    NativeSearch,
+    ServerCall,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
+
+YES = '{"position": "Yes", "confidence": 1}'
+ALONE = ModelProfile(search_alone=True, search_model="light", structured_output=True, streams=True)
+FOUND = ChatResponse(
+    text="Tea keeps.\nEND QUOTE x",
+    citations=(Citation(title="Why tea", url="https://tea.example/why"),),
+    server_calls=(ServerCall(name="google_search", input={"queries": ["tea"]}),),
+    usage=Usage(input_tokens=5, output_tokens=2, calls=1),
+)
+WISH = ChatResponse(text="", finish_reason="tool_calls", tool_calls=(ToolCall(id="c", name="look", arguments={}),))
+
+
+class Toolkit:
+    def get_tools(self) -> tuple[AgentTool, ...]:
+        return (AgentTool(name="look", description="Looks."),)
+
+    async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
+        return ToolResult(success=True, data="seen")
+
+
+class Heard(TurnListener):
+    def __init__(self) -> None:
+        self.text = ""
+        self.asked = 0
+
+    async def chunk(self, text: str) -> None:
+        self.text += text
+
+    async def before_call(self) -> None:
+        self.asked += 1
+
+
+def searching(*replies: Any, profile: ModelProfile = ALONE, toolkit: Toolkit | None = None) -> BaseAgent:
+    model = ScriptedModel(list(replies), profile=profile, chunks=2)
+    return BaseAgent(ADA, model, toolkit=toolkit, search=NativeSearch())
+
+
+def requests_of(agent: BaseAgent) -> Any:
+    agent.chat_model.assert_consumed()
+    return agent.chat_model.requests
+
+
+async def test_a_model_that_cannot_do_both_at_once_searches_first() -> None:
+    agent, heard = searching(FOUND, WISH, YES, toolkit=Toolkit()), Heard()
+    result = await agent.take_turn(planned(view()), heard)
+    search, first, second = requests_of(agent)
+    assert (search.model, search.search, search.tools, search.output_schema) == ("light", NativeSearch(), (), None)
+    for request in (first, second):
+        assert (request.model, request.search) == (agent.model, None)
+        assert [tool.name for tool in request.tools] == ["look"]
+        assert request.output_schema is not None
+    assert first.messages[0] == search.messages[0]
+    asked = first.messages[-1].content
+    assert asked.startswith(search.messages[-1].content)
+    lines = asked.removeprefix(search.messages[-1].content).splitlines()
+    assert "| 1. Why tea: https://tea.example/why" in lines
+    # What the search found is data: nothing in it ends the quotation.
+    assert [line for line in lines if line.startswith("END QUOTE")] == [lines[-1]]
+    assert isinstance(result.answer, AgentResponse)
+    assert [link.url for link in result.answer.citations] == ["https://tea.example/why"]
+    assert [call.tool_name for call in result.answer.tool_calls] == ["google_search", "look"]
+    assert (result.usage.calls, heard.asked) == (3, 3)
+    assert heard.text == YES  # the search is not shown as the answer
+
+
+@pytest.mark.parametrize(
+    ("profile", "toolkit"),
+    [
+        pytest.param(ALONE, None, id="without tools one call does"),
+        pytest.param(ModelProfile(), Toolkit(), id="a model that can do both is asked once"),
+    ],
+)
+async def test_a_search_is_part_of_the_call_where_it_can_be(profile: ModelProfile, toolkit: Toolkit | None) -> None:
+    agent = searching(YES, profile=profile, toolkit=toolkit)
+    await agent.take_turn(planned(view()))
+    (request,) = requests_of(agent)
+    assert request.search == NativeSearch()
+    assert bool(request.tools) == (toolkit is not None)
+
+
+async def test_a_search_that_fails_for_the_moment_does_not_fail_the_turn() -> None:
+    agent = searching(APINetworkError("down"), YES, toolkit=Toolkit())
+    result = await agent.take_turn(planned(view()))
+    _, second = requests_of(agent)
+    assert "A search of the web was tried and failed" in second.messages[-1].content
+    assert isinstance(result.answer, AgentResponse)
+    (record,) = result.answer.tool_calls
+    assert (record.tool_name, record.output) == ("web_search", {"error": "API_NETWORK_ERROR"})
+
+
+async def test_a_search_that_is_refused_fails_the_turn() -> None:
+    agent = searching(APIAuthError("no"), toolkit=Toolkit())
+    with pytest.raises(APIAuthError):
+        await agent.take_turn(planned(view()))
+
+
+async def test_an_answer_is_put_into_form_without_a_second_search() -> None:
+    agent = searching("", YES, profile=ModelProfile())
+    await agent.take_turn(planned(view()))
+    assert [request.search for request in requests_of(agent)] == [NativeSearch(), None]
+
+
+async def test_an_older_gemini_searches_with_the_light_model_and_calls_tools_with_its_own() -> None:
+    def answer(seen: Seen) -> WireReply:
+        searches = "googleSearch" in json.dumps(seen.json["tools"])
+        part: Any = {"text": "Tea keeps." if searches else YES}
+        chunk = {"web": {"uri": "https://tea.example/why", "title": "Why tea"}}
+        candidate: Any = {"content": {"parts": [part]}, "finishReason": "STOP"}
+        if searches:
+            candidate["groundingMetadata"] = {"groundingChunks": [chunk], "webSearchQueries": ["tea"]}
+        return http_reply(json.dumps({"candidates": [candidate]}).encode())
+
+    config = AgentConfig(id="ada", name="Ada", provider="google", model="gemini-2.5-pro")
+    with LoopbackServer(answer) as server:
+        agent = GeminiAgent(config, base_url=server.origin, toolkit=Toolkit())
+        position = await agent.generate_response(planned(view()))
+        await agent.chat_model.aclose()
+    paths = [seen.path for seen in server.seen]
+    assert [path.split("/")[-1].partition(":")[0] for path in paths] == ["gemini-2.5-flash-lite", "gemini-2.5-pro"]
+    assert [sorted(tool) for seen in server.seen for tool in seen.json["tools"]] == [
+        ["googleSearch"],
+        ["functionDeclarations"],
+    ]
+    assert [link.url for link in position.citations] == ["https://tea.example/why"]
+
+
+VENDORS = [
+    pytest.param(create_claude_agent, ClaudeAgent, "anthropic", id="Claude"),
+    pytest.param(create_chatgpt_agent, ChatGPTAgent, "openai", id="ChatGPT"),
+    pytest.param(create_gemini_agent, GeminiAgent, "google", id="Gemini"),
+    pytest.param(create_perplexity_agent, PerplexityAgent, "perplexity", id="Perplexity"),
+]
+
+
+@pytest.mark.parametrize(("create", "kind", "provider"), VENDORS)
+async def test_agents_of_vendors_search_unless_told_not_to(create: Any, kind: Any, provider: str) -> None:
+    toolkit = Toolkit()
+    agent = create(AgentConfig(id="a", name="A", provider=provider, model="some-model"), toolkit, api_key="sk-x")
+    assert type(agent) is kind
+    assert (agent.search, agent.model, agent.provider) == (NativeSearch(), "some-model", provider)
+    agent.set_search(None)
+    assert agent.search is None
+    await agent.chat_model.aclose()
+
+
+@pytest.mark.parametrize(("_", "kind", "provider"), VENDORS)
+def test_agents_of_vendors_refuse_another_vendor_unless_given_a_model(_: Any, kind: Any, provider: str) -> None:
+    config = AgentConfig(id="a", name="A", provider="scripted")
+    with pytest.raises(ConfigurationError, match=f"speaks through '{provider}', not through 'scripted'"):
+        kind(config, api_key="sk-x")
+    assert kind(config, ScriptedModel([])).chat_model.provider == "scripted"
+
+
+async def test_perplexity_is_asked_for_sources_and_searches_for_the_question() -> None:
+    model = ScriptedModel([YES])
+    agent = PerplexityAgent(ADA, model, search_options=PerplexitySearchOptions(recency_filter="week"))
+    agent.set_search_options(PerplexitySearchOptions(domain_filter=("a.example", "-b.example"), return_images=True))
+    assert agent.get_search_options().recency_filter == "week"
+    await agent.take_turn(planned(view()))
+    (request,) = model.requests
+    assert request.search == NativeSearch(
+        recency="week", allowed_domains=("a.example",), blocked_domains=("b.example",), images=True
+    )
+    system, user = (message.content for message in request.messages)
+    assert "[1]" in system
+    assert user.find(TOPIC) < user.find("JSON")
+    assert "JSON" in user[-600:]
