@@ -342,7 +342,7 @@ async def test_agents_brought_along_share_the_places_of_their_model() -> None:
     ("address", "shown"),
     [
         ("sqlite:///notes/debates.db?key=secret", "'sqlite:///notes/debates.db'"),
-        ("redis://user:secret@host/0", "'redis://'"),
+        ("redis://user:secret@host/0", "'redis://host/0'"),
         ("memory://", "'memory://'"),
     ],
 )
