@@ -85,9 +85,11 @@ def errors_page() -> str:
         for kind in _tree()
     ]
     shape = """\
-A `PluginError` also has `plugin` and `stage`, a `QuorumLost` has `partial`, the result so far. Codes are part of the
-contract: new ones may come, none changes its meaning. A finer code may stand in for the one of the table, such as
-`LEASE_LOST` on a `SessionError`.
+A `PluginError` also has `plugin` and `stage`. A `QuorumLost` has `causes`, the errors of the agents that failed.
+Codes are part of the contract: new ones may come, none changes its meaning.
+
+An error that ends a debate which had begun, of whatever class, has `session_id`, and `partial`, the result so far:
+what was answered is stored, and `await table.resume(error.session_id)` goes on from there. Both are `None` elsewhere.
 
 Every error has `message`, `code`, `provider`, `retryable`, `hint`, `request_id`, `retry_after_s` and `details`, each
 `None` where it is not known. `to_dict()` gives them as JSON values in camelCase, the wrapped error as `cause`, and

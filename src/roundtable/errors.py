@@ -10,7 +10,11 @@ RoundtableError
 │   ├── ContextTooLong    AGENT_ERROR
 │   └── ParseError        PARSE_ERROR
 ├── SessionError          SESSION_ERROR
-│   └── SessionBusy       SESSION_ERROR         retryable
+│   ├── SessionNotFound   SESSION_ERROR
+│   ├── SessionConflict   SESSION_ERROR
+│   │   └── StaleSequence SESSION_ERROR         retryable
+│   ├── SessionBusy       SESSION_ERROR         retryable
+│   └── LeaseLost         SESSION_ERROR
 ├── StorageError          STORAGE_ERROR
 ├── ConfigurationError    CONFIGURATION_ERROR
 ├── PluginError           PLUGIN_ERROR
@@ -26,10 +30,11 @@ import traceback
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
 
+    from roundtable.result import DebateResult
     from roundtable.types import Usage
 
 __all__ = [
@@ -41,12 +46,16 @@ __all__ = [
     "BudgetExceeded",
     "ConfigurationError",
     "ContextTooLong",
+    "LeaseLost",
     "ParseError",
     "PluginError",
     "QuorumLost",
     "RoundtableError",
     "SessionBusy",
+    "SessionConflict",
     "SessionError",
+    "SessionNotFound",
+    "StaleSequence",
     "StorageError",
     "error_kinds",
 ]
@@ -76,7 +85,9 @@ class RoundtableError(Exception):
         retry_after_s: Seconds the provider asked to wait.
         details: Facts that belong to one kind of error, JSON values without secrets.
 
-    What was spent before the failure stands in the attribute `usage`, where it is known.
+    An error that ends a debate also says which: `session_id` is its session, and `partial` the result so far
+    once anybody could have been asked. An agent's error says in `usage` what was spent before it. Each of the
+    three is `None` elsewhere.
 
     Example:
         >>> error = APIRateLimitError(provider="anthropic")
@@ -116,6 +127,8 @@ class RoundtableError(Exception):
         )
         self.details: dict[str, JsonValue] | None = dict(details) if details else None
         self.usage: Usage | None = None
+        self.session_id: str | None = None
+        self.partial: DebateResult | None = None
         if cause is not None:
             self.__cause__ = cause
 
@@ -224,12 +237,43 @@ class SessionError(RoundtableError):
     default_hint: ClassVar[str | None] = "List the sessions and check the state of this one."
 
 
+class SessionNotFound(SessionError):
+    """There is no session of this id, or it is another tenant's."""
+
+    default_message = "There is no such session"
+    default_hint: ClassVar[str | None] = "List the sessions, and check where they are kept and whose they are."
+
+
+class SessionConflict(SessionError):
+    """The state of the session, or what is stored of it, does not allow this."""
+
+    default_message = "The session is in no state for this"
+    default_hint: ClassVar[str | None] = "Look at the session as it stands now."
+
+
+class StaleSequence(SessionConflict):
+    """Events were to follow a number that is not the last one any more."""
+
+    default_message = "The session has moved on"
+    default_retryable = True
+    default_hint: ClassVar[str | None] = "Read what was stored meanwhile, then append to that."
+
+
 class SessionBusy(SessionError):
     """Another owner is running this session."""
 
     default_message = "The session is being run by another owner"
     default_retryable = True
     default_hint: ClassVar[str | None] = "Wait until its lease ends, or stop it there."
+
+
+class LeaseLost(SessionError):
+    """The right to write to the session was never taken, or somebody else took it over."""
+
+    default_message = "The lease on the session is lost"
+    default_hint: ClassVar[str | None] = (
+        "Stop working on this session, or take the lease again and read what was stored meanwhile."
+    )
 
 
 class StorageError(RoundtableError):
@@ -292,10 +336,16 @@ class QuorumLost(RoundtableError):
     Args:
         message: What happened.
         partial: The result so far.
+        causes: Why agents failed, one error each, in the order of their seats.
         code: See `RoundtableError`.
         cause: One of the agents' errors.
         hint: How to recover.
-        details: Who failed and why.
+        details: Who failed and why, as JSON values.
+
+    Example:
+        >>> lost = QuorumLost(causes=[APIAuthError(provider="acme"), APIAuthError(provider="acme")])
+        >>> all(isinstance(cause, APIAuthError) for cause in lost.causes)
+        True
     """
 
     default_message = "Too few agents answered"
@@ -309,7 +359,8 @@ class QuorumLost(RoundtableError):
         self,
         message: str | None = None,
         *,
-        partial: object | None = None,
+        partial: DebateResult | None = None,
+        causes: Iterable[RoundtableError] = (),
         code: str | None = None,
         cause: BaseException | None = None,
         hint: str | None = None,
@@ -317,6 +368,7 @@ class QuorumLost(RoundtableError):
     ) -> None:
         super().__init__(message, code=code, cause=cause, hint=hint, details=details)
         self.partial = partial
+        self.causes: tuple[RoundtableError, ...] = tuple(causes)
 
 
 def error_kinds() -> tuple[type[RoundtableError], ...]:

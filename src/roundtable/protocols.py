@@ -231,15 +231,15 @@ class Storage(Protocol):
 
     Everything else about a session is a fold of its log. Writing the same turn
     (session, round, stage, slot, attempt) twice with the same body counts once; with another body
-    it is refused. All methods raise `StorageError` when the medium fails, and `SessionError` (code
-    `SESSION_NOT_FOUND`) for an unknown session; a session of another tenant is unknown.
+    it is refused. All methods raise `StorageError` when the medium fails, and `SessionNotFound` for
+    an unknown session; a session of another tenant is unknown.
     """
 
     async def create(self, record: SessionRecord) -> None:
         """Store a new, empty session.
 
         Raises:
-            SessionError: The id exists (code `SESSION_EXISTS`).
+            SessionConflict: The id exists.
         """
 
     async def append(
@@ -256,9 +256,9 @@ class Storage(Protocol):
         Without `token` and `expected_seq` only `control` events are taken, so that anyone may pause or stop.
 
         Raises:
-            SessionError: There is no token (code `LEASE_REQUIRED`) or a stale one (code `LEASE_LOST`),
-                `expected_seq` is not the last number (code `SEQ_CLASH`), or a turn is stored with another
-                body (code `TURN_CONFLICT`).
+            LeaseLost: There is no token, or a stale one.
+            StaleSequence: `expected_seq` is not the last number.
+            SessionConflict: A turn is stored with another body.
         """
 
     async def read(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 import anyio
 
 from roundtable._clock import SystemClock
-from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.errors import AgentError, ConfigurationError, RoundtableError, error_kinds
 from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, Clock, TurnListener
     from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
 
-__all__ = ["Halt", "StageHooks", "error_info", "narrow", "run_stage", "visible_responses"]
+__all__ = ["Halt", "StageHooks", "error_from_info", "error_info", "narrow", "run_stage", "visible_responses"]
 
 
 _MESSAGE_CHARS = 500
@@ -202,3 +202,32 @@ def error_info(failure: RoundtableError) -> ErrorInfo:
     except ValueError:
         # Details of a foreign error may hold what JSON cannot; the rest has been made to fit.
         return ErrorInfo.model_validate({name: facts[name] for name in ("name", "message", "code", "retryable")})
+
+
+def error_from_info(info: ErrorInfo) -> RoundtableError:
+    """Give a stored error as one that can be caught; its wrapped error comes back as text.
+
+    A class the library does not have, such as a plugin's, becomes the documented one of the same code.
+
+    Example:
+        >>> error_from_info(ErrorInfo(name="Throttled", message="Slower.", code="API_RATE_LIMIT"))
+        APIRateLimitError('Slower.')
+    """
+    kinds = error_kinds()
+    same_name = (kind for kind in kinds if kind.__name__ == info.name)
+    kind = next(same_name, next((kind for kind in kinds if kind.default_code == info.code), RoundtableError))
+    error = kind(info.message)
+    # The constructors of some kinds take their facts apart; here they are whole already.
+    RoundtableError.__init__(
+        error,
+        info.message,
+        code=info.code,
+        provider=info.provider,
+        retryable=info.retryable,
+        cause=None if info.cause is None else RuntimeError(info.cause),
+        hint=info.hint,
+        request_id=info.request_id,
+        retry_after_s=info.retry_after_s,
+        details=info.details,
+    )
+    return error

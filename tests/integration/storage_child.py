@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from roundtable.errors import SessionError
+from roundtable.errors import SessionError, StaleSequence
 from roundtable.storage.owner import current_owner
 from roundtable.storage.sqlite import SQLiteStorage
 from roundtable.testing.storage_samples import answered, control, record
@@ -61,9 +61,7 @@ async def race(path: str, session: str) -> None:
             try:
                 last = await storage.append(session, last, None, [control(session)])
                 break
-            except SessionError as error:
-                if error.code != "SEQ_CLASH":
-                    raise
+            except StaleSequence:
                 clashes += 1
                 last = len((await storage.read(session))[1])
         tell("ack", session, last)
@@ -88,7 +86,7 @@ async def hold(path: str, session: str) -> None:
     try:
         tell("ack", await storage.append(session, None, token, [answered(session)]))
     except SessionError as error:
-        tell("refused", error.code)
+        tell("refused", type(error).__name__)
     await storage.aclose()
 
 

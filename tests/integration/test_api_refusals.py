@@ -113,6 +113,7 @@ async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float
     ("more", "message"),
     [
         pytest.param({"storage": "nowhere"}, "'nowhere' is no storage address", id="no scheme"),
+        pytest.param({"storage": "me@nowhere"}, "'nowhere' is no storage address", id="no scheme, a name"),
         pytest.param({"storage": "redis://x"}, "unknown storage 'redis'.*Known: memory, sqlite", id="unknown scheme"),
         pytest.param({"concurrency": 0}, "concurrency must be at least 1", id="no calls"),
         pytest.param({"concurrency": "x"}, "concurrency must be a whole number, not 'x'", id="a text as calls"),

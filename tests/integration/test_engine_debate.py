@@ -249,6 +249,9 @@ async def test_nobody_answering_is_an_error_with_every_cause_and_can_be_mended(s
         await table.debate("Tea?", rounds=2)
     error = caught.value
     assert [cause["agentId"] for cause in error.details["failed"]] == ["ada", "bo", "cy"]  # type: ignore[index, call-overload, union-attr]
+    assert [(type(cause), cause.provider, str(cause)) for cause in error.causes] == [
+        (APIAuthError, "scripted", "bad key")
+    ] * 3
     assert all(name in str(error) for name in ("Ada: bad key", "Bo: bad key", "Cy: bad key"))
     partial = error.partial
     assert isinstance(partial, DebateResult)

@@ -22,7 +22,8 @@ from integration.engine_kit import (
 )
 
 from roundtable import Roundtable
-from roundtable.errors import AgentError, QuorumLost, StorageError
+from roundtable.engine import SessionManager
+from roundtable.errors import AgentError, ConfigurationError, QuorumLost, SessionBusy, StorageError
 from roundtable.result import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.types import DurableEvent
@@ -242,3 +243,29 @@ async def test_a_failed_turn_of_a_cancelled_debate_stays_as_it_is() -> None:
     result = await table.resume(found.id)
     assert [turn.outcome for turn in result.rounds[0].turns] == ["failed", "answered"]
     assert [who for who, _ in model.begun].count("ada") == 1
+
+
+async def test_an_error_that_ends_a_debate_says_which_and_what_there_is_of_it() -> None:
+    inner = MemoryStorage()
+    table = table_of(CountingModel("Tea"), storage=FailingStorage(inner, after=4))
+    with pytest.raises(StorageError, match="the disk is full") as caught:
+        await table.debate("Tea?", rounds=2)
+    error = caught.value
+    assert error.session_id is not None
+    assert error.partial is not None
+    assert (error.partial.session_id, error.partial.status) == (error.session_id, "partial")
+    assert (await SessionManager(inner).get_session(error.session_id)) is not None
+
+    with pytest.raises(ConfigurationError) as early:
+        await table.debate("", rounds=2)
+    assert (early.value.session_id, early.value.partial) == (None, None)
+
+
+async def test_a_debate_that_another_owner_runs_has_no_result_of_ours() -> None:
+    storage = MemoryStorage()
+    table = table_of(CountingModel("Tea"), storage=storage)
+    session = (await table.debate("Tea?", rounds=1)).session_id
+    await storage.lease(session, SessionManager(storage).owner(), 60)
+    with pytest.raises(SessionBusy) as caught:
+        await table.extend(session)
+    assert (caught.value.session_id, caught.value.partial) == (session, None)

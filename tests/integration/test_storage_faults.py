@@ -15,7 +15,7 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from roundtable.errors import RoundtableError, SessionError, StorageError
+from roundtable.errors import RoundtableError, SessionError, SessionNotFound, StorageError
 from roundtable.storage import SQLiteStorage, current_owner
 from roundtable.storage.database import Database
 from roundtable.storage.schema import MIGRATIONS
@@ -297,9 +297,8 @@ async def test_nothing_is_acknowledged_into_a_deleted_file(
         another = SQLiteStorage(path)
         await fill(another)
         await another.aclose()
-    with pytest.raises(SessionError) as error:
+    with pytest.raises(SessionNotFound):
         await storage.append(session, 3, token, [answered(session, 3)])
-    assert error.value.code == "SESSION_NOT_FOUND"
     assert "deleted or replaced" in caplog.text
     assert len(await storage.list(SessionFilter())) == replaced
     session, _ = await fill(storage)

@@ -179,6 +179,6 @@ def test_a_process_that_slept_through_its_lease_is_refused(path: Path) -> None:
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
-        assert heard(process) == ["refused", "LEASE_LOST"]
+        assert heard(process) == ["refused", "LeaseLost"]
     assert len(stored(path, "s")) == 1
     storage.close()

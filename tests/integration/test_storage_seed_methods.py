@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roundtable.errors import SessionBusy, SessionError, StorageError
+from roundtable.errors import SessionBusy, SessionError, SessionNotFound, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
 from roundtable.storage.seed_methods import SeedStorageMethods
 from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record, round_start
@@ -68,12 +68,10 @@ async def test_an_unknown_session_is_none_and_has_no_responses(storage: SeedStor
     assert await storage.get_session("s") is None
     assert await storage.get_all_sessions() == ()
     for call in (storage.get_responses, storage.delete_session):
-        with pytest.raises(SessionError) as error:
+        with pytest.raises(SessionNotFound):
             await call("s")
-        assert error.value.code == "SESSION_NOT_FOUND"
-    with pytest.raises(SessionError) as error:
+    with pytest.raises(SessionNotFound):
         await storage.add_response("s", says("Tea"))
-    assert error.value.code == "SESSION_NOT_FOUND"
 
 
 @pytest.mark.parametrize("status", ["created", "active", "paused", "completed", "error"])

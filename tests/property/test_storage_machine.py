@@ -64,7 +64,7 @@ def outcome(work: Callable[[], Awaitable[object]]) -> Outcome:
     try:
         return "gave", anyio.run(work)
     except SessionError as error:
-        return "refused", error.code
+        return "refused", type(error).__name__
     except ZeroDivisionError:
         return "raised", None
 
@@ -99,7 +99,7 @@ class Storages(RuleBasedStateMachine):
     @rule(handle=st.integers(0, 1), tenant=TENANTS, session=SESSIONS)
     def create(self, handle: int, tenant: str, session: str) -> None:
         new = record(session, tenant=tenant, created_at=self.clock.now())
-        expected: Outcome = ("refused", "SESSION_EXISTS")
+        expected: Outcome = ("refused", "SessionConflict")
         if (tenant, session) not in self.known:
             self.known[tenant, session] = Known(new)
             expected = ("gave", None)
@@ -109,10 +109,10 @@ class Storages(RuleBasedStateMachine):
     def lease(self, handle: int, pick: int, owner: str, ttl_s: int) -> None:
         tenant, session = self.picked(pick)
         held, now = self.known.get((tenant, session)), self.clock.now()
-        expected: Outcome = ("refused", "SESSION_NOT_FOUND")
+        expected: Outcome = ("refused", "SessionNotFound")
         if held is not None:
             if held.owner not in {None, owner} and now < held.expires:
-                expected = ("refused", "SESSION_ERROR")
+                expected = ("refused", "SessionBusy")
             else:
                 if held.owner != owner:
                     self.tokens[tenant] += 1
@@ -164,19 +164,19 @@ class Storages(RuleBasedStateMachine):
         events: list[DurableEvent],
     ) -> Outcome:
         if token is None and any(event.type != "control" for event in events):
-            return "refused", "LEASE_REQUIRED"
+            return "refused", "LeaseLost"
         if held is None:
-            return "refused", "SESSION_NOT_FOUND"
+            return "refused", "SessionNotFound"
         if token is not None and (held.owner is None or token != held.token):
-            return "refused", "LEASE_LOST"
+            return "refused", "LeaseLost"
         if expected_seq not in {None, len(held.events)}:
-            return "refused", "SEQ_CLASH"
+            return "refused", "StaleSequence"
         turns, stored = dict(held.turns), list(held.events)
         for (kind, slot, attempt), event in zip(drawn, events, strict=True):
             if kind not in {"pause", "extend"}:
                 said = turns.setdefault(("opening", slot, attempt), kind)
                 if said != kind:
-                    return "refused", "TURN_CONFLICT"
+                    return "refused", "SessionConflict"
                 if len(turns) + sum(event.type == "control" for event in stored) == len(stored):
                     continue  # it was there already
             stored.append(event.model_copy(update={"seq": len(stored) + 1}))
@@ -187,7 +187,7 @@ class Storages(RuleBasedStateMachine):
     def read(self, handle: int, pick: int, after: int) -> None:
         tenant, session = self.picked(pick)
         held = self.known.get((tenant, session))
-        expected: Outcome = ("refused", "SESSION_NOT_FOUND")
+        expected: Outcome = ("refused", "SessionNotFound")
         if held is not None:
             expected = ("gave", (held.record, tuple(held.events[max(after, 0) :])))
         self.both(handle, lambda storage: storage.read(session, after, tenant=tenant), expected)
@@ -196,7 +196,7 @@ class Storages(RuleBasedStateMachine):
     def delete(self, handle: int, pick: int) -> None:
         tenant, session = self.picked(pick)
         gone = self.known.pop((tenant, session), None)
-        expected: Outcome = ("gave", None) if gone else ("refused", "SESSION_NOT_FOUND")
+        expected: Outcome = ("gave", None) if gone else ("refused", "SessionNotFound")
         self.both(handle, lambda storage: storage.delete(session, tenant=tenant), expected)
 
     @rule(handle=st.integers(0, 1), tenant=TENANTS)

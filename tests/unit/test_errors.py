@@ -21,12 +21,16 @@ from roundtable.errors import (
     BudgetExceeded,
     ConfigurationError,
     ContextTooLong,
+    LeaseLost,
     ParseError,
     PluginError,
     QuorumLost,
     RoundtableError,
     SessionBusy,
+    SessionConflict,
     SessionError,
+    SessionNotFound,
+    StaleSequence,
     StorageError,
     error_kinds,
 )
@@ -42,7 +46,11 @@ TABLE = [
     (ContextTooLong, "AGENT_ERROR", False, None),
     (ParseError, "PARSE_ERROR", False, None),
     (SessionError, "SESSION_ERROR", False, None),
+    (SessionNotFound, "SESSION_ERROR", False, None),
+    (SessionConflict, "SESSION_ERROR", False, None),
+    (StaleSequence, "SESSION_ERROR", True, None),
     (SessionBusy, "SESSION_ERROR", True, None),
+    (LeaseLost, "SESSION_ERROR", False, None),
     (StorageError, "STORAGE_ERROR", False, None),
     (ConfigurationError, "CONFIGURATION_ERROR", False, None),
     (PluginError, "PLUGIN_ERROR", False, None),
@@ -121,7 +129,7 @@ def test_facts_given_win_over_the_defaults_of_the_class() -> None:
     cause = OSError("disk")
     error = SessionError(
         "Session 'abc-123' not found",
-        code="SESSION_NOT_FOUND",
+        code="A_FINER_CODE",
         provider="p",
         retryable=True,
         cause=cause,
@@ -131,7 +139,7 @@ def test_facts_given_win_over_the_defaults_of_the_class() -> None:
         details={"id": "abc-123"},
     )
     assert str(error) == "Session 'abc-123' not found"
-    assert (error.code, error.provider, error.retryable, error.hint) == ("SESSION_NOT_FOUND", "p", True, "Look.")
+    assert (error.code, error.provider, error.retryable, error.hint) == ("A_FINER_CODE", "p", True, "Look.")
     assert (error.request_id, error.retry_after_s, error.details) == ("req_1", 1.5, {"id": "abc-123"})
     assert error.__cause__ is cause
 
@@ -204,7 +212,7 @@ ORIGINALS = [
     *(kind(f"{kind.__name__} happened") for kind in error_kinds()),
     APITimeoutError("late", provider="p", request_id="r", retry_after_s=3.0, code="X", retryable=False, hint="Wait."),
     PluginError("broken", plugin="roundtable-acme", stage="import", cause=ImportError("no acme")),
-    QuorumLost("lost", partial={"rounds": [1]}, details={"failed": ["ada"]}),
+    QuorumLost("lost", details={"failed": ["ada"]}),
     PluginsOwn("tokens"),
 ]
 
@@ -240,15 +248,22 @@ def test_a_plugin_error_names_the_plugin_and_the_stage() -> None:
 
 def test_a_lost_quorum_keeps_what_there_is() -> None:
     partial = object()
-    error = QuorumLost(partial=partial)
+    error = QuorumLost(partial=partial, causes=iter([APIAuthError("no"), APITimeoutError("late")]))  # type: ignore[arg-type]
     assert error.partial is partial
+    assert [type(cause) for cause in error.causes] == [APIAuthError, APITimeoutError]
     assert "partial" not in error.to_dict()
+    assert [str(cause) for cause in pickle.loads(pickle.dumps(QuorumLost(causes=error.causes))).causes] == [
+        "no",
+        "late",
+    ]
 
 
 def test_finer_kinds_are_caught_as_the_documented_ones() -> None:
     assert issubclass(ContextTooLong, AgentError)
     assert issubclass(ParseError, AgentError)
-    assert issubclass(SessionBusy, SessionError)
+    for kind in (SessionNotFound, SessionConflict, StaleSequence, SessionBusy, LeaseLost):
+        assert issubclass(kind, SessionError)
+        assert kind().code == "SESSION_ERROR"
     assert all(issubclass(kind, RoundtableError) for kind in error_kinds())
     assert PluginsOwn not in error_kinds()
 

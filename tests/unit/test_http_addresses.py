@@ -66,6 +66,13 @@ def test_other_addresses_are_refused_with_a_hint_and_without_secrets(url):
         ("no address @ all", " all"),
         ("h.example/a?x", "h.example/a"),
         ("https://h.example/" + "a" * 500, "https://h.example/" + "a" * 182),
+        ("postgresql://me:secret@db.example.org/debates", "postgresql://db.example.org/debates"),
+        ("redis://me:sec/ret@db.example.org/1", "redis://***"),
+        ("redis://me:sec#ret@db.example.org/1", "redis://***"),
+        ("redis://me:sec?ret@db.example.org/1", "redis://***"),
+        ("me:secret@db.example.org/1", "db.example.org/1"),
+        ("https://api.example.org/@team?key=a@secret", "https://api.example.org/@team"),
+        ("sqlite:///data/debates.db", "sqlite:///data/debates.db"),
     ],
 )
 def test_an_address_is_shown_without_what_may_be_secret(url, shown):

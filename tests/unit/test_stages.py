@@ -7,10 +7,19 @@ import pytest
 from integration.engine_kit import CountingModel, late, said, seated
 
 from roundtable.agents import BaseAgent
-from roundtable.errors import AgentError, APIAuthError, ConfigurationError, RoundtableError, StorageError
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APIRateLimitError,
+    ConfigurationError,
+    PluginError,
+    RoundtableError,
+    StorageError,
+    error_kinds,
+)
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import TurnListener
-from roundtable.stages import Halt, error_info, narrow, run_stage
+from roundtable.stages import Halt, error_from_info, error_info, narrow, run_stage
 from roundtable.types import (
     AgentHealth,
     AgentInfo,
@@ -263,3 +272,31 @@ async def test_a_mode_runs_a_round_without_an_engine() -> None:
     context = DebateContext(session_id="s", topic="Tea?", mode="collaborative")
     given = await CollaborativeMode().execute_round(agents, context)
     assert [response.position for response in given] == ["ada", "bo"]
+
+
+@pytest.mark.parametrize("kind", error_kinds(), ids=lambda kind: kind.__name__)
+def test_a_stored_error_comes_back_as_the_one_it_was(kind: type[RoundtableError]) -> None:
+    error = kind("It failed.", cause=OSError("disk"))
+    again = error_from_info(error_info(error))
+    assert type(again) is kind
+    assert again.to_dict() == error.to_dict()
+
+
+def test_facts_of_a_stored_error_come_back() -> None:
+    error = APIRateLimitError(
+        "Slow.", code="X", provider="p", retryable=False, hint="Wait.", request_id="r", retry_after_s=2.0,
+        details={"a": 1},
+    )  # fmt: skip
+    assert error_from_info(error_info(error)).to_dict() == error.to_dict()
+    broken = PluginError(plugin="acme", stage="import")
+    assert error_from_info(error_info(broken)).to_dict() == broken.to_dict()
+
+
+def test_a_stored_error_of_an_unknown_class_becomes_the_one_of_its_code() -> None:
+    class Throttled(APIRateLimitError):
+        """A plugin's own."""
+
+    assert type(error_from_info(error_info(Throttled()))) is APIRateLimitError
+    strange = error_info(RoundtableError(code="ACME_7"))
+    assert type(error_from_info(strange)) is RoundtableError
+    assert error_from_info(strange).code == "ACME_7"

@@ -12,7 +12,7 @@ from roundtable.api.checks import check_deadline, check_mapping, check_options, 
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
-from roundtable.errors import ConfigurationError, QuorumLost, SessionBusy, SessionError
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.result import DebateResult
 from roundtable.scoring import find_rule
 from roundtable.types import DebateConfig
@@ -109,8 +109,9 @@ class Debates:
 
             try:
                 return await wiring.engine.run(session_id, limits, agents=agents, extension=extension, on_start=started)
-            except QuorumLost as error:
-                error.partial = _to_result(runs[0].fold)
+            except RoundtableError as error:
+                error.session_id = session_id
+                error.partial = _to_result(runs[0].fold) if runs else None
                 raise
 
         return Prepared(
@@ -134,7 +135,7 @@ class Debates:
         fold = await self._wiring.sessions.load(session_id)
         if fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
-            raise SessionError(msg, hint="Extend it to hold further rounds.")
+            raise SessionConflict(msg, hint="Extend it to hold further rounds.")
         check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True)
         agents = self._agents_of(session_id, fold)
@@ -176,7 +177,7 @@ class Debates:
         fold = await sessions.load(session_id)
         if fold.progress.status in {"completed", "error"}:
             msg = f"session {session_id!r} is {fold.progress.status}; there is nothing to stop"
-            raise SessionError(msg)
+            raise SessionConflict(msg)
         await sessions.control(session_id, "stop")
         try:
             await self._wiring.engine.obey(session_id)
@@ -189,7 +190,7 @@ class Debates:
         fold = await sessions.load(session_id)
         if fold.progress.status not in {"created", "active"}:
             msg = f"session {session_id!r} is {fold.progress.status}; only a running one can be paused"
-            raise SessionError(msg)
+            raise SessionConflict(msg)
         await sessions.control(session_id, "pause")
         try:
             await self._wiring.engine.obey(session_id)

@@ -91,9 +91,9 @@ class Roundtable:
     def __repr__(self) -> str:
         storage = self._storage
         if isinstance(storage, str):
-            # An address may hold a password; a path of ours does not.
-            scheme, _, rest = storage.partition(":")
-            storage = f"{scheme}:{rest.partition('?')[0]}" if scheme == "sqlite" else f"{scheme}://"
+            from roundtable.http import shown_url
+
+            storage = shown_url(storage)
         return f"Roundtable(agents={self._agents!r}, storage={storage!r}, tenant={self._tenant!r})"
 
     @property

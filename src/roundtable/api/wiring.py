@@ -15,6 +15,7 @@ from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway
+from roundtable.http import shown_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
@@ -84,7 +85,7 @@ class Wiring:
     def _open_url(self, url: str) -> Storage:
         scheme, colon, _ = url.partition(":")
         if not colon:
-            msg = f"{url!r} is no storage address"
+            msg = f"{shown_url(url)!r} is no storage address"
             raise ConfigurationError(msg, hint="Use 'memory://' or 'sqlite:///path/to/file.db'.")
         return self.catalog.storages.get(scheme)(url)
 

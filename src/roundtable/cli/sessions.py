@@ -8,7 +8,7 @@ from roundtable.cli.codes import ExitCode
 from roundtable.cli.ending import deliver, whole
 from roundtable.cli.lines import Line, line
 from roundtable.cli.place import SHORT_ID
-from roundtable.errors import SessionError
+from roundtable.errors import SessionError, SessionNotFound
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def full_id(table: Roundtable, place: Place, given: str) -> str:
     listing = f"{place.command('sessions')} lists the sessions."
     if place.is_empty():
         msg = f"there is no session {wanted!r}: nothing is stored in {place.shown}"
-        raise SessionError(msg, code="SESSION_NOT_FOUND", hint="Say with --db or --storage where it is kept.")
+        raise SessionNotFound(msg, hint="Say with --db or --storage where it is kept.")
     if len(wanted) >= WHOLE_ID:
         return wanted
     known = await table.sessions(SessionFilter(limit=MOST))
@@ -47,7 +47,7 @@ async def full_id(table: Roundtable, place: Place, given: str) -> str:
         return found[0]
     if not found:
         msg = f"no session in {place.shown} has an id that begins with {wanted!r}"
-        raise SessionError(msg, code="SESSION_NOT_FOUND", hint=listing)
+        raise SessionNotFound(msg, hint=listing)
     several = ", ".join(name[: SHORT_ID + 4] for name in found[:5])
     msg = f"{len(found)} sessions have ids that begin with {wanted!r}: {several}{' ...' if len(found) > 5 else ''}"
     raise SessionError(msg, code="SESSION_AMBIGUOUS", hint=f"Give more of the id. {listing}")

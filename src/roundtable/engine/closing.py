@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.analysis import decide_round, independent_agreement
 from roundtable.errors import QuorumLost
+from roundtable.stages import error_from_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateExit, ExitResult, RoundComplete
 
 if TYPE_CHECKING:
@@ -59,11 +60,16 @@ def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> Q
     failed = [turn for turn in turns if turn.outcome == "failed"]
     causes = "; ".join(f"{turn.agent_name or turn.agent_id}: {turn.error.message}" for turn in failed)
     msg = f"{answered} of {len(asked)} agents answered, {quorum} needed. {causes}"
-    details: list[JsonValue] = [
+    facts: list[JsonValue] = [
         turn.error.model_dump(mode="json", exclude_none=True) | {"agentId": turn.agent_id} for turn in failed
     ]
     hint = next((turn.error.hint for turn in failed if turn.error.hint), None)
-    return QuorumLost(msg, hint=hint and f"{hint} Then resume the session.", details={"failed": details})
+    return QuorumLost(
+        msg,
+        causes=(error_from_info(turn.error) for turn in failed),
+        hint=hint and f"{hint} Then resume the session.",
+        details={"failed": facts},
+    )
 
 
 def measured_events(

@@ -17,7 +17,7 @@ from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.run import DebateRun, RunLimits
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.exits import exit_from_spec
 from roundtable.scoring import find_rule
 from roundtable.types import RoundResult
@@ -150,7 +150,7 @@ class DebateEngine:
         status = fold.progress.status
         if status not in {"created", "active"} or fold.pending_control is not None:
             msg = f"session {session_id!r} is {status}; run_round needs a created or active one"
-            raise SessionError(msg, hint="Resume or extend it first.")
+            raise SessionConflict(msg, hint="Resume or extend it first.")
         runs: list[DebateRun] = []
         limits = RunLimits(rounds=1)
         fold = await self.run(session_id, limits, focus_question=focus_question, on_start=runs.append)
@@ -158,7 +158,7 @@ class DebateEngine:
         if not runs[0].held:
             why = fold.exit.details if fold.exit else "it was left"
             msg = f"the round of session {session_id!r} did not come to its end: {why}"
-            raise SessionError(msg, hint="Resume or extend the session, then hold the round.")
+            raise SessionConflict(msg, hint="Resume or extend the session, then hold the round.")
         last = held[-1]
         assert last.consensus is not None  # noqa: S101  (a closed round was measured)
         return RoundResult(
@@ -209,7 +209,7 @@ class DebateEngine:
                 await journal.append(extended(fold, extension, mode, self.sessions.clock.now()))
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
-                raise SessionError(msg, hint="Extend it to hold further rounds.")
+                raise SessionConflict(msg, hint="Extend it to hold further rounds.")
             if focus_question is not None:
                 fold.next_focus = focus_question
             run = DebateRun(
@@ -303,7 +303,7 @@ class DebateEngine:
         responses = fold.view().previous_responses
         if not responses:
             msg = f"session {session_id!r} has no answers yet"
-            raise SessionError(msg)
+            raise SessionConflict(msg)
         return await self.meter.measure(responses, fold.record.config.topic)
 
     async def get_session(self, session_id: str) -> Session | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from roundtable.errors import SessionError, StorageError
+from roundtable.errors import LeaseLost, StaleSequence, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ class Journal:
 
         Raises:
             StorageError: They could not be stored.
-            SessionError: The lease was lost.
+            LeaseLost: Somebody else took the session over.
         """
         entry = _Entry(events)
         self._outbox.append(entry)
@@ -126,8 +126,8 @@ class Journal:
             self._sent = numbered
             try:
                 await self.storage.append(self.session_id, first, self.lease.token, numbered, tenant=self.tenant)
-            except SessionError as error:
-                if error.code != "SEQ_CLASH" or not await self._catch_up():
+            except StaleSequence:
+                if not await self._catch_up():
                     raise
                 continue
             for event in numbered:
@@ -159,7 +159,7 @@ class Journal:
         strange = [event for event in events if event.type != "control" and unsure.get(event.seq) != event]
         if strange:
             msg = f"session {self.session_id!r} was written by another owner ({strange[0].type})"
-            raise SessionError(msg, code="LEASE_LOST")
+            raise LeaseLost(msg)
         for event in events:
             self.fold.apply(event)
             self._tell(event)

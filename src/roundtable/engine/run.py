@@ -17,7 +17,15 @@ from roundtable.engine.closing import (
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
-from roundtable.errors import ConfigurationError, QuorumLost, RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.errors import (
+    ConfigurationError,
+    LeaseLost,
+    QuorumLost,
+    RoundtableError,
+    SessionBusy,
+    SessionError,
+    StorageError,
+)
 from roundtable.stages import error_info, run_stage
 from roundtable.types import (
     Control,
@@ -117,7 +125,8 @@ class DebateRun:
         Raises:
             QuorumLost: Too few agents answered; stored answers stay, the session can be resumed.
             StorageError: Something could not be stored.
-            SessionError: Another owner took over.
+            LeaseLost: Another owner took over.
+            SessionBusy: The lease ran out, and another owner has it.
         """
         failure: Exception | None = None
         try:
@@ -328,7 +337,7 @@ class DebateRun:
     async def _break(self, error: RoundtableError) -> None:
         """Write that the run broke, where it still can be written."""
         self._ended = True
-        if error.code == "LEASE_LOST":
+        if isinstance(error, LeaseLost):
             return
         current = self.fold.current
         session_id, now = self._stamp()

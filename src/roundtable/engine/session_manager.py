@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from roundtable._clock import SystemClock
-from roundtable.errors import ConfigurationError, SessionError
+from roundtable.errors import ConfigurationError, SessionNotFound
 from roundtable.record import Fold
 from roundtable.storage.amend import append_response, save_changes
 from roundtable.storage.owner import current_owner
@@ -98,10 +98,8 @@ class SessionManager:
         """Give a session, or `None` when there is none."""
         try:
             return (await self.load(session_id)).to_session()
-        except SessionError as error:
-            if error.code == "SESSION_NOT_FOUND":
-                return None
-            raise
+        except SessionNotFound:
+            return None
 
     async def update_session(self, session: Session) -> None:
         """Append what is new in `session` to the log.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from roundtable.errors import ConfigurationError
@@ -72,13 +73,20 @@ def origin_of(url: str) -> tuple[str, str, int]:
 def shown_url(url: str) -> str:
     """Give an address as it may be shown: no user name, query or fragment, at most 200 characters.
 
+    Also for addresses of storages. Of one that cannot be taken apart for sure, such as one with a password
+    that holds a slash, only the scheme is shown.
+
     Example:
         >>> shown_url("https://me:secret@api.example.org/v1/x?key=secret")
         'https://api.example.org/v1/x'
+        >>> shown_url("redis://me:se/cret@db.example.org")
+        'redis://***'
     """
-    head = url.split("#", 1)[0].split("?", 1)[0]
-    scheme, found, rest = head.partition("://")
+    scheme, found, rest = url.partition("://")
     if not found:
-        scheme, rest = "", head
-    authority, slash, path = rest.partition("/")
-    return f"{scheme}{found}{authority.rpartition('@')[2]}{slash}{path}"[:200]
+        scheme, rest = "", url
+    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    if ":" in authority and "@" in rest[len(authority) :]:
+        return f"{scheme}{found}***"
+    path = re.split("[?#]", rest[len(authority) :], maxsplit=1)[0]
+    return f"{scheme}{found}{authority.rpartition('@')[2]}{path}"[:200]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anyio import current_time, move_on_after, sleep
 
-from roundtable.errors import SessionBusy, SessionError, StorageError
+from roundtable.errors import SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
 from roundtable.record import Fold
 from roundtable.storage.difference import difference, external_turns, record_of
 from roundtable.storage.owner import current_owner
@@ -37,9 +37,7 @@ async def save_changes(storage: Storage, session: Session, *, tenant: str, clock
     """
     try:
         await storage.read(session.id, tenant=tenant)
-    except SessionError as error:
-        if error.code != "SESSION_NOT_FOUND":
-            raise
+    except SessionNotFound:
         record = record_of(session, tenant)
         difference(Fold(record), session, clock.now())  # refuses before anything is stored
         with suppress(SessionError):  # somebody else may have been faster; what differs then, is said below
@@ -70,11 +68,9 @@ async def _amend(
             fold = Fold(*await storage.read(session_id, tenant=tenant))
             try:
                 await storage.append(session_id, fold.last_seq, lease.token, plan(fold), tenant=tenant)
-            except SessionError as error:
-                if error.code != "SEQ_CLASH":  # a control event needs no lease and may come between
-                    raise
-            else:
                 return
+            except StaleSequence:
+                continue  # a control event needs no lease and may come between
     finally:
         # If this fails, the lease lapses by itself; what was stored is stored.
         with move_on_after(_RELEASE_S, shield=True), suppress(SessionError, StorageError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from roundtable.errors import SessionError
+from roundtable.errors import SessionConflict, SessionError
 from roundtable.record import Progress, advance
 from roundtable.types import (
     AgentComplete,
@@ -154,7 +154,7 @@ def _added(stored: Session, session: Session) -> tuple[AgentResponse, ...]:
 
 
 def _refused(session: Session, why: str) -> SessionError:
-    return SessionError(
+    return SessionConflict(
         f"session {session.id!r} cannot be saved like this: {why}",
         hint="Read the session again and change only its status and rounds, or add answers.",
     )

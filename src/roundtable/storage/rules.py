@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from roundtable.errors import SessionBusy, SessionError
+from roundtable.errors import LeaseLost, SessionBusy, SessionConflict, SessionError, SessionNotFound, StaleSequence
 from roundtable.storage.owner import is_provably_dead
 from roundtable.storage.text import clean, span_end, value_text
 from roundtable.types import Lease, Owner
@@ -65,22 +65,20 @@ class LeaseState(NamedTuple):
 
 def session_not_found(session_id: str) -> SessionError:
     """Make the error for an id that this tenant has no session of."""
-    return SessionError(f"there is no session {session_id!r}", code="SESSION_NOT_FOUND")
+    return SessionNotFound(f"there is no session {session_id!r}")
 
 
 def session_exists(session_id: str) -> SessionError:
     """Make the error for an id that is taken."""
-    return SessionError(
-        f"there is a session {session_id!r} already", code="SESSION_EXISTS", hint="Use another id, or resume it."
-    )
+    return SessionConflict(f"there is a session {session_id!r} already", hint="Use another id, or resume it.")
 
 
 def check_append(session_id: str, token: int | None, events: Sequence[DurableEvent]) -> None:
     """Refuse events that could never be stored, before anything is asked of the medium.
 
     Raises:
-        SessionError: An event belongs to another session or is not durable, or something else than
-            `control` is to be stored without a token (code `LEASE_REQUIRED`).
+        LeaseLost: Something else than `control` is to be stored without a token.
+        SessionError: An event belongs to another session or is not durable.
     """
     for event in events:
         if not event.durable:
@@ -88,9 +86,8 @@ def check_append(session_id: str, token: int | None, events: Sequence[DurableEve
         if event.session_id != session_id:
             raise SessionError(f"an event of session {event.session_id!r} cannot be stored with {session_id!r}")
         if token is None and event.type != "control":
-            raise SessionError(
+            raise LeaseLost(
                 f"storing {event.type!r} takes the token of a lease; without one only 'control' is taken",
-                code="LEASE_REQUIRED",
                 hint="Take a lease with `lease` and pass its token.",
             )
         place = turn_place(event)
@@ -104,27 +101,21 @@ def check_fence(session_id: str, held: LeaseState | None, token: int) -> None:
     A lease that has merely run out still holds: nobody else has taken the session meanwhile.
 
     Raises:
-        SessionError: The token is stale (code `LEASE_LOST`).
+        LeaseLost: The token is stale.
     """
     if held is None or held.owner is None or held.token != token:
-        raise SessionError(
-            f"the lease on session {session_id!r} is lost: its token {token} is not the current one",
-            code="LEASE_LOST",
-            hint="Stop working on this session, or take the lease again and read what was stored meanwhile.",
-        )
+        raise LeaseLost(f"the lease on session {session_id!r} is lost: its token {token} is not the current one")
 
 
 def check_number(session_id: str, expected: int | None, last: int) -> None:
     """Refuse an append to a log that has moved on.
 
     Raises:
-        SessionError: `expected` is not the last number (code `SEQ_CLASH`).
+        StaleSequence: `expected` is not the last number.
     """
     if expected is not None and expected != last:
-        raise SessionError(
+        raise StaleSequence(
             f"session {session_id!r} stands at event {last}, not at {expected}",
-            code="SEQ_CLASH",
-            hint="Read what was stored meanwhile, then append to that.",
             details={"expected": expected, "last": last},
         )
 
@@ -145,13 +136,12 @@ def known_turn(place: TurnPlace, stored: str, offered: str) -> None:
     The number and time of the event around a turn may differ: they tell of the writing, not of the turn.
 
     Raises:
-        SessionError: It says something else (code `TURN_CONFLICT`).
+        SessionConflict: It says something else.
     """
     if _body(stored) != _body(offered):
-        raise SessionError(
+        raise SessionConflict(
             f"slot {place.slot} of stage {place.stage!r} in round {place.round}, attempt {place.attempt}, "
             "is stored with another answer",
-            code="TURN_CONFLICT",
             hint="Read the stored turn and use it; a new try needs the next attempt number.",
         )
 

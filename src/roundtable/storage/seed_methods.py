@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable._clock import SystemClock
-from roundtable.errors import SessionError
+from roundtable.errors import SessionNotFound
 from roundtable.protocols import Storage
 from roundtable.record import fold_session
 from roundtable.storage.amend import append_response, save_changes
@@ -33,9 +33,7 @@ class SeedStorageMethods(Storage):
         """Give a session; `None` when there is none."""
         try:
             record, events = await self.read(id, tenant=tenant)
-        except SessionError as error:
-            if error.code != "SESSION_NOT_FOUND":
-                raise
+        except SessionNotFound:
             return None
         return fold_session(record, events)
 
