@@ -117,7 +117,8 @@ async def test_a_stranger_leaves_nothing_in_a_folder_that_all_may_write_to(share
     """Files of a stranger beside the database would lock its owner out."""
     await (await filled(shared / "debates.db")).aclose()
     assert as_a_stranger(shared / "debates.db", folder=0o777) == [*READ, *READ_ONLY]
-    assert [found.name for found in shared.iterdir()] == ["debates.db"]
+    assert list(contents(shared)) == ["debates.db"]
+    assert not (shared / "debates.db-shm").exists()
 
 
 async def test_a_file_that_may_be_written_in_a_folder_that_may_not_is_read(shared: Path) -> None:

@@ -20,7 +20,7 @@ from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
 from roundtable.providers import LocalProvider
 from roundtable.settings import Settings
-from roundtable.storage.locations import default_database
+from roundtable.storage.locations import default_database, shown_location
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Wiring:
     def _open_url(self, url: str) -> Storage:
         scheme, colon, _ = url.partition(":")
         if not colon:
-            msg = f"{url!r} is no storage address"
+            msg = f"{shown_location(url)!r} is no storage address"
             raise ConfigurationError(msg, hint="Use 'memory://' or 'sqlite:///path/to/file.db'.")
         return self.catalog.storages.get(scheme)(url)
 

@@ -89,8 +89,8 @@ def _shared_reason(error: QuorumLost) -> ExitCode | None:
     from roundtable.result import DebateResult
 
     rounds = error.partial.rounds if isinstance(error.partial, DebateResult) else ()
-    last = rounds[-1].turns if rounds else ()
-    lost = [turn for turn in last if turn.stage == last[-1].stage]
+    turns = [turn for held in rounds[-1:] for turn in held.turns]
+    lost = [turn for turn in turns if turn.stage == turns[-1].stage]
     failed = {turn.slot: turn.error for turn in lost if turn.outcome == "failed"}
     if any(turn.outcome == "answered" for turn in lost):
         return None

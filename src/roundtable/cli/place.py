@@ -95,9 +95,9 @@ def _harmless(url: str) -> str:
     """Give an address without what only its owner may know; those of our own storages hold no such thing."""
     if url.partition(":")[0] in {"memory", "sqlite"}:
         return url
-    from roundtable.http.addresses import shown_url
+    from roundtable.storage.locations import shown_location
 
-    return shown_url(url)
+    return shown_location(url)
 
 
 def _file(name: str) -> Path:

@@ -6,11 +6,15 @@ import logging
 import os
 import sqlite3
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.storage.schema import MIGRATIONS, check_format, migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 __all__ = ["Database", "file_identity", "is_spoilt", "storage_error", "unreadable"]
 
@@ -241,7 +245,7 @@ class Database:
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode=rw", uri=True, timeout=self._busy_timeout_s, isolation_level=None
         )
-        try:
+        with _closing_on_failure(connection):
             check_format(connection, self.name)  # before anything that writes
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -250,9 +254,6 @@ class Database:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA wal_autocheckpoint = 0")
             migrate(connection, self.name)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _open_unwritable(self) -> sqlite3.Connection:
@@ -268,16 +269,14 @@ class Database:
             connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=ro{alone}", uri=True, timeout=self._busy_timeout_s, isolation_level=None
             )
-            try:
-                if check_format(connection, self.name) < len(MIGRATIONS):
-                    raise _fault(_NEVER_FILLED, self.name)
-            except BaseException:
-                connection.close()
-                raise
+            with _closing_on_failure(connection):
+                version = check_format(connection, self.name)
         except sqlite3.Error as error:
-            if not os.access(self.path, os.R_OK):
-                raise _fault(_FORBIDDEN, self.name, error) from error
-            raise storage_error(error, self.name) from error
+            kind = _KINDS.get(_code(error), _OTHER) if os.access(self.path, os.R_OK) else _FORBIDDEN
+            raise _fault(kind, self.name, error) from error
+        if version < len(MIGRATIONS):
+            connection.close()
+            raise _fault(_NEVER_FILLED, self.name)
         return connection
 
     def _make_file(self) -> None:
@@ -302,6 +301,15 @@ class Database:
             return self._log_file.stat().st_size
         except OSError:
             return 0
+
+
+@contextmanager
+def _closing_on_failure(connection: sqlite3.Connection) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _set_busy_timeout(connection: sqlite3.Connection, seconds: float) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from roundtable.settings import Settings
 
-__all__ = ["default_database", "writable_database"]
+__all__ = ["default_database", "shown_location", "writable_database"]
 
 
 def default_database(settings: Settings) -> Path:
@@ -28,6 +28,23 @@ def default_database(settings: Settings) -> Path:
     if settings.names_database:
         return settings.database_path
     return writable_database(settings.database_path, settings.data_home)
+
+
+def shown_location(url: str) -> str:
+    """Give a storage's address as it may be shown: without user name, password, query and fragment.
+
+    Everything up to the last `@` goes, so that a password may hold any letter.
+
+    Example:
+        >>> shown_location("acme://me:se/cr?et@db.example.org/debates?key=secret")
+        'acme://db.example.org/debates'
+    """
+    scheme, found, rest = url.partition(":")
+    if not found:
+        scheme, rest = "", url
+    slashes = rest[: len(rest) - len(rest.lstrip("/"))] if "@" in rest else ""
+    rest = rest.rpartition("@")[2].partition("?")[0].partition("#")[0]
+    return f"{scheme}{found}{slashes}{rest}"[:200]
 
 
 def writable_database(wanted: Path, data_home: Path | str | None = None) -> Path:
