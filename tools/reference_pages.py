@@ -189,27 +189,29 @@ def environment_page() -> str:
     rows = [
         (
             ", else ".join(code(variable) for variable in Settings.variables(field.name)),
-            cell(_meaning(field.name, docs.get(field.name, ""))),
-            "not set" if field.default is None else code(str(field.default)),
+            cell(_meaning(docs[field.name])),
+            _default(field.default),
         )
         for field in fields(Settings)
         if field.name != "environment"
     ]
     intro = """\
 The library reads the environment in one place, once per `Roundtable`. An empty variable counts as one that is not set.
-A value that is not allowed is a `ConfigurationError` that names the variable and what is allowed."""
+A value that is not allowed is a `ConfigurationError` that names the variable and what is allowed. What a call, an
+option of the command or a `ProviderConfig` says comes first. Numbers are counts; no variable holds a time:
+times are arguments (`timeout_s`, `deadline_s`), in seconds."""
     return page("Environment variables", intro, table(("Variable", "Meaning", "Default"), rows))
 
 
-def _meaning(name: str, doc: str) -> str:
-    text = doc.partition("`: ")[2]
-    if text:
-        return text[0].upper() + text[1:]
-    provider, _, rest = name.partition("_")
-    return {
-        "api_key": f"Key of the provider `{provider}`.",
-        "base_url": f"Root of the API of the provider `{provider}`, in place of the vendor's.",
-    }[rest]
+def _meaning(doc: str) -> str:
+    text = " ".join(doc.split()).partition("`: ")[2]
+    return text[0].upper() + text[1:]
+
+
+def _default(value: object) -> str:
+    if value is None:
+        return "not set"
+    return code(str(value).lower() if isinstance(value, bool) else str(value))
 
 
 # ---------------------------------------------------------------- schemas

@@ -18,6 +18,7 @@ LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 """Values `LOG_LEVEL` may take; `warn` and `fatal` are read as `warning` and `critical`."""
 
 _LEVEL_ALIASES: Final = {"warn": "warning", "fatal": "critical"}
+_DATABASE: Final = Path("data/roundtable.db")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
@@ -60,47 +61,57 @@ class Settings:
     """
 
     anthropic_api_key: str | None = field(default=None, repr=False)
-    """`ANTHROPIC_API_KEY`."""
+    """`ANTHROPIC_API_KEY`: key of the provider `anthropic`."""
     openai_api_key: str | None = field(default=None, repr=False)
-    """`OPENAI_API_KEY`."""
+    """`OPENAI_API_KEY`: key of the providers `openai` and `openai-chat`."""
     google_api_key: str | None = field(default=None, repr=False)
-    """`GOOGLE_API_KEY`, else `GEMINI_API_KEY`."""
+    """`GOOGLE_API_KEY`, else `GEMINI_API_KEY`: key of the provider `google`."""
     perplexity_api_key: str | None = field(default=None, repr=False)
-    """`PERPLEXITY_API_KEY`."""
+    """`PERPLEXITY_API_KEY`: key of the provider `perplexity`."""
     compatible_api_key: str | None = field(default=None, repr=False)
-    """`ROUNDTABLE_API_KEY`: key of the OpenAI-compatible server, if it wants one."""
+    """`ROUNDTABLE_API_KEY`: key of the provider `compatible`; left out of requests when not set, as most local
+    servers want none."""
     anthropic_base_url: str | None = None
-    """`ANTHROPIC_BASE_URL`."""
+    """`ANTHROPIC_BASE_URL`: root of the API of `anthropic`; the vendor's when not set. https, or http to this
+    machine."""
     openai_base_url: str | None = None
-    """`OPENAI_BASE_URL`."""
+    """`OPENAI_BASE_URL`: root of the API of `openai` and `openai-chat`; the vendor's when not set."""
     google_base_url: str | None = None
-    """`GOOGLE_BASE_URL`."""
+    """`GOOGLE_BASE_URL`: root of the API of `google`; the vendor's when not set."""
     perplexity_base_url: str | None = None
-    """`PERPLEXITY_BASE_URL`."""
+    """`PERPLEXITY_BASE_URL`: root of the API of `perplexity`; the vendor's when not set."""
     compatible_base_url: str | None = None
-    """`ROUNDTABLE_BASE_URL`: root of an OpenAI-compatible API, such as `http://127.0.0.1:8080/v1`."""
+    """`ROUNDTABLE_BASE_URL`: root of the API of `compatible`, such as `http://127.0.0.1:8080/v1`. With
+    `ROUNDTABLE_MODEL`, it fills the seats of a debate that names no agents."""
     compatible_model: str | None = None
-    """`ROUNDTABLE_MODEL`: model id at that server."""
+    """`ROUNDTABLE_MODEL`: model id at `ROUNDTABLE_BASE_URL`, for agents that name no model."""
     ollama_host: str | None = None
-    """`OLLAMA_HOST`: where an Ollama server listens; used when `ROUNDTABLE_BASE_URL` is not set."""
+    """`OLLAMA_HOST`: where an Ollama server listens, as `host:port` or a URL; the provider `compatible` uses it when
+    `ROUNDTABLE_BASE_URL` is not set."""
     model_path: Path | None = None
-    """`ROUNDTABLE_MODEL_PATH`: a GGUF file for the provider `local`."""
+    """`ROUNDTABLE_MODEL_PATH`: a GGUF file for the provider `local`, in place of the embedded model."""
     cache_home: Path | None = None
-    """`XDG_CACHE_HOME`: parent of the cache folder; `~/.cache` when not set."""
+    """`XDG_CACHE_HOME`: parent of the folder `roundtable` that the weights of the embedded model are kept in;
+    `~/.cache` when not set."""
     data_home: Path | None = None
-    """`XDG_DATA_HOME`: where sessions go when `DATABASE_PATH` cannot be written; `~/.local/share` when not set."""
-    database_path: Path = Path("data/roundtable.db")
-    """`DATABASE_PATH`: file of the default storage."""
+    """`XDG_DATA_HOME`: parent of the folder `roundtable` that sessions go to, with a warning, when nobody said where
+    and `data/roundtable.db` cannot be written; `~/.local/share` when not set."""
+    database_path: Path = _DATABASE
+    """`DATABASE_PATH`: SQLite file of the default storage, from the working folder unless absolute, `~` allowed. One
+    that is set is never replaced by another: when it cannot be written, storing is a `StorageError`."""
     log_level: str = "info"
-    """`LOG_LEVEL`: `debug`, `info`, `warning`, `error` or `critical`."""
+    """`LOG_LEVEL`: least severe log lines that the command writes: `debug`, `info`, `warning`, `error` or
+    `critical`, in any case."""
     max_agents: int = 5
-    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate that names none."""
+    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate that names none, 1 or more."""
     default_agent_count: int = 4
-    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: agents of a debate that names none; never above `max_agents`."""
+    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: agents of a debate that names none, 1 or more, never above
+    `ROUNDTABLE_MAX_AGENTS`; the embedded model fills at most 3 seats."""
     max_rounds: int = 10
-    """`ROUNDTABLE_MAX_ROUNDS`: most rounds of a debate."""
+    """`ROUNDTABLE_MAX_ROUNDS`: most rounds a debate may ask for, 1 or more."""
     debug_mode: bool = False
-    """`ROUNDTABLE_DEBUG_MODE`: adds stack traces to errors in JSON."""
+    """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
+    `false`, `0`, `no` or `off` does not."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Every variable as it was found, for providers of plugins."""
 
@@ -134,7 +145,7 @@ class Settings:
             model_path=read.path("model_path"),
             cache_home=read.path("cache_home"),
             data_home=read.path("data_home"),
-            database_path=read.path("database_path") or Path("data/roundtable.db"),
+            database_path=read.path("database_path") or _DATABASE,
             log_level=read.log_level("log_level"),
             max_agents=max_agents,
             default_agent_count=min(read.count("default_agent_count", 4), max_agents),
@@ -142,6 +153,16 @@ class Settings:
             debug_mode=read.flag("debug_mode"),
             environment=source,
         )
+
+    @property
+    def names_database(self) -> bool:
+        """Whether somebody chose the file of the default storage; then no other is ever taken in its place.
+
+        Example:
+            >>> Settings().names_database, Settings(database_path=Path("debates.db")).names_database
+            (False, True)
+        """
+        return self.database_path != _DATABASE or bool(self.environment.get("DATABASE_PATH", "").strip())
 
     def get(self, variable: str) -> str | None:
         """Give one setting by the name of its variable, as text.

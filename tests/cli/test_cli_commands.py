@@ -134,16 +134,34 @@ def test_a_result_is_written_as_a_page_too(command: Command, agree: str) -> None
     assert Path("again.html").read_text("utf-8") == page
 
 
-def test_sessions_go_elsewhere_with_a_warning_where_their_place_cannot_be_written(
+def test_sessions_go_elsewhere_with_a_warning_where_the_place_nobody_chose_cannot_be_written(
     command: Command, place: Path, agree: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (place / "file").write_text("no folder")
-    monkeypatch.setenv("DATABASE_PATH", "file/debates.db")
+    (place / "data").write_text("no folder")
     monkeypatch.setenv("XDG_DATA_HOME", str(place / "home"))
     done = command("Tea?", "--agents", agree, "--rounds", "1")
     assert done.code == 0
     assert "cannot be written; sessions are kept in" in done.err
     assert str(place / "home" / "roundtable" / "roundtable.db") in done.out
+
+
+@pytest.mark.parametrize("chosen", ["DATABASE_PATH", "--db", "--storage"])
+def test_a_place_that_was_chosen_is_never_replaced_by_another(
+    command: Command, place: Path, agree: str, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    (place / "data").write_text("no folder")
+    monkeypatch.setenv("XDG_DATA_HOME", str(place / "home"))
+    words = ["Tea?", "--agents", agree, "--rounds", "1"]
+    if chosen == "DATABASE_PATH":
+        # Also where it is the very place that nobody would have to name.
+        monkeypatch.setenv("DATABASE_PATH", "data/roundtable.db")
+    else:
+        words += [chosen, "data/x.db" if chosen == "--db" else "sqlite:///data/x.db"]
+    done = command(*words)
+    assert done.code == 7
+    assert "cannot be created" in done.err
+    assert "Hint: " in done.err
+    assert not (place / "home").exists()
 
 
 # ------------------------------------------------------------------ stored sessions

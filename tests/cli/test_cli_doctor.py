@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from roundtable.cli.doctor import KEYS
 from roundtable.providers.local import SMOLLM2, LocalProvider
 from roundtable.testing.servers import LoopbackServer
 
@@ -34,7 +35,8 @@ def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it
     assert told["storage"][0] == "ok"
     assert "made by the first debate" in told["storage"][1]
     assert "(local)" in told["agents"][1]
-    assert told["key OPENAI_API_KEY"][:2] == ("absent", "not set")
+    assert told["key OPENAI_API_KEY"][0] == "absent"
+    assert told["key OPENAI_API_KEY"][1].startswith("not set; ")
     assert command("doctor").out.endswith("A debate can be held.\n")
     assert list(Path().iterdir()) == []
 
@@ -42,9 +44,20 @@ def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it
 def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
     told = checks(command)
-    assert told["key OPENAI_API_KEY"][:2] == ("ok", "set")
+    assert told["key OPENAI_API_KEY"][0] == "ok"
+    assert "openai" in told["key OPENAI_API_KEY"][1]
     assert "(openai)" in told["agents"][1]
     assert "canary" not in command("doctor").both
+
+
+def test_a_key_of_a_provider_that_is_not_there_is_not_ok(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KEYS, "perplexity_api_key", ("not-built",))
+    told = checks(command)["key PERPLEXITY_API_KEY"]
+    assert (told[0], "nothing here uses it" in told[1], told[2]) == ("absent", True, None)
+    monkeypatch.setenv("PERPLEXITY_API_KEY", "pplx-canary-0123456789")
+    state, detail, fix = checks(command)["key PERPLEXITY_API_KEY"]
+    assert (state, detail) == ("warning", "set, but nothing here uses it: not-built is not available")
+    assert fix
 
 
 def test_no_server_is_called(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

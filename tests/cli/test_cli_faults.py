@@ -16,7 +16,8 @@ from cli.kit import PROGRAM, Command, Done, always, clean_environment, said, scr
 
 from roundtable.providers.local import SMOLLM2
 from roundtable.result import DebateResult
-from roundtable.testing.servers import LoopbackServer, http_reply
+from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
+from roundtable.types import JsonObject
 
 CANARY = "sk-canary-8f14e45fceea167a"
 KEY_REFUSED = http_reply(b'{"error":{"message":"bad key","code":"invalid_api_key"}}', status=401)
@@ -41,7 +42,8 @@ def is_plain_fault(done: Done, code: int) -> bool:
         pytest.param(["T?", "--rounds", "many"], 2, "--rounds", id="rounds that are no number"),
         pytest.param(["T?", "--deadline", "0"], 2, "deadline", id="no time"),
         pytest.param(["T?", "--quorum", "0"], 2, "quorum", id="no quorum"),
-        pytest.param(["T?", "--mode", "delfi"], 2, "collaborative", id="an unknown mode"),
+        pytest.param(["T?", "--mode", "colaborative"], 2, "Did you mean 'collaborative'?", id="an unknown mode"),
+        pytest.param(["T?", "--mode", "delphi"], 2, "planned and not in this version", id="a mode of a later version"),
         pytest.param(["T?", "--decide", "dice"], 2, "plurality", id="an unknown rule"),
         pytest.param(["T?", "--options", "tea,,mate"], 2, "--options", id="an empty option"),
         pytest.param(["T?", "--option", ""], 2, "option", id="an empty whole option"),
@@ -102,6 +104,13 @@ def test_an_agent_that_cannot_be_made_is_refused_before_anything_is_stored(
     assert not Path("data").exists()
 
 
+def test_a_topic_may_begin_with_a_dash_after_two(command: Command, agree: str) -> None:
+    for words in (["--agents", agree, "--rounds", "1", "--"], ["debate", "--agents", agree, "--rounds", "1", "--"]):
+        done = command(*words, "-5 or 5?")
+        assert done.code == 0
+        assert done.out.startswith("-5 or 5?")
+
+
 def test_two_agents_with_one_id_are_refused(command: Command, place: Path) -> None:
     (place / "one").mkdir()
     for folder in (place, place / "one"):
@@ -138,12 +147,51 @@ def test_a_model_file_with_another_content_is_refused(command: Command, place: P
     assert "[XX] embedded model" in looked.out
 
 
-def test_a_server_that_is_not_there_costs_the_quorum_and_names_the_cause(command: Command) -> None:
+def test_a_server_that_is_not_there_is_named_with_the_way_on(command: Command) -> None:
     url = "http://127.0.0.1:9/v1"
     done = command("Tea?", "--agents", "compatible:m", "--base-url", f"compatible={url}", "--rounds", "1")
-    assert is_plain_fault(done, 5)
+    assert is_plain_fault(done, 4)
     assert url in done.err
     assert "roundtable resume" in done.out
+
+
+BUSY = http_reply(b'{"error":{"message":"slow down"}}', status=429)
+NOT_SERVED = http_reply(b'{"error":{"message":"no such thing"}}', status=400)
+POSITION: JsonObject = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.7}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        pytest.param(KEY_REFUSED, KEY_REFUSED, 3, id="every key is refused"),
+        pytest.param(BUSY, BUSY, 4, id="every agent is told to wait"),
+        pytest.param(KEY_REFUSED, BUSY, 5, id="two kinds of reasons"),
+        pytest.param(KEY_REFUSED, POSITION, 5, id="one answers and two are needed"),
+        pytest.param(NOT_SERVED, NOT_SERVED, 5, id="a reason without a code of its own"),
+    ],
+)
+def test_the_code_is_that_of_the_reason_that_all_agents_share(
+    command: Command, first: WireReply | JsonObject, second: WireReply | JsonObject, code: int
+) -> None:
+    with LoopbackServer(lambda seen: first if seen.json["model"] == "a" else second) as server:
+        words = ["--agents", "compatible:a,compatible:b", "--base-url", f"compatible={server.url}", "--quorum", "2"]
+        done, in_json = command("Tea?", *words), command("Tea?", *words, "--json")
+    assert is_plain_fault(done, code)
+    assert in_json.code == code
+
+
+def test_the_code_is_that_of_the_round_that_was_lost(command: Command) -> None:
+    """Answers of rounds before do not hide that nobody gets through now."""
+    asked: list[Seen] = []
+
+    def answer(seen: Seen) -> WireReply | JsonObject:
+        asked.append(seen)
+        return POSITION if len(asked) <= 2 else BUSY
+
+    with LoopbackServer(answer) as server:
+        words = ["--agents", "compatible:a,compatible:b", "--base-url", f"compatible={server.url}", "--rounds", "2"]
+        done = command("Tea?", *words, "--json")
+        assert done.code == 4
 
 
 def test_a_refused_key_is_named_and_never_shown(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +201,7 @@ def test_a_refused_key_is_named_and_never_shown(command: Command, monkeypatch: p
         words = ("Tea?", "--agents", "openai-chat:m", "--base-url", f"openai-chat={server.url}", "--rounds", "1")
         done, in_json = command(*words), command(*words, "--json")
         assert server.seen[0].headers["authorization"] == f"Bearer {CANARY}"
-    assert is_plain_fault(done, 5)
+    assert is_plain_fault(done, 3)
     assert json.loads(in_json.out)["details"]["failed"][0]["code"] == "API_AUTH_FAILED"
     shown = done.both + in_json.both + command("doctor").both + command("agents", "--json").both
     assert "canary" not in shown
@@ -187,11 +235,30 @@ def test_a_database_in_the_place_of_a_folder_is_an_error(command: Command, place
     assert command("doctor", "--db", "file/x.db").code == 2
 
 
-def test_a_page_that_cannot_be_written_does_not_hide_the_debate(command: Command, agree: str) -> None:
-    done = command("Tea?", "--agents", agree, "--rounds", "1", "--html", "nowhere/out.html")
+def test_a_page_that_can_no_longer_be_written_does_not_hide_the_debate(command: Command, agree: str) -> None:
+    done = command("Tea?", "--agents", agree, "--rounds", "1", "--html", "/dev/full")
     assert is_plain_fault(done, 7)
     assert "Answer: Tea" in done.out
-    assert "out.html" in done.err
+    assert "/dev/full" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("nowhere/out.html", "No such file or directory", id="no folder"),
+        pytest.param("folder", "Is a directory", id="a folder"),
+        pytest.param("ada.json/out.html", "Not a directory", id="through a file"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_told_before_anybody_is_asked(
+    command: Command, place: Path, agree: str, name: str, told: str
+) -> None:
+    (place / "folder").mkdir()
+    done = command("Tea?", "--agents", agree, "--html", name)
+    assert is_plain_fault(done, 7)
+    assert told in done.err
+    assert done.out == ""
+    assert not (place / "data").exists()
 
 
 @pytest.mark.parametrize("again", [None, "show"])
@@ -203,7 +270,7 @@ def test_with_json_a_page_that_cannot_be_written_leaves_one_document(
         first = command(*words, "--json").json
         assert isinstance(first, dict)
         words = [again, str(first["sessionId"])]
-    done = command(*words, "--json", "--html", "nowhere/out.html")
+    done = command(*words, "--json", "--html", "/dev/full")
     assert done.code == 7
     # One document, or this fails.
     told = done.json
@@ -213,7 +280,7 @@ def test_with_json_a_page_that_cannot_be_written_leaves_one_document(
 
 def test_nobody_is_told_to_resume_a_completed_session(command: Command, agree: str) -> None:
     asked = ["--agents", agree, "--rounds", "1"]
-    unwritten = command("Tea?", *asked, "--html", "nowhere/out.html")
+    unwritten = command("Tea?", *asked, "--html", "/dev/full")
     assert "roundtable show " in unwritten.err
     stored = command("Tea?", *asked, "--json").json
     assert isinstance(stored, dict)

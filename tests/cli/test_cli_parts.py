@@ -25,6 +25,7 @@ from roundtable.cli.story import Story
 from roundtable.errors import BudgetExceeded, ContextTooLong, PluginError, RoundtableError, SessionBusy, error_kinds
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply
+from roundtable.testing.storage_samples import answered
 from roundtable.types import (
     AgentError,
     AgentResponseChunk,
@@ -35,6 +36,7 @@ from roundtable.types import (
     ErrorInfo,
     FailedTurn,
     Retry,
+    RoundRecord,
     RoundStart,
     TextAnswer,
     Turn,
@@ -102,6 +104,22 @@ def test_a_round_shows_who_thinks_writes_retries_and_fails() -> None:
     shown = told.tell(failed("bo"))
     assert [one.text for one in shown] == ["bo FAILED: slow[31m down", "hint: wait [b]a bit[/b]"]
     assert told.doing[1].state == "failed"
+
+
+def test_a_round_that_was_left_half_way_is_taken_up_with_what_it_holds() -> None:
+    told = Story({"ada": "Ada", "bo": "Bo", "cy": "Cy"}, 3, lambda: 100.0)
+    spoken = answered("s", round=2).turn
+    lines = told.take_up(RoundRecord(number=2, turns=(spoken, failed("bo").turn), focus_question="At noon?"))
+    assert lines[0].text == "Round 2 of 3: At noon?"
+    assert [one.text for one in lines if "FAILED" in one.text] == ["bo FAILED: slow[31m down"]
+    assert lines[-1].text == "stored before; it goes on here"
+    assert [(doing.state, doing.position) for doing in told.doing] == [
+        ("answered", "Tea"),
+        ("failed", ""),
+        ("waiting", ""),
+    ]
+    assert told.title == "Round 2 of 3"
+    assert [one.text for one in told.take_up(RoundRecord(number=3))] == ["Round 3 of 3"]
 
 
 def test_events_of_strangers_are_told_but_have_no_place() -> None:

@@ -163,6 +163,28 @@ def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(plac
     assert result.rounds[0] == kept.rounds[0]
 
 
+def test_a_debate_that_goes_on_shows_the_round_it_was_left_in(place: Path, command: Command) -> None:
+    slow = Slow(quick=5)
+    with LoopbackServer(slow) as server:
+        with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
+            slow.wait_for(1, running)
+            told(running, 5)
+            running.kill()
+            running.wait(20)
+        kept = stored(command)
+        slow.quick = 10**6
+        words = ("resume", kept.session_id, "--base-url", f"compatible={server.url}")
+        done = command(*words)
+    assert done.code == 0, done.both
+    before, line, after = done.out.partition("  stored before; it goes on here\n")
+    assert line
+    assert "Round 2 of 2" in before
+    assert "Round 1 of 2" not in before
+    assert all(f"{said.agent_name} (70%): {said.position}" in before for said in kept.rounds[1].responses)
+    assert len([shown for shown in after.splitlines() if re.match(r"  Compatible .*\(70%\): Tea", shown)]) == 1
+    assert "Round 2 of 2" not in after
+
+
 def test_a_running_debate_is_stopped_from_another_process_and_cannot_be_run_twice(
     place: Path, command: Command
 ) -> None:

@@ -62,32 +62,32 @@ def test_markdown_is_a_document_of_headings() -> None:
     assert to_markdown(VIEW) == (
         "# Should we?\n"
         "\n"
-        "> **Missing** Bo failed\\: no key\n"
+        "> **Missing** Bo failed: no key\n"
         "\n"
-        "**Answer:** Use a monolith\\.\n"
+        "**Answer:** Use a monolith.\n"
         "\n"
-        "- **Agreement:** 0\\.50\n"
+        "- **Agreement:** 0.50\n"
         "- **Cost:** unknown\n"
         "\n"
-        "## Round 1, agreement 0\\.50\n"
+        "## Round 1, agreement 0.50\n"
         "\n"
-        "Two positions\\.\n"
+        "Two positions.\n"
         "\n"
         "### Ada\n"
         "\n"
-        "**Use a monolith\\.**\n"
+        "**Use a monolith.**\n"
         "\n"
         "Choice: No\n"
         "\n"
         "Confidence: 85%\n"
         "\n"
-        "It is simple\\.\n"
+        "It is simple.\n"
         "\n"
-        "It is cheap\\.\n"
+        "It is cheap.\n"
         "\n"
         "- [Paper](<https://example.org/a?b=1&c=%3C2%3E>)\n"
         "\n"
-        "- javascript\\:alert\\(1\\) \\(unsafe link left out\\)\n"
+        "- javascript:alert(1) (unsafe link left out)\n"
         "\n"
         "*the answer was prose*\n"
         "\n"
@@ -95,13 +95,56 @@ def test_markdown_is_a_document_of_headings() -> None:
         "\n"
         "*Failed:* no key\n"
         "\n"
-        "## Round 2 \\(not completed\\)\n"
+        "## Round 2 (not completed)\n"
         "\n"
         "### Cy\n"
         "\n"
-        "**Split it\\.**\n"
+        "**Split it.**\n"
     )
-    assert "**Answer:** none\\: two positions tie" in to_markdown(NOTHING)
+    assert "**Answer:** none: two positions tie" in to_markdown(NOTHING)
+
+
+PROSE = (
+    'Ship it (v2.0), don\'t wait: 3 < 5, x_train > y, R&D at 50% - "C# + Go!" costs $5/month; see #7 & RFC-2119.',
+    "2 * 3 = 6, snake_case_names and a_b",
+    "C:\\temp is a folder, a\\b too",
+    "1.5 times, 2.5.1 is a version, -5 is a number, #hashtag",
+    "Question? {braces} | pipes |",
+)
+
+
+@pytest.mark.parametrize("said", PROSE)
+def test_ordinary_prose_stays_as_it_was_written(said: str) -> None:
+    speaker = SpeakerView(name="Ada", position=said, reasoning=said)
+    held = RoundView(number=1, complete=True, agreement=None, summary=said, speakers=(speaker,))
+    view = ReportView(title=said, facts=((said, said),), answer=said, answer_reason=None, missing=(), rounds=(held,))
+    assert to_markdown(view).count(said) == 7
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("- a", "\\- a"),
+        ("1. a", "1\\. a"),
+        ("12) a", "12\\) a"),
+        ("# a", "\\# a"),
+        ("> a", "\\> a"),
+        ("---", "\\---"),
+        ("* * *", "\\* * \\*"),
+        ("**a** _b_", "\\*\\*a\\*\\* \\_b\\_"),
+        ("<b> &amp;", "\\<b> \\&amp;"),
+        ("[a](b) `c` ~~d~~", "\\[a\\](b) \\`c\\` \\~\\~d\\~\\~"),
+        ("https://a.example www.a.example me@a.example", "https\\://a.example www\\.a.example me\\@a.example"),
+        ("a\\* b\\", "a\\\\\\* b\\\\"),
+        ("a #", "a \\#"),
+        (":smile:", "\\:smile:"),
+    ],
+)
+def test_what_would_change_the_page_is_escaped(said: str, written: str) -> None:
+    speaker = SpeakerView(name="Ada", reasoning=said)
+    held = RoundView(number=1, complete=True, agreement=None, summary="", speakers=(speaker,))
+    view = ReportView(title="t", facts=(), answer="a", answer_reason=None, missing=(), rounds=(held,))
+    assert to_markdown(view).endswith(f"### Ada\n\n{written}\n")
 
 
 def test_html_is_a_fragment_with_everything_in_it() -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,17 @@ def test_an_address_without_a_file_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         open_sqlite(url)
     assert "sqlite:///debates.db" in str(error.value.hint)
+
+
+@pytest.mark.parametrize(
+    "rest", ["//me:canary@host/db", "//me:can@ary/canary?canary#canary@host/db?canary", "me:canary@x"]
+)
+@pytest.mark.parametrize(("open_it", "scheme"), [(open_memory, "memory"), (open_sqlite, "sqlite"), (open_sqlite, "pg")])
+def test_a_password_in_an_address_is_never_shown(open_it: Callable[[str], object], scheme: str, rest: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        open_it(f"{scheme}:{rest}")
+    assert "canary" not in json.dumps(error.value.to_dict())
+    assert scheme in error.value.message or "//" not in rest
 
 
 @pytest.mark.parametrize("path", ["", ":memory:", "a\0b"])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.storage.locations import writable_database
+from roundtable.settings import Settings
+from roundtable.storage.locations import default_database, writable_database
 
 
 def test_a_place_that_can_be_written_is_taken_without_a_word(tmp_path: Path) -> None:
@@ -39,3 +40,20 @@ def test_the_data_folder_of_the_user_is_the_last_resort(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="cannot be written"):
         found = writable_database(blocked / "debates.db")
     assert found == Path.home() / ".local" / "share" / "roundtable" / "roundtable.db"
+
+
+def test_a_file_that_somebody_chose_is_taken_though_it_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    chosen = tmp_path / "file" / "debates.db"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for settings in (Settings.from_env({"DATABASE_PATH": str(chosen)}), Settings(database_path=chosen)):
+            assert default_database(settings) == chosen
+
+
+def test_the_file_nobody_chose_may_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").touch()
+    settings = Settings.from_env({"XDG_DATA_HOME": str(tmp_path / "home")})
+    with pytest.warns(UserWarning, match="cannot be written"):
+        assert default_database(settings) == tmp_path / "home" / "roundtable" / "roundtable.db"

@@ -21,11 +21,11 @@ from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
 from roundtable.providers import LocalProvider
 from roundtable.settings import Settings
+from roundtable.storage.locations import default_database
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from roundtable.api.seats import Offer
     from roundtable.gateway import GuardedModel
@@ -79,7 +79,7 @@ class Wiring:
         if given is not None and not isinstance(given, str):
             return given
         if given is None:
-            return self._open_url(f"sqlite:///{_default_database(self.settings)}")
+            return self._open_url(f"sqlite:///{default_database(self.settings)}")
         return self._open_url(given)
 
     def _open_url(self, url: str) -> Storage:
@@ -164,9 +164,3 @@ class Wiring:
 
 def _is_storage(given: object) -> bool:
     return given is not None and not isinstance(given, str)
-
-
-def _default_database(settings: Settings) -> Path:
-    from roundtable.storage.locations import writable_database
-
-    return writable_database(settings.database_path, settings.data_home)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import (
     APIAuthError,
@@ -15,7 +15,11 @@ from roundtable.errors import (
     RoundtableError,
     SessionError,
     StorageError,
+    error_kinds,
 )
+
+if TYPE_CHECKING:
+    from roundtable.types import ErrorInfo
 
 __all__ = ["ExitCode", "exit_code", "exit_codes_help"]
 
@@ -37,11 +41,11 @@ class ExitCode(IntEnum):
 
 MEANING: Final = {
     ExitCode.OK: "what was asked for was done; a result may still be partial, its status says so",
-    ExitCode.FAILED: "any other error",
-    ExitCode.USAGE: "the command line or the configuration does not fit; nothing was called",
-    ExitCode.AUTH: "a provider refused the key",
-    ExitCode.UNREACHABLE: "a rate limit, a network fault or a deadline",
-    ExitCode.QUORUM: "too few agents answered; the session can be resumed",
+    ExitCode.FAILED: "any other error; also when whoever reads the output has gone (a closed pipe)",
+    ExitCode.USAGE: "the command line or the configuration does not fit; `doctor`: no debate could be held",
+    ExitCode.AUTH: "every agent was refused its key; the session can be resumed",
+    ExitCode.UNREACHABLE: "every agent met a rate limit, a network fault or a deadline; the session can be resumed",
+    ExitCode.QUORUM: "too few agents answered, for other or several reasons; the session can be resumed",
     ExitCode.SESSION: "the session does not exist, is run by somebody else, or does not allow this",
     ExitCode.STORAGE: "the storage could not read or write",
     ExitCode.INTERRUPTED: "Ctrl-C; a debate that ran is paused and can be resumed",
@@ -53,23 +57,53 @@ _BY_KIND: Final[tuple[tuple[tuple[type[RoundtableError], ...], ExitCode], ...]] 
     ((ConfigurationError,), ExitCode.USAGE),
     ((APIAuthError,), ExitCode.AUTH),
     ((APIRateLimitError, APINetworkError, APITimeoutError), ExitCode.UNREACHABLE),
-    ((QuorumLost,), ExitCode.QUORUM),
     ((SessionError,), ExitCode.SESSION),
     ((StorageError,), ExitCode.STORAGE),
 )
 
 
+_OF_A_ROUND: Final = frozenset({ExitCode.USAGE, ExitCode.AUTH, ExitCode.UNREACHABLE})
+"""Codes that say more than that too few answered."""
+
+
 def exit_code(error: RoundtableError) -> ExitCode:
     """Give the exit code of an error.
+
+    Where every agent failed, and all for one kind of reason, it is the code of that reason.
 
     Example:
         >>> exit_code(StorageError()), exit_code(RoundtableError())
         (<ExitCode.STORAGE: 7>, <ExitCode.FAILED: 1>)
     """
-    for kinds, code in _BY_KIND:
-        if isinstance(error, kinds):
-            return code
-    return ExitCode.FAILED
+    if isinstance(error, QuorumLost):
+        return _shared_reason(error) or ExitCode.QUORUM
+    return _code_of(type(error))
+
+
+def _code_of(kind: type[RoundtableError]) -> ExitCode:
+    return next((code for kinds, code in _BY_KIND if issubclass(kind, kinds)), ExitCode.FAILED)
+
+
+def _shared_reason(error: QuorumLost) -> ExitCode | None:
+    # Late on purpose: `--help` must not load results.
+    from roundtable.result import DebateResult
+
+    rounds = error.partial.rounds if isinstance(error.partial, DebateResult) else ()
+    turns = [turn for held in rounds[-1:] for turn in held.turns]
+    lost = [turn for turn in turns if turn.stage == turns[-1].stage]
+    failed = {turn.slot: turn.error for turn in lost if turn.outcome == "failed"}
+    if any(turn.outcome == "answered" for turn in lost):
+        return None
+    reasons = {_code_of(_kind_of(reason)) for reason in failed.values()}
+    only = reasons.pop() if len(reasons) == 1 else None
+    return only if only in _OF_A_ROUND else None
+
+
+def _kind_of(reason: ErrorInfo) -> type[RoundtableError]:
+    """Find the class of a stored error; by its code where the class is a plugin's."""
+    by_code = {kind.default_code: kind for kind in reversed(error_kinds())}
+    by_name = {kind.__name__: kind for kind in error_kinds()}
+    return by_name.get(reason.name) or by_code.get(reason.code, RoundtableError)
 
 
 def exit_codes_help() -> str:

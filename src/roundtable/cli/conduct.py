@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.cli.place import Place
     from roundtable.cli.screen import Screen
-    from roundtable.types import Event
+    from roundtable.types import Event, RoundRecord
 
     class Running(Protocol):
         """A debate under way; `DebateStream` is one."""
@@ -62,6 +62,8 @@ class Continued:
     def __init__(self, table: Roundtable, session_id: str, go: Callable[[], Awaitable[DebateResult]]) -> None:
         wiring = table.wiring
         self.session_id = session_id
+        self.left: RoundRecord | None = None
+        """The round it was left in, as it was stored before it goes on; `None` between two rounds."""
         self._go = go
         self._subscription = wiring.hub.subscribe(session_id, wiring.storage, tenant=wiring.options.tenant)
         self._group = anyio.create_task_group()
@@ -70,8 +72,10 @@ class Continued:
 
     async def __aenter__(self) -> Self:
         """Begin."""
-        # What was told before is not told again.
-        self._subscription.last_seq = (await self._load(self.session_id)).last_seq
+        # What was told before is no event of this run.
+        stored = await self._load(self.session_id)
+        self._subscription.last_seq = stored.last_seq
+        self.left = next((held for held in stored.to_record().rounds[-1:] if not held.complete), None)
         await self._group.__aenter__()
         self._group.start_soon(self._drive)
         return self
@@ -125,6 +129,8 @@ class _Watched:
                 self._screen.remark(note)
             if not self._screen.quiet:
                 self._screen.show(beginning(so_far))
+                if isinstance(running, Continued) and running.left is not None:
+                    self._screen.show(story.take_up(running.left))
             with self._screen.following(story):
                 async for event in running:
                     told = story.tell(event)

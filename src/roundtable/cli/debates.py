@@ -70,9 +70,17 @@ async def extend(desk: Desk, given: str, rounds: int, focus: str | None, html_fi
 
 
 def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
-    """Give what writes a result to an HTML file."""
+    """Give what writes a result to an HTML file.
+
+    Raises:
+        StorageError: The file could not be written; better now than once the debate is paid for.
+    """
     if name is None:
         return None
+    path = Path(name).expanduser()
+    if (why := _obstacle(path)) is not None:
+        msg = f"{name!r} cannot be written: {why}"
+        raise StorageError(msg, hint="Make the folder, or name another file with --html; nobody was asked anything.")
 
     def write(result: DebateResult) -> None:
         page = (
@@ -80,7 +88,7 @@ def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
             f"<title>{html.escape(plain(result.topic))}</title></head>\n<body>{result.to_html()}</body></html>\n"
         )
         try:
-            Path(name).expanduser().write_text(page, "utf-8")
+            path.write_text(page, "utf-8")
         except OSError as error:
             msg = f"{name!r} cannot be written: {error.strerror or error}"
             raise StorageError(
@@ -88,3 +96,18 @@ def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
             ) from error
 
     return write
+
+
+def _obstacle(path: Path) -> str | None:
+    """Say why a file cannot be written; leaves no trace."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return None  # a pipe or a device: opening it may wait, or be heard
+    is_new = not path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None

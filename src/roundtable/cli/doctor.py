@@ -37,7 +37,14 @@ State = Literal["ok", "absent", "warning", "broken"]
 MARKS: Final = {"ok": ("ok", "green"), "absent": ("--", "dim"), "warning": ("!!", "yellow"), "broken": ("XX", "red")}
 ROOM_BYTES: Final = 50 * 2**20
 """Free space below which a warning is due."""
-KEYS: Final = ("anthropic_api_key", "openai_api_key", "google_api_key", "perplexity_api_key", "compatible_api_key")
+KEYS: Final = {
+    "anthropic_api_key": ("anthropic",),
+    "openai_api_key": ("openai", "openai-chat"),
+    "google_api_key": ("google",),
+    "perplexity_api_key": ("perplexity",),
+    "compatible_api_key": ("compatible",),
+}
+"""Setting to the providers that take it."""
 ADDRESSES: Final = (
     "anthropic_base_url",
     "openai_base_url",
@@ -63,7 +70,7 @@ class Check:
 
 async def examine(desk: Desk) -> ExitCode:
     """Look at everything a debate would need, without touching the network."""
-    checks = [*_program(), *_keys(desk.settings), *_addresses(desk.settings)]
+    checks = [*_program(), *_keys(desk), *_addresses(desk.settings)]
     checks.append(await anyio.to_thread.run_sync(_embedded, desk.settings))
     checks.append(await _storage(desk))
     checks.append(_seats(desk))
@@ -99,11 +106,19 @@ def _program() -> Iterator[Check]:
         yield Check("extra local", "absent", "not installed", "pip install 'roundtable-sdk[local]'")
 
 
-def _keys(settings: Settings) -> Iterator[Check]:
-    for field in KEYS:
-        variable = settings.variables(field)[0]
-        there = getattr(settings, field) is not None
-        yield Check(f"key {variable}", "ok" if there else "absent", "set" if there else "not set")
+def _keys(desk: Desk) -> Iterator[Check]:
+    for field, providers in KEYS.items():
+        variable = desk.settings.variables(field)[0]
+        users = [name for name in providers if name in desk.table.wiring.catalog.providers]
+        if not users:
+            fix = f"Install a plugin that brings the provider {providers[0]}, or use another one."
+            there = getattr(desk.settings, field) is not None
+            detail = f"{'set, but ' if there else 'not set; '}nothing here uses it: {providers[0]} is not available"
+            yield Check(f"key {variable}", "warning" if there else "absent", detail, fix if there else None)
+        elif getattr(desk.settings, field) is None:
+            yield Check(f"key {variable}", "absent", f"not set; {' and '.join(users)} would use it")
+        else:
+            yield Check(f"key {variable}", "ok", f"set, used by {' and '.join(users)}; not tried")
 
 
 def _addresses(settings: Settings) -> Iterator[Check]:
@@ -163,10 +178,9 @@ async def _storage(desk: Desk) -> Check:
         stored = await desk.table.sessions(SessionFilter(limit=10_000))
     except RoundtableError as error:
         return Check("storage", "broken", error.message, error.hint)
-    if not os.access(place.path, os.W_OK):
-        return Check(
-            "storage", "broken", f"{place.shown} cannot be written to", "Make it writable, or name another with --db."
-        )
+    if not (os.access(place.path, os.W_OK) and os.access(place.path.parent, os.W_OK | os.X_OK)):
+        detail = f"{place.shown} and its folder cannot both be written to; what it holds can be shown"
+        return Check("storage", "broken", detail, "Make both writable, or name another file with --db.")
     count = "1 session" if len(stored) == 1 else f"{len(stored)} sessions"
     return _room(place.path, f"{place.shown}, {count}")
 

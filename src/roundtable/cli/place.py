@@ -81,11 +81,11 @@ def find_place(settings: Settings, storage: str | None, database: str | None) ->
     if storage is not None:
         scheme, _, path = storage.partition(":///")
         return Place(storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", _harmless(storage)))
-    from roundtable.storage.locations import writable_database
+    from roundtable.storage.locations import default_database
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found = writable_database(settings.database_path, settings.data_home)
+        found = default_database(settings)
     for warning in told:
         logger.warning("%s", warning.message)
     return Place(f"sqlite:///{found}", found)
@@ -95,7 +95,7 @@ def _harmless(url: str) -> str:
     """Give an address without what only its owner may know; those of our own storages hold no such thing."""
     if url.partition(":")[0] in {"memory", "sqlite"}:
         return url
-    from roundtable.http.addresses import shown_url
+    from roundtable.http import shown_url
 
     return shown_url(url)
 

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from roundtable.types import (
         AgentResponseChunk,
         AgentStart,
+        AnyTurn,
         ConsensusMeasured,
         ContextRequested,
         Control,
         Event,
         Retry,
+        RoundRecord,
         RoundStart,
     )
 
@@ -62,6 +64,18 @@ class Story:
         """Where the debate is."""
         return f"Round {self._round} of {self._rounds}" if self._round else "Starting"
 
+    def take_up(self, held: RoundRecord) -> list[Line]:
+        """Take a round that was left half-way, and give what is to be shown of it before it goes on.
+
+        Its start and its stored turns are no events of this run.
+        """
+        told = [round_head(held.number, self._rounds, held.focus_question)]
+        self._round = held.number
+        for turn in held.turns:
+            told += turn_lines(turn)
+            self._settle(turn)
+        return [*told, line("stored before; it goes on here", "dim", indent=2)] if held.turns else told
+
     def tell(self, event: Event) -> list[Line]:
         """Take one event and give what is to be shown of it."""
         match event.type:
@@ -73,13 +87,8 @@ class Story:
                 return self._chunk(event)
             case "retry":
                 return self._retry(event)
-            case "agent_complete":
-                position = getattr(event.turn.answer, "position", "")
-                told = line(position).text
-                self._change(event.agent, lambda doing: replace(doing, state="answered", since_s=None, position=told))
-                return turn_lines(event.turn)
-            case "agent_error":
-                self._change(event.agent, lambda doing: replace(doing, state="failed", since_s=None))
+            case "agent_complete" | "agent_error":
+                self._settle(event.turn)
                 return turn_lines(event.turn)
             case "consensus":
                 return self._consensus(event)
@@ -101,6 +110,11 @@ class Story:
         if agent in places:
             places[agent] = change(places[agent])
             self.doing = tuple(places.values())
+
+    def _settle(self, turn: AnyTurn) -> None:
+        position = getattr(turn.answer, "position", "") if turn.outcome == "answered" else ""
+        told = line(position).text
+        self._change(turn.agent_id, lambda doing: replace(doing, state=turn.outcome, since_s=None, position=told))
 
     def _round_start(self, event: RoundStart) -> list[Line]:
         self._round = event.round

@@ -41,7 +41,9 @@ class Delay:
 
 
 Reply: TypeAlias = "str | Mapping[str, JsonValue] | AgentResponse | ChatResponse | Exception | Delay"
-"""What one call gives: text, a mapping or position rendered as its JSON, a whole response, or an error to raise."""
+"""What one call gives: text as it stands, a mapping or position rendered as its JSON, a whole response, or an error.
+
+A text is what a model would send. One that lacks the format of an answer makes an agent ask once more."""
 
 Script: TypeAlias = "Sequence[Reply] | Mapping[str, Reply | Sequence[Reply]] | Callable[[ChatRequest], Reply]"
 """Replies in order, replies by key, or a function of the request."""

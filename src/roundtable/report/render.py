@@ -14,7 +14,24 @@ if TYPE_CHECKING:
 
 __all__ = ["to_html", "to_markdown", "to_text"]
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&:@])")
+_INLINE = re.compile(
+    r"""
+    [`\[\]~@]                             # code, links, struck out text, addresses and names of people
+    | \\(?=[!-/:-@\[-`{-~]|$)             # a backslash that would escape something, or break the line
+    | (?<![ *])\*++ | \*++(?![ ])         # stars, unless between two blanks
+    | (?<!\w)_++ | _++(?!\w)              # low lines, unless within a word
+    | <(?=[A-Za-z/!?])                    # tags, and addresses in angle brackets
+    | &(?=\#?[A-Za-z0-9]+;)               # references to characters
+    | (?<=mailto):|(?<=xmpp):|:(?=//)|(?<=www)\.   # what would become a link unasked
+    | :(?=[A-Za-z0-9_+-]+:)               # pictures by name
+    | \#+$                                # the end of a heading
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What may mean something anywhere in a line."""
+_OPENING = re.compile(r"#(?=#{0,5}(?: |$))|>|[-+*](?=[-+* ]|$)|(?<=\d)[.)](?= |$)")
+"""What may mean something where a block begins."""
+_NUMBER = re.compile(r"[0-9]{1,9}(?=[.)](?: |$))")
 _SAFE_SCHEMES = {"http", "https", "mailto"}
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _HIDDEN = {"Cc", "Cf", "Cs"}
@@ -31,8 +48,23 @@ def plain(text: str, *, lines: bool = False) -> str:
     return clean if lines else " ".join(clean.split())
 
 
-def _markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", plain(text))
+def _markdown(text: str, *, opens: bool = False) -> str:
+    """Escape what would not be shown as it stands, and nothing else, so that the source stays readable.
+
+    Args:
+        text: The text.
+        opens: Whether it stands where a block begins, so that its first letters could make it a list or a title.
+    """
+    clean = plain(text)
+    number = _NUMBER.match(clean) if opens else None
+    start = number.end() if number else 0
+    if not opens or not _OPENING.match(clean, start):
+        return _INLINE.sub(_escaped, clean)
+    return f"{clean[:start]}\\{clean[start]}{_INLINE.sub(_escaped, clean[start + 1 :])}"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join(f"\\{letter}" for letter in found.group())
 
 
 def _percent(share: float | None) -> str:
@@ -105,7 +137,7 @@ def to_markdown(view: ReportView) -> str:
     for held in view.rounds:
         out += ["", f"## {_markdown(_heading(held))}"]
         if held.summary:
-            out += ["", _markdown(held.summary)]
+            out += ["", _markdown(held.summary, opens=True)]
         for speaker in held.speakers:
             out += ["", f"### {_markdown(speaker.name)}", "", *_speaker_markdown(speaker)]
     return "\n".join(out) + "\n"
@@ -118,11 +150,11 @@ def _speaker_markdown(speaker: SpeakerView) -> list[str]:
     lines += [f"Choice: {_markdown(speaker.choice)}"] if speaker.choice else []
     lines += [f"Confidence: {_percent(speaker.confidence)}"] if speaker.confidence is not None else []
     paragraphs = plain(speaker.reasoning, lines=True).splitlines()
-    lines += [_markdown(paragraph) for paragraph in paragraphs if paragraph.strip()]
+    lines += [_markdown(paragraph, opens=True) for paragraph in paragraphs if paragraph.strip()]
     for title, url in speaker.sources:
         target = safe_url(url)
-        name = _markdown(title or url)
-        lines.append(f"- [{name}](<{_url_in_markdown(target)}>)" if target else f"- {name} \\(unsafe link left out\\)")
+        name = _markdown(title or url, opens=target is None)
+        lines.append(f"- [{name}](<{_url_in_markdown(target)}>)" if target else f"- {name} (unsafe link left out)")
     lines += [f"*{_markdown(note)}*" for note in speaker.notes]
     return [line for pair in zip(lines, [""] * len(lines), strict=True) for line in pair][:-1]
 

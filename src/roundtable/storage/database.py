@@ -6,11 +6,15 @@ import logging
 import os
 import sqlite3
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from roundtable.errors import ConfigurationError, StorageError
-from roundtable.storage.schema import check_format, migrate
+from roundtable.storage.schema import MIGRATIONS, check_format, migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 __all__ = ["Database", "file_identity", "is_spoilt", "storage_error", "unreadable"]
 
@@ -46,6 +50,28 @@ _UNREACHABLE = _Kind(
     "{path!r} cannot be opened",
     "Check that the folder of {path!r} exists, that it may be written to, and that the path names a file.",
 )
+_FORBIDDEN = _Kind(
+    "unreachable",
+    "{path!r} may not be read by this user",
+    "Ask the owner of {path!r} for the right to read it, or give the path of another file.",
+)
+_READ_ONLY = _Kind(
+    "read-only",
+    "{path!r} cannot be written to",
+    "Check the permissions of {path!r} and of its folder, or give the path of another file; what is stored can "
+    "still be shown.",
+)
+_LOG_OUT_OF_REACH = _Kind(
+    "read-only",
+    "{path!r} has a log beside it that cannot be read where nothing may be written",
+    "Copy {path!r} and the file of its name with '-wal' behind it to a folder that may be written to, and read "
+    "it there.",
+)
+_NEVER_FILLED = _Kind(
+    "read-only",
+    "{path!r} is empty or of an older version, and cannot be written to",
+    "Make {path!r} and its folder writable once, so that it can be brought to the present version.",
+)
 _KINDS = {
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
@@ -55,11 +81,7 @@ _KINDS = {
         "Free space on the disk of {path!r}, then try again; what was stored before is unharmed.",
         retryable=True,
     ),
-    sqlite3.SQLITE_READONLY: _Kind(
-        "read-only",
-        "{path!r} cannot be written to",
-        "Check the permissions of {path!r} and of its folder, or give the path of another file.",
-    ),
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
     sqlite3.SQLITE_CORRUPT: _UNREADABLE,
     sqlite3.SQLITE_NOTADB: _UNREADABLE,
     sqlite3.SQLITE_CANTOPEN: _UNREACHABLE,
@@ -80,12 +102,16 @@ _HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLIT
 
 def storage_error(error: sqlite3.Error, path: str) -> StorageError:
     """Say in words what SQLite said in codes; the hint names the path."""
-    kind = _KINDS.get(_code(error), _OTHER)
+    return _fault(_KINDS.get(_code(error), _OTHER), path, error)
+
+
+def _fault(kind: _Kind, path: str, cause: sqlite3.Error | None = None) -> StorageError:
+    told = "" if cause is None else f": {cause}"
     return StorageError(
-        f"{kind.message.format(path=path)}: {error}",
+        f"{kind.message.format(path=path)}{told}",
         hint=kind.hint.format(path=path),
         retryable=kind.retryable,
-        cause=error,
+        cause=cause,
         details={"path": path, "reason": kind.reason},
     )
 
@@ -146,6 +172,7 @@ class Database:
         self.name: str = str(self.path)
         self._busy_timeout_s = busy_timeout_s
         self._log_file = Path(f"{self.name}-wal")
+        self._log_index = Path(f"{self.name}-shm")
         self._next_checkpoint = _CHECKPOINT_BYTES
 
     def open_writer(self) -> sqlite3.Connection:
@@ -156,15 +183,25 @@ class Database:
         """
         if sqlite3.sqlite_version_info < _FIXED_RESET_RACE:
             _log.debug("SQLite %s: checkpoints are made under the write lock", sqlite3.sqlite_version)
+        if self.may_only_be_read():
+            raise _fault(_READ_ONLY if os.access(self.path, os.R_OK) else _FORBIDDEN, self.name)
         self._next_checkpoint = _CHECKPOINT_BYTES
         return self._open()
 
+    def may_only_be_read(self) -> bool:
+        """Tell whether the file is there but, itself or for the sake of its folder, cannot be written to."""
+        if not self.path.is_file():
+            return False
+        return not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK | os.X_OK))
+
     def open_reader(self) -> sqlite3.Connection:
-        """Open a connection that only reads.
+        """Open a connection that only reads; in a place that may only be read, one for a single look.
 
         Raises:
             StorageError: The file cannot be used; it is left as it was.
         """
+        if self.may_only_be_read():
+            return self._open_unwritable()
         connection = self._open()
         connection.execute("PRAGMA query_only = ON")
         return connection
@@ -208,7 +245,7 @@ class Database:
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode=rw", uri=True, timeout=self._busy_timeout_s, isolation_level=None
         )
-        try:
+        with _closing_on_failure(connection):
             check_format(connection, self.name)  # before anything that writes
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -217,9 +254,29 @@ class Database:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA wal_autocheckpoint = 0")
             migrate(connection, self.name)
-        except BaseException:
+        return connection
+
+    def _open_unwritable(self) -> sqlite3.Connection:
+        """Open what may only be read, and make no file beside it: one of a stranger would lock the owner out.
+
+        Somebody who writes keeps an index beside the log, which can be shared. Where neither is there, the file
+        is whole by itself (`immutable`), for as long as nobody writes: do not keep the connection.
+        """
+        if self._log_size() and not self._log_index.exists():
+            raise _fault(_LOG_OUT_OF_REACH, self.name)
+        alone = "" if self._log_index.exists() else "&immutable=1"
+        try:
+            connection = sqlite3.connect(
+                f"{self.path.as_uri()}?mode=ro{alone}", uri=True, timeout=self._busy_timeout_s, isolation_level=None
+            )
+            with _closing_on_failure(connection):
+                version = check_format(connection, self.name)
+        except sqlite3.Error as error:
+            kind = _KINDS.get(_code(error), _OTHER) if os.access(self.path, os.R_OK) else _FORBIDDEN
+            raise _fault(kind, self.name, error) from error
+        if version < len(MIGRATIONS):
             connection.close()
-            raise
+            raise _fault(_NEVER_FILLED, self.name)
         return connection
 
     def _make_file(self) -> None:
@@ -244,6 +301,15 @@ class Database:
             return self._log_file.stat().st_size
         except OSError:
             return 0
+
+
+@contextmanager
+def _closing_on_failure(connection: sqlite3.Connection) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _set_busy_timeout(connection: sqlite3.Connection, seconds: float) -> None:

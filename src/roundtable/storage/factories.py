@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.errors import ConfigurationError
+from roundtable.http import shown_url
 
 if TYPE_CHECKING:
     from roundtable.storage.memory import MemoryStorage
@@ -22,7 +23,7 @@ def open_memory(url: str = "memory://") -> MemoryStorage:
     from roundtable.storage.memory import MemoryStorage
 
     if url not in {"memory:", "memory://"}:
-        raise ConfigurationError(f"{url!r} is no storage address", hint="Use 'memory://' as it stands.")
+        raise ConfigurationError(f"{shown_url(url)!r} is no storage address", hint="Use 'memory://' as it stands.")
     return MemoryStorage()
 
 
@@ -44,7 +45,7 @@ def open_sqlite(url: str) -> SQLiteStorage:
     scheme, slashes, path = url.partition(":///")
     if scheme != "sqlite" or not slashes or not path:
         raise ConfigurationError(
-            f"{url!r} is no address of an SQLite file",
+            f"{shown_url(url)!r} is no address of an SQLite file",
             hint="Write 'sqlite:///debates.db' for a relative path or 'sqlite:////var/lib/debates.db' for an "
             "absolute one.",
         )

@@ -6,8 +6,28 @@ import os
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["writable_database"]
+if TYPE_CHECKING:
+    from roundtable.settings import Settings
+
+__all__ = ["default_database", "writable_database"]
+
+
+def default_database(settings: Settings) -> Path:
+    """Give the file of the default storage.
+
+    A file that somebody chose is taken as it stands: using it fails when it cannot be used, rather than
+    sessions going where nobody looks for them. Only the one that nobody chose may be replaced, with a warning.
+
+    Example:
+        >>> from roundtable.settings import Settings
+        >>> default_database(Settings(database_path=Path("/nowhere/debates.db"))).name
+        'debates.db'
+    """
+    if settings.names_database:
+        return settings.database_path
+    return writable_database(settings.database_path, settings.data_home)
 
 
 def writable_database(wanted: Path, data_home: Path | str | None = None) -> Path:

@@ -38,6 +38,9 @@ class SQLiteStorage(SeedStorageMethods):
 
     Nothing is opened before the first use. One thread writes and one reads; both end with `aclose`.
 
+    A file that may only be read, for its own sake or that of its folder, is read, and nothing is made beside
+    it; writing to it is a `StorageError` with `details["reason"] == "read-only"`.
+
     Args:
         db_path: The file; folders it lacks are made, for this user only.
         clock: Decides when leases and values lapse; the machine's when left out.
@@ -69,7 +72,11 @@ class SQLiteStorage(SeedStorageMethods):
         database = Database(self.db_path, busy_timeout_s)
         self._path = database.name
         self._reader = Worker(
-            "roundtable-sqlite-reader", self._path, open_connection=database.open_reader, work=read_each
+            "roundtable-sqlite-reader",
+            self._path,
+            open_connection=database.open_reader,
+            work=read_each,
+            keeps=lambda: not database.may_only_be_read(),  # somebody else may write there meanwhile
         )
         self._writer = Worker(
             "roundtable-sqlite-writer",

@@ -34,6 +34,10 @@ def _nothing(_connection: sqlite3.Connection) -> None:
     """Do nothing."""
 
 
+def _always() -> bool:
+    return True
+
+
 class _Loop(Protocol):
     """Either kind of event loop, as seen from another thread."""
 
@@ -91,6 +95,7 @@ class Worker:
         open_connection: Opens the connection, on the thread.
         work: Does some jobs with the connection.
         after: Called once those who wait have been told.
+        keeps: Asked then whether the connection is good for the next jobs as well.
         last: Called before the connection is closed for good.
         window_s: How long to wait for company, in seconds.
     """
@@ -103,6 +108,7 @@ class Worker:
         open_connection: Callable[[], sqlite3.Connection],
         work: Callable[[sqlite3.Connection, Sequence[Job[object]]], None],
         after: Callable[[sqlite3.Connection], None] = _nothing,
+        keeps: Callable[[], bool] = _always,
         last: Callable[[], None] | None = None,
         window_s: float = 0.0,
     ) -> None:
@@ -113,6 +119,7 @@ class Worker:
         self._open_connection = open_connection
         self._work = work
         self._after = after
+        self._keeps = keeps
         self._last = last
         self._window_s = window_s
         self._queue: SimpleQueue[Job[object] | None] = SimpleQueue()
@@ -247,7 +254,7 @@ class Worker:
             except Exception as error:  # noqa: BLE001
                 _log.warning("tidying up %s failed: %s", self.path, error)
                 spoilt = True
-        if spoilt:
+        if spoilt or not self._keeps():
             self._disconnect()
 
     def _connected(self) -> sqlite3.Connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from roundtable.agents import BaseAgent
@@ -9,7 +10,7 @@ from roundtable.providers.scripted import Delay, ScriptedModel
 from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from roundtable.providers.scripted import Reply
 
@@ -17,25 +18,37 @@ __all__ = ["Delay", "ScriptedModel", "scripted_agents"]
 
 
 def scripted_agents(
-    says: Mapping[str, str | Reply | Sequence[Reply]], *, confidence: float = 0.8, chunks: int = 0
+    says: Mapping[str, Reply | Sequence[Reply]], *, confidence: float = 0.8, chunks: int = 0
 ) -> list[BaseAgent]:
     """Make one agent per entry.
 
+    A plain text is a position, and becomes an answer that is complete: one call a turn, and no second try. To
+    script the very text of a model, well-formed or not, use `ScriptedModel`.
+
     Args:
-        says: Agent id to what it says: a plain text is its position in every round; anything else is a
-            reply, or a sequence of replies, of `ScriptedModel`.
+        says: Agent id to what it says: one reply for every round, or a sequence with one for each. A reply is
+            a plain text, or anything else that `ScriptedModel` takes; a text that begins with `{` is passed on.
         confidence: Confidence that goes with plain texts.
         chunks: In how many pieces each answer is streamed; 0 gives it whole.
 
     Example:
-        >>> [agent.name for agent in scripted_agents({"ada": "Tea", "bo": "Coffee"})]
+        >>> agents = scripted_agents({"ada": "Tea", "bo": ["Coffee", "Tea"]})
+        >>> [agent.name for agent in agents]
         ['Ada', 'Bo']
     """
     agents = []
     for agent_id, said in says.items():
-        script: Reply | Sequence[Reply] = said
-        if isinstance(said, str) and not said.lstrip().startswith("{"):
-            script = {"position": said, "reasoning": f"{agent_id} thinks so.", "confidence": confidence}
+        several = isinstance(said, Sequence) and not isinstance(said, str)
+        answers = [_answer(reply, agent_id, confidence) for reply in (said if several else [said])]
         config = AgentConfig(id=agent_id, name=agent_id.title(), provider="scripted", model="scripted")
+        script = answers if several else answers[0]
         agents.append(BaseAgent(config, ScriptedModel({agent_id: script}, chunks=chunks)))
     return agents
+
+
+def _answer(reply: Reply, agent_id: str, confidence: float) -> Reply:
+    if isinstance(reply, Delay):
+        return Delay(reply.seconds, _answer(reply.reply, agent_id, confidence))
+    if not isinstance(reply, str) or reply.lstrip().startswith("{"):
+        return reply
+    return {"position": reply, "reasoning": f"{agent_id} thinks so.", "confidence": confidence}
