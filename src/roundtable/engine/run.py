@@ -18,6 +18,7 @@ from roundtable.engine.closing import (
 )
 from roundtable.engine.hooks import StoringHooks
 from roundtable.errors import ConfigurationError, QuorumLost, RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.exits import unmet
 from roundtable.stages import error_info, run_stage
 from roundtable.types import (
     Control,
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
+    from roundtable.scoring import Rule
     from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
 
 __all__ = ["DebateRun", "RunLimits"]
@@ -72,6 +75,7 @@ class DebateRun:
         agents: Who takes part, by id.
         meter: Measures each round.
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
+        rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
     """
 
@@ -83,6 +87,7 @@ class DebateRun:
         *,
         meter: ConsensusMeter,
         exits: ExitCriterion | None,
+        rules: Registry[Rule] | None = None,
         limits: RunLimits,
     ) -> None:
         self.journal = journal
@@ -90,6 +95,7 @@ class DebateRun:
         self.agents = agents
         self.meter = meter
         self.exits = exits
+        self.rules = rules
         self.limits = limits
         self.closed = False
         """Set from outside to keep any further call from starting."""
@@ -291,11 +297,11 @@ class DebateRun:
         if consensus is None:  # somebody asked to stop meanwhile
             return
         now = self.journal.clock.now()
-        closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances)
+        closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances, rules=self.rules)
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
-        # Whoever extends a debate by hand gets the rounds asked for, also where a criterion ended it before.
-        exits = None if fold.extended else self.exits
+        # A criterion that held when the debate was extended by hand has had its say.
+        exits = self.exits and unmet(self.exits, rounds[: fold.extended_after])
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
         if leaving is None:
             await self.journal.append(*closing)
