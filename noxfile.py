@@ -17,19 +17,22 @@ nox.options.sessions = ["lint", "types", "tests", "docs", "api"]
 
 ROOT = Path(__file__).parent
 PYTHONS = ["3.11", "3.12", "3.13"]
+LOCKS = {"constraints.txt": (), "constraints-deep.txt": ("--group", "oracles")}
+"""Lock files, and what each adds to the extras `all` and `dev`."""
+
 LOCK_HEAD = """\
-# Exact versions, with hashes, of everything that tests, checks and docs need (the extras `all` and `dev`) on
+# Exact versions, with hashes, of everything that tests, checks and docs need (the extras `all` and `dev`{more}) on
 # Python 3.11 and later, any platform. It names no package index: pip and uv ask the one they are set up for.
 # It locks the dependencies, not this project, so an installation takes two steps:
-#     python -m pip install -r constraints.txt
+#     python -m pip install -r {name}
 #     python -m pip install --no-deps --no-build-isolation -e .
 # Made by `nox -s lock` (`nox -s lock -- --upgrade` for newer versions); do not edit.
 """
 
 
-def set_up(session: nox.Session) -> None:
+def set_up(session: nox.Session, lock: str = "constraints.txt") -> None:
     """Install the locked tools, and this project in place."""
-    session.install("-r", "constraints.txt")
+    session.install("-r", lock)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
@@ -90,11 +93,12 @@ def gates(session: nox.Session) -> None:
 
 @nox.session
 def deep(session: nox.Session) -> None:
-    """Run the long checks and the full benchmarks, whose figures are kept under docs/benchmarks."""
-    set_up(session)
+    """Run the long checks, mutants of the exact packages and the full benchmarks; figures go to docs/benchmarks."""
+    set_up(session, "constraints-deep.txt")
     # The providers' own SDKs, for their request types alone; nothing else may depend on them.
     session.install("anthropic", "google-genai", "openai")
     session.run("python", "-m", "pytest", "-m", "deep", *session.posargs)
+    session.run("python", "tools/mutation.py", "--sample", "300")
     for benchmark in sorted((ROOT / "benchmarks").glob("bench_*.py")):
         figures = session.run("python", str(benchmark), silent=True)
         print(figures)
@@ -103,10 +107,12 @@ def deep(session: nox.Session) -> None:
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Write constraints.txt anew; `-- --upgrade` asks for the newest versions."""
+    """Write the lock files anew; `-- --upgrade` asks for the newest versions."""
     session.install("uv")
-    path = ROOT / "constraints.txt"
     command = ["uv", "pip", "compile", "pyproject.toml", "--extra", "all", "--extra", "dev", "--universal"]
     form = ["--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-header", "--quiet"]
-    session.run(*command, *form, "--output-file", str(path), *session.posargs)
-    path.write_text(LOCK_HEAD + path.read_text("utf-8"), "utf-8")
+    for name, more in LOCKS.items():
+        path = ROOT / name
+        session.run(*command, *more, *form, "--output-file", str(path), *session.posargs)
+        head = LOCK_HEAD.format(name=name, more=", the group `oracles`" if more else "")
+        path.write_text(head + path.read_text("utf-8"), "utf-8")

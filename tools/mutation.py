@@ -32,7 +32,7 @@ from typing import NamedTuple
 ROOT = Path.cwd()
 PACKAGES = ("scoring", "exits")
 TESTS = ("tests/unit/test_scoring_*.py", "tests/unit/test_metrics_*.py", "tests/unit/test_exits_*.py")
-LAWS = ("tests/property/test_scoring_*.py", "tests/property/test_metrics_*.py", "tests/property/test_exits_*.py")
+LAWS = ("tests/property/test_scoring_axioms.py", "tests/property/test_metrics_*.py", "tests/property/test_exits_*.py")
 TIME_LIMIT_S = 60
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"
 

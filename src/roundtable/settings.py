@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +23,7 @@ _LEVEL_ALIASES: Final = {"warn": "warning", "fatal": "critical"}
 _DATABASE: Final = Path("data/roundtable.db")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
+_DECIMAL: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
 _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic_api_key": ("ANTHROPIC_API_KEY",),
@@ -44,6 +47,10 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "default_agent_count": ("ROUNDTABLE_DEFAULT_AGENT_COUNT",),
     "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
     "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
+    "exit_enabled": ("ROUNDTABLE_EXIT_ENABLED",),
+    "exit_consensus_threshold": ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD",),
+    "exit_convergence_rounds": ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS",),
+    "exit_confidence_threshold": ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD",),
 }
 """Field to the variables it is read from, the first one set wins."""
 
@@ -112,6 +119,14 @@ class Settings:
     debug_mode: bool = False
     """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
     `false`, `0`, `no` or `off` does not."""
+    exit_enabled: bool = True
+    """`ROUNDTABLE_EXIT_ENABLED`: whether `exit_on_consensus` may end a debate before its last round."""
+    exit_consensus_threshold: Decimal = Decimal("0.9")
+    """`ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD`: agreement in [0, 1] that then ends a debate."""
+    exit_convergence_rounds: int = 2
+    """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: rounds in a row without movement that do."""
+    exit_confidence_threshold: Decimal = Decimal("0.85")
+    """`ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD`: confidence in [0, 1] of every agent that does."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Every variable as it was found, for providers of plugins."""
 
@@ -150,7 +165,11 @@ class Settings:
             max_agents=max_agents,
             default_agent_count=min(read.count("default_agent_count", 4), max_agents),
             max_rounds=read.count("max_rounds", 10),
-            debug_mode=read.flag("debug_mode"),
+            debug_mode=read.flag("debug_mode", default=False),
+            exit_enabled=read.flag("exit_enabled", default=True),
+            exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
+            exit_convergence_rounds=read.count("exit_convergence_rounds", 2),
+            exit_confidence_threshold=read.share("exit_confidence_threshold", "0.85"),
             environment=source,
         )
 
@@ -176,6 +195,8 @@ class Settings:
         for name, variables in _VARIABLES.items():
             if variable in variables:
                 value = getattr(self, name)
+                if isinstance(value, bool):
+                    return str(value).lower()
                 return None if value is None else str(value)
         return self.environment.get(variable, "").strip() or None
 
@@ -220,11 +241,17 @@ class _Reader:
             raise _refusal(variable, text, "a whole number from 1")
         return int(text)
 
-    def flag(self, name: str) -> bool:
+    def flag(self, name: str, *, default: bool) -> bool:
         variable, text = self._find(name)
         if text and text.lower() not in _TRUE | _FALSE:
             raise _refusal(variable, text, "true or false")
-        return text.lower() in _TRUE
+        return text.lower() in _TRUE if text else default
+
+    def share(self, name: str, default: str) -> Decimal:
+        variable, text = self._find(name)
+        if text and (len(text) > 20 or not _DECIMAL.fullmatch(text) or Decimal(text) > 1):
+            raise _refusal(variable, text, "a decimal from 0 to 1, such as 0.8")
+        return Decimal(text or default)
 
     def log_level(self, name: str) -> str:
         variable, text = self._find(name)

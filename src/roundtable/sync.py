@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.protocols import ChatModel, Storage
     from roundtable.result import DebateResult
+    from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
 
@@ -190,8 +191,9 @@ class Roundtable:
         mode: str = "collaborative",
         rounds: int = 3,
         options: Sequence[str] | None = None,
-        decide: str = "plurality",
+        decide: str | Rule = "plurality",
         exit_when: Exit | None = None,
+        exit_on_consensus: bool | None = None,
         focus_question: str | None = None,
         agents: Sequence[AgentLike] | None = None,
         deadline_s: float | None = None,
@@ -206,6 +208,7 @@ class Roundtable:
                 options=options,
                 decide=decide,
                 exit_when=exit_when,
+                exit_on_consensus=exit_on_consensus,
                 focus_question=focus_question,
                 agents=agents,
                 deadline_s=deadline_s,

@@ -109,6 +109,15 @@ def test_a_focus_question_and_a_deadline_go_with_the_debate(command: Command, ag
     assert DebateResult.from_json(done.out).rounds[0].focus_question == "At noon?"
 
 
+def test_a_debate_ends_early_on_consensus_when_asked_to(command: Command, agree: str) -> None:
+    done = command("Tea?", "-a", agree, "-r", "3", "--exit-on-consensus", "--json")
+    result = DebateResult.from_json(done.out)
+    assert (len(result.rounds), result.total_rounds) == (2, 3)
+    assert result.exit is not None
+    assert result.exit.reason == "consensus"
+    assert DebateResult.from_json(command("Tea?", "-a", agree, "-r", "2", "--json").out).config.exit is None
+
+
 def test_a_failed_agent_is_named_and_the_others_go_on(command: Command, tmp_path: Path) -> None:
     agents = f"{always(tmp_path, {'ada': 'Tea'})},{script(tmp_path, 'bo', [])}"
     done = command("Tea?", "--agents", agents, "--rounds", "1")

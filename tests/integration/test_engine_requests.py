@@ -140,7 +140,7 @@ async def test_lost_quorum_is_also_the_reason_of_the_exit() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [pytest.param({"decide": "nonsense"}, id="rule"), pytest.param({"exit_on_consensus": True}, id="exit")]
+    "change", [pytest.param({"decide": "nonsense"}, id="rule"), pytest.param({"exit": {"kind": "x"}}, id="exit")]
 )
 async def test_what_cannot_be_done_is_refused_before_anything_is_paid(change: dict[str, object]) -> None:
     agents = seated(CountingModel("Tea"), "ada")

@@ -18,6 +18,8 @@ from roundtable.exits import (
     MinRounds,
     exit_from_spec,
     exit_registry,
+    members,
+    unmet,
 )
 from roundtable.exits.base import as_json
 from roundtable.protocols import ExitRound
@@ -174,3 +176,43 @@ def test_fields_are_kept_as_json() -> None:
 def test_every_built_in_criterion_has_its_own_kind() -> None:
     assert len({found.kind for found in BUILTIN_EXITS}) == len(BUILTIN_EXITS) == len(exit_registry())
     assert all(entry.summary for entry in exit_registry())
+
+
+class Foreign:
+    """A criterion that is no `Exit`, as the protocol allows."""
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        return ExitResult(should_exit=len(rounds) > 1)
+
+    def to_spec(self) -> JsonObject:
+        return {"kind": "foreign"}
+
+
+def test_the_members_of_a_criterion_are_listed_in_order() -> None:
+    joined = MaxRounds(9) | (MaxRounds(3) & (Never() | MinRounds(2)))
+    assert members(joined) == (MaxRounds(9), MaxRounds(3), Never(), MinRounds(2))
+    assert members(Never()) == (Never(),)
+    assert members(MaxRounds(2) | Foreign()) == (MaxRounds(2),)
+    assert members(Foreign()) == ()
+
+
+def test_what_held_before_an_extension_is_left_out_after_it() -> None:
+    joined = MaxRounds(2) | MaxRounds(4) | MinRounds(1) & Never()
+    assert unmet(joined, held(1)) == joined
+    assert unmet(joined, held(2)) == AnyOf((MaxRounds(4), MinRounds(1) & Never()))
+    assert unmet(MaxRounds(1) | MinRounds(1), held(1)) is None
+    assert unmet(MaxRounds(2), held(2)) is None
+    assert unmet(MaxRounds(2), held(1)) == MaxRounds(2)
+    assert unmet(MaxRounds(2) & MinRounds(1), held(2)) is None
+    foreign = Foreign()
+    assert unmet(foreign, held(1)) is foreign
+    assert unmet(foreign, held(2)) is None
+
+
+def test_without_rounds_before_it_nothing_is_left_out_and_nothing_is_asked() -> None:
+    class Greedy(Foreign):
+        def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+            raise AssertionError("asked")
+
+    greedy = Greedy()
+    assert unmet(greedy, ()) is greedy

@@ -10,6 +10,7 @@ import pytest
 from roundtable.errors import ConfigurationError
 from roundtable.exits import (
     AllConfident,
+    AnyOf,
     BudgetSpent,
     ConsensusReached,
     Converged,
@@ -22,12 +23,14 @@ from roundtable.exits import (
     Stable,
     StopRequested,
     create_default_exit_criteria,
+    early_exit,
     exit_from_criteria,
     exit_from_spec,
     read_exit_settings,
     validate_exit_criteria,
 )
 from roundtable.exits.answers import held, turns_of, words
+from roundtable.settings import Settings
 from roundtable.types import (
     AgentResponse,
     Answer,
@@ -499,24 +502,49 @@ def test_the_environment_is_read_as_decimals() -> None:
     assert settings == ExitSettings(False, Fraction(4, 5), 3, Fraction(1))
 
 
-def test_unusable_settings_are_all_named() -> None:
+@pytest.mark.parametrize(
+    ("variable", "text", "allowed"),
+    [
+        ("ROUNDTABLE_EXIT_ENABLED", "maybe", "true or false"),
+        ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD", "90", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD", "-0.1", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD", "nan", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD", "sNaN", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD", "high", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD", "-inf", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD", "1e-999999999", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD", "0." + "9" * 30, "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD", "1.01", "a decimal from 0 to 1"),
+        ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS", "0", "a whole number from 1"),
+        ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS", "2.5", "a whole number from 1"),
+    ],
+)
+def test_an_unusable_setting_is_named(variable: str, text: str, allowed: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        read_exit_settings(
-            {
-                "ROUNDTABLE_EXIT_ENABLED": "maybe",
-                "ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD": "90",
-                "ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS": "0",
-                "ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD": "high",
-            }
-        )
-    assert caught.value.message == (
-        "the environment has unusable exit settings: ROUNDTABLE_EXIT_ENABLED='maybe',"
-        " ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD='90', ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS='0',"
-        " ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD='high'"
+        read_exit_settings({variable: text})
+    assert caught.value.message.startswith(f"{variable}={text!r} is not allowed; allowed: {allowed}")
+    assert caught.value.hint == f"Correct {variable}, or unset it."
+
+
+def test_only_the_variables_of_exits_are_looked_at() -> None:
+    assert read_exit_settings({"LOG_LEVEL": "loud", "ROUNDTABLE_MAX_ROUNDS": "x"}) == ExitSettings()
+
+
+def test_the_part_of_the_settings_about_exits() -> None:
+    environment = {"ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD": "0.7", "ROUNDTABLE_EXIT_ENABLED": "off"}
+    settings = Settings.from_env(environment)
+    assert ExitSettings.from_settings(settings) == read_exit_settings(environment)
+    assert ExitSettings.from_settings(Settings()) == ExitSettings()
+    assert settings.get("ROUNDTABLE_EXIT_ENABLED") == "false"
+    assert settings.get("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD") == "0.7"
+
+
+def test_what_may_end_a_debate_early() -> None:
+    assert early_exit(ExitCriteria(max_rounds=2)) is None
+    assert early_exit(ExitCriteria(max_rounds=2, confidence_threshold=0.5)) == AllConfident(0.5)
+    assert early_exit(create_default_exit_criteria(2)) == AnyOf(
+        (ConsensusReached(0.9), Converged(rounds=2), AllConfident(0.85))
     )
-    assert caught.value.hint
-    with pytest.raises(ConfigurationError, match=r"CONVERGENCE_ROUNDS='2\.5'"):
-        read_exit_settings({"ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS": "2.5"})
 
 
 def test_the_default_criteria() -> None:

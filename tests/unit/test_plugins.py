@@ -8,21 +8,30 @@ import pytest
 
 from roundtable import hookimpl
 from roundtable.errors import ConfigurationError, PluginError
+from roundtable.exits import MaxRounds
 from roundtable.modes import CollaborativeMode
 from roundtable.plugins import (
     HOST_API,
+    ExitRegistrar,
     Host,
     ModeRegistrar,
     ProviderRegistrar,
+    RuleRegistrar,
     StorageRegistrar,
     ToolRegistrar,
     load_catalog,
 )
 from roundtable.protocols import Tool
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.scoring import Electorate, Outcome, Parameters, Rule, decide, first_places
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
 from roundtable.types import ProviderConfig
+
+
+def veto(ballots: Electorate, parameters: Parameters) -> Outcome:
+    roll = ballots.read(first_places).roll
+    return Outcome(roll, {}, roll.options if len(roll.options) == 1 else (), "all of one view, or none")
 
 
 class Acme:
@@ -57,13 +66,21 @@ class Acme:
 
         registrar.add("weather", make)
 
+    @hookimpl
+    def roundtable_register_rules(self, registrar: RuleRegistrar) -> None:
+        registrar.add("veto", Rule("veto", veto))
+
+    @hookimpl
+    def roundtable_register_exits(self, registrar: ExitRegistrar) -> None:
+        registrar.add("night", MaxRounds.from_spec)
+
 
 def test_what_ships_with_the_library_comes_through_the_hooks() -> None:
     catalog = load_catalog()
     assert {"scripted", "openai-chat", "compatible", "local"} <= set(catalog.providers.names())
     assert catalog.modes.names() == ("collaborative",)
     assert catalog.storages.names() == ("memory", "sqlite")
-    for registry in (catalog.providers, catalog.modes, catalog.storages):
+    for registry in (catalog.providers, catalog.modes, catalog.storages, catalog.rules, catalog.exits):
         for entry in registry:
             assert entry.source == "roundtable-sdk"
             assert entry.summary.strip()
@@ -77,13 +94,23 @@ def test_a_plugin_adds_things_of_every_kind_and_is_told_where_it_runs() -> None:
         (catalog.modes, "court"),
         (catalog.storages, "redis"),
         (catalog.tools, "weather"),
+        (catalog.rules, "veto"),
+        (catalog.exits, "night"),
     ):
         assert registry.entry(name).source == "roundtable-acme"  # type: ignore[attr-defined]  # registries of several kinds
     (host,) = acme.hosts
     assert host.api == HOST_API
-    assert host.capabilities == {"providers", "modes", "storages", "tools"}
+    assert host.capabilities == {"providers", "modes", "storages", "tools", "rules", "exits"}
     made = catalog.providers.get("acme")("acme-2", ProviderConfig(), Settings())
     assert (made.provider, made.model) == ("acme", "acme-2")
+
+
+def test_a_rule_of_a_plugin_decides_like_a_built_in_one() -> None:
+    rules = load_catalog({"roundtable-acme": Acme()}).rules
+    assert decide(["tea", "Tea"], rule="veto", rules=rules).winner == "Tea"
+    assert decide(["tea", "milk"], rule="Veto", rules=rules).winners == ()
+    with pytest.raises(ConfigurationError, match="unknown rule 'veto'"):
+        decide(["tea"], rule="veto")
 
 
 def test_catalogs_share_nothing() -> None:

@@ -242,8 +242,11 @@ def test_an_extension_moves_the_plan_but_never_below_what_has_begun() -> None:
     assert fold(*BEGIN, two, control("extend", total_rounds=1)).progress.total_rounds == 2
     assert fold(*BEGIN, control("extend")).progress.total_rounds == 2
     assert fold(*COMPLETED, control("extend")).exit is None
-    assert fold(*COMPLETED).extended is False
-    assert fold(*COMPLETED, control("extend")).extended is True
+    assert fold(*COMPLETED).extended_after == 0
+    closed = RoundComplete(**WHERE, round=1, answered=1, failed=0)
+    assert fold(*BEGIN, closed, EXIT, over("completed")).extended_after == 0
+    assert fold(*BEGIN, closed, EXIT, over("completed"), control("extend")).extended_after == 1
+    assert fold(*BEGIN, closed, control("extend")).extended_after == 0
 
 
 def test_going_on_forgets_how_the_last_run_ended() -> None:

@@ -37,6 +37,24 @@ def test_deciding_loads_no_transport_database_or_model() -> None:
     assert json.loads(done.stdout) == []
 
 
+def test_deciding_at_the_root_loads_no_more_than_that() -> None:
+    program = (
+        "import json, sys, roundtable as rt; rt.decide(['a'], rule='schulze'); rt.ConsensusReached(0.9) & rt.Stable();"
+        f"print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
+
+
+def test_the_exits_stand_at_the_root() -> None:
+    joined = (roundtable.exits.Exit, roundtable.exits.AllOf, roundtable.exits.AnyOf)
+    usable = [kind for kind in roundtable.exits.BUILTIN_EXITS if kind not in joined]
+    assert len(usable) == 10
+    for kind in usable:
+        assert getattr(roundtable, kind.__name__) is kind
+        assert kind.__name__ in roundtable.__all__
+
+
 def test_the_hash_seed_changes_no_decision() -> None:
     program = (
         "from roundtable.scoring import decide, entropy_agreement;"

@@ -9,6 +9,8 @@ from roundtable.scoring import decide
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable._registry import Registry
+    from roundtable.scoring import Rule
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, Decision
 
 __all__ = ["ballots_of", "decide_round", "independent_agreement"]
@@ -29,13 +31,19 @@ def ballots_of(
     return tuple(theme_of.get(response.agent_id) for response in responses)
 
 
-def decide_round(responses: Sequence[AgentResponse], consensus: AnyConsensus | None, config: DebateConfig) -> Decision:
+def decide_round(
+    responses: Sequence[AgentResponse],
+    consensus: AnyConsensus | None,
+    config: DebateConfig,
+    rules: Registry[Rule] | None = None,
+) -> Decision:
     """Apply the debate's decision rule to the positions of one round.
 
-    The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots.
+    The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots. The
+    rule is looked up in `rules`; without them, among the built-in ones.
     """
     ballots = ballots_of(responses, consensus, config.options)
-    return decide(ballots, rule=config.decide, options=config.options)
+    return decide(ballots, rule=config.decide, options=config.options, rules=rules)
 
 
 def independent_agreement(

@@ -9,6 +9,7 @@ from roundtable.scoring import casefold
 
 __all__ = [
     "check_deadline",
+    "check_flag",
     "check_list",
     "check_mapping",
     "check_options",
@@ -35,6 +36,12 @@ def check_list(what: str, given: object) -> None:
     """Refuse what is no list; a text is none."""
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
         raise _wrong(what, "a list", given)
+
+
+def check_flag(what: str, given: object) -> None:
+    """Refuse what is neither true nor false; `None` leaves it open."""
+    if given is not None and not isinstance(given, bool):
+        raise _wrong(what, "True, False or None", given)
 
 
 def check_whole(what: str, given: object) -> None:

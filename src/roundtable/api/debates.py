@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Unpack
 
 from pydantic import ValidationError
 
-from roundtable.api.checks import check_deadline, check_mapping, check_options, check_rounds, check_text
+from roundtable.api.checks import check_deadline, check_flag, check_mapping, check_options, check_rounds, check_text
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.result import DebateResult
-from roundtable.scoring import find_rule
 from roundtable.types import DebateConfig
 
 if TYPE_CHECKING:
@@ -25,9 +24,10 @@ if TYPE_CHECKING:
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
     from roundtable.exits import Exit
-    from roundtable.protocols import Agent, ExitCriterion
+    from roundtable.protocols import Agent
     from roundtable.record import Fold
-    from roundtable.types import ContextResult, JsonObject, JsonValue
+    from roundtable.scoring import Rule
+    from roundtable.types import ContextResult, JsonValue
 
 __all__ = ["Debates", "finish"]
 
@@ -42,8 +42,9 @@ class _Ask:
     mode: str = "collaborative"
     rounds: int = 3
     options: Sequence[str] | None = None
-    decide: str = "plurality"
+    decide: str | Rule = "plurality"
     exit_when: Exit | None = None
+    exit_on_consensus: bool | None = None
     focus_question: str | None = None
     agents: Sequence[AgentLike] | None = None
     deadline_s: float | None = None
@@ -72,13 +73,13 @@ class Debates:
         check_rounds(ask.rounds, wiring.settings.max_rounds)
         check_deadline(ask.deadline_s)
         check_options(ask.options)
-        check_text("decide", ask.decide)
         check_text("mode", ask.mode)
         check_mapping("metadata", ask.metadata)
-        find_rule(ask.decide)
+        check_flag("exit_on_consensus", ask.exit_on_consensus)
+        rule = wiring.rule_name(ask.decide)
         wiring.engine.modes.get_mode(ask.mode)
         seats = wiring.seats(ask.agents)
-        config = _config(ask, [seat.config.id for seat in seats], wiring)
+        config = _config(ask, rule, [seat.config.id for seat in seats], wiring)
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await wiring.make_ready(agents.values())
         session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
@@ -198,14 +199,6 @@ class Debates:
             logger.debug("the owner of the session will pause it", extra={"session": session_id})
 
 
-def _exit_spec(exit_when: ExitCriterion) -> JsonObject:
-    spec = getattr(exit_when, "to_spec", None)
-    if not callable(spec):
-        msg = f"exit_when must be an exit such as MaxRounds(3), not {exit_when!r}"
-        raise ConfigurationError(msg)
-    return exit_when.to_spec()
-
-
 async def finish(prepared: Prepared) -> DebateResult:
     """Run a prepared session to its end."""
     return prepared.to_result(await prepared.run(lambda _: None))
@@ -215,7 +208,7 @@ def _to_result(fold: Fold) -> DebateResult:
     return DebateResult.from_record(fold.to_record())
 
 
-def _config(ask: _Ask, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
+def _config(ask: _Ask, rule: str, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
     try:
         return DebateConfig(
             topic=ask.topic,
@@ -224,8 +217,9 @@ def _config(ask: _Ask, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
             rounds=ask.rounds,
             focus_question=ask.focus_question,
             options=None if ask.options is None else tuple(ask.options),
-            decide=ask.decide,
-            exit=None if ask.exit_when is None else _exit_spec(ask.exit_when),
+            decide=rule,
+            exit=None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),
+            exit_on_consensus=ask.exit_on_consensus,
             quorum=wiring.options.quorum,
             seed=wiring.options.seed,
             metadata=dict(ask.metadata or {}),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.seats import AgentLike
     from roundtable.exits import Exit
+    from roundtable.scoring import Rule
     from roundtable.types import JsonValue
 
 __all__ = ["DebateOptions"]
@@ -20,8 +21,9 @@ class DebateOptions(TypedDict, total=False):
     mode: str
     rounds: int
     options: Sequence[str] | None
-    decide: str
+    decide: str | Rule
     exit_when: Exit | None
+    exit_on_consensus: bool | None
     focus_question: str | None
     agents: Sequence[AgentLike] | None
     deadline_s: float | None

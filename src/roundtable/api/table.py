@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.gateway import StreamingModel
     from roundtable.protocols import Storage
     from roundtable.result import DebateResult
+    from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
 
@@ -133,8 +134,9 @@ class Roundtable:
         mode: str = "collaborative",
         rounds: int = 3,
         options: Sequence[str] | None = None,
-        decide: str = "plurality",
+        decide: str | Rule = "plurality",
         exit_when: Exit | None = None,
+        exit_on_consensus: bool | None = None,
         focus_question: str | None = None,
         agents: Sequence[AgentLike] | None = None,
         deadline_s: float | None = None,
@@ -150,8 +152,11 @@ class Roundtable:
             mode: Debate mode.
             rounds: Rounds to hold at most, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` says otherwise.
             options: Options to choose from; left out, the agents find their own positions.
-            decide: Rule that turns the last round's positions into a decision.
-            exit_when: Criterion that ends the debate early.
+            decide: Rule that turns a round's positions into a decision: its name, as in `"supermajority(2/3)"`, or a
+                rule of your own, which this table then knows by its name.
+            exit_when: Criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`.
+            exit_on_consensus: Whether also to end when agreement, convergence or confidence reach the thresholds of
+                `ROUNDTABLE_EXIT_*`; asked after `exit_when`.
             focus_question: Narrower question for the rounds.
             agents: Who debates, instead of the table's agents.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
@@ -169,6 +174,7 @@ class Roundtable:
             options=options,
             decide=decide,
             exit_when=exit_when,
+            exit_on_consensus=exit_on_consensus,
             focus_question=focus_question,
             agents=agents,
             deadline_s=deadline_s,

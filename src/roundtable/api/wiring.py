@@ -14,12 +14,14 @@ from roundtable.api.checks import check_seconds, check_text, check_whole
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
+from roundtable.exits import ExitSettings, members
 from roundtable.gateway import Gateway
 from roundtable.http import shown_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
 from roundtable.providers import LocalProvider
+from roundtable.scoring import Rule, find_rule
 from roundtable.settings import Settings
 from roundtable.storage.locations import default_database
 from roundtable.types import ProviderConfig
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Offer
     from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, Storage
-    from roundtable.types import AgentConfig
+    from roundtable.protocols import Agent, ExitCriterion, Storage
+    from roundtable.types import AgentConfig, JsonObject
 
 __all__ = ["Options", "Wiring"]
 
@@ -73,7 +75,15 @@ class Wiring:
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
-        self.engine: DebateEngine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub)
+        self.engine: DebateEngine = DebateEngine(
+            self.sessions,
+            self.agents,
+            modes,
+            hub=self.hub,
+            rules=self.catalog.rules,
+            exits=self.catalog.exits,
+            exit_settings=ExitSettings.from_settings(self.settings),
+        )
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
         if given is not None and not isinstance(given, str):
@@ -125,6 +135,39 @@ class Wiring:
             prepare = getattr(getattr(model, "inner", model), "prepare", None)
             if prepare is not None:
                 await prepare()
+
+    def rule_name(self, decide: str | Rule) -> str:
+        """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.
+
+        Raises:
+            ConfigurationError: There is no such rule, or another one has this name.
+        """
+        rules = self.catalog.rules
+        if not isinstance(decide, Rule):
+            check_text("decide", decide)
+            find_rule(decide, rules)
+            return decide
+        known = rules.get(decide.name) if decide.name in rules else None
+        if known is None:
+            rules.add(decide.name, decide, summary=decide.summary, source="this table")
+        elif known != decide:
+            msg = f"decide: this table knows another rule named {decide.name!r}"
+            raise ConfigurationError(msg, hint="Give your rule a name of its own.")
+        return decide.name
+
+    def exit_spec(self, exit_when: ExitCriterion) -> JsonObject:
+        """Give a stop criterion as JSON; kinds of the caller's are known from now on.
+
+        Raises:
+            ConfigurationError: It is no criterion.
+        """
+        if not callable(getattr(exit_when, "to_spec", None)):
+            msg = f"exit_when must be an exit such as MaxRounds(3), not {exit_when!r}"
+            raise ConfigurationError(msg)
+        for member in members(exit_when):
+            if member.kind not in self.catalog.exits:
+                self.catalog.exits.add(member.kind, member.from_spec, source="this table")
+        return exit_when.to_spec()
 
     def offers(self) -> tuple[Offer, ...]:
         """List what the environment offers."""

@@ -64,6 +64,9 @@ Options = Annotated[
 Option = Annotated[
     list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
 ]
+ExitEarly = Annotated[
+    bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
+]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
 
 
@@ -117,6 +120,7 @@ def debate(
     options: Options = None,
     option: Option = None,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
+    exit_on_consensus: ExitEarly = False,
     focus: Focus = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
@@ -145,7 +149,7 @@ def debate(
     ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed)
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked["options"] = (*(split_list(options, "--options") or ()), *(option or ())) or None
-    asked["deadline_s"] = deadline
+    asked |= {"deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
     return open_desk(ask).run(lambda desk: hold(desk, topic, asked, html))
 
 

@@ -24,7 +24,7 @@ from roundtable.settings import Settings
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -37,7 +37,7 @@ State = Literal["ok", "absent", "warning", "broken"]
 MARKS: Final = {"ok": ("ok", "green"), "absent": ("--", "dim"), "warning": ("!!", "yellow"), "broken": ("XX", "red")}
 ROOM_BYTES: Final = 50 * 2**20
 """Free space below which a warning is due."""
-KEYS: Final = {
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic_api_key": ("anthropic",),
     "openai_api_key": ("openai", "openai-chat"),
     "google_api_key": ("google",),

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from roundtable._registry import Registry
     from roundtable.protocols import ExitCriterion
     from roundtable.record import Fold
+    from roundtable.scoring import Rule
     from roundtable.types import AnyConsensus, AnyTurn, JsonValue, RoundRecord, SessionStatus, Stage
 
 __all__ = ["exit_after", "last_events", "leaving_events", "lost_quorum", "measured_events", "with_measure"]
@@ -73,7 +75,13 @@ def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> Q
 
 
 def measured_events(
-    fold: Fold, record: RoundRecord, consensus: AnyConsensus, now: datetime, *, assigned: bool
+    fold: Fold,
+    record: RoundRecord,
+    consensus: AnyConsensus,
+    now: datetime,
+    *,
+    assigned: bool,
+    rules: Registry[Rule] | None = None,
 ) -> tuple[ConsensusMeasured, RoundComplete]:
     """Give the events that close a round."""
     if assigned:
@@ -88,7 +96,7 @@ def measured_events(
             timestamp=now,
             round=record.number,
             consensus=consensus,
-            decision=decide_round(record.responses, consensus, fold.record.config),
+            decision=decide_round(record.responses, consensus, fold.record.config, rules),
             independent_agreement=independent[0],
             independent_agreement_reason=independent[1],
         ),

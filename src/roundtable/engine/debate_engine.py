@@ -16,10 +16,18 @@ from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
-from roundtable.engine.run import DebateRun, RunLimits
+from roundtable.engine.limits import RunLimits
+from roundtable.engine.run import DebateRun
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
-from roundtable.exits import exit_from_spec
-from roundtable.scoring import find_rule
+from roundtable.exits import (
+    AnyOf,
+    ExitSettings,
+    create_default_exit_criteria,
+    early_exit,
+    exit_from_spec,
+    exit_registry,
+)
+from roundtable.scoring import find_rule, rule_registry
 from roundtable.types import RoundResult
 
 if TYPE_CHECKING:
@@ -27,11 +35,14 @@ if TYPE_CHECKING:
 
     from tenacity import RetryCallState
 
+    from roundtable._registry import Registry
     from roundtable.agents import AgentRegistry
     from roundtable.engine.session_manager import SessionManager
+    from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, ExitCriterion, Storage
     from roundtable.record import Fold
+    from roundtable.scoring import Rule
     from roundtable.types import (
         AgentConfig,
         AnyConsensus,
@@ -62,6 +73,9 @@ class DebateEngine:
         toolkit: Tools for all agents of the registry.
         meter: Measures each round; counts equal positions when left out.
         hub: Where events are told.
+        rules: Where decision rules are found; the built-in ones when left out.
+        exits: Where stop criteria are found; the built-in ones when left out.
+        exit_settings: When `exit_on_consensus` ends a debate.
 
     Example:
         >>> import anyio
@@ -93,12 +107,18 @@ class DebateEngine:
         *,
         meter: ConsensusMeter | None = None,
         hub: EventHub | None = None,
+        rules: Registry[Rule] | None = None,
+        exits: Registry[ExitFactory] | None = None,
+        exit_settings: ExitSettings | None = None,
     ) -> None:
         self.sessions = session_manager
         self.agents = agent_registry
         self.modes = mode_registry
         self.meter: ConsensusMeter = meter or BasicMeter()
         self.hub: EventHub = hub or EventHub()
+        self.rules: Registry[Rule] = rule_registry() if rules is None else rules
+        self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
+        self.exit_settings: ExitSettings = exit_settings or ExitSettings()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -110,19 +130,16 @@ class DebateEngine:
             agents: Configurations of agents that the registry does not keep.
 
         Raises:
-            ConfigurationError: The mode is unknown, an agent is, or the mode cannot hold so many rounds.
+            ConfigurationError: The mode, the rule, the exit or an agent is unknown, or the mode cannot hold so many
+                rounds.
         """
         mode = self.modes.get_mode(config.mode)
         if config.rounds not in mode.rounds:
             allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
             msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
             raise ConfigurationError(msg)
-        find_rule(config.decide)
-        if config.exit is not None:
-            exit_from_spec(config.exit)
-        if config.exit_on_consensus:
-            msg = "exit_on_consensus needs an exit that measures consensus, and none is available"
-            raise ConfigurationError(msg, hint="Leave it out, and state in `exit` when the debate ends.")
+        find_rule(config.decide, self.rules)
+        config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
             raise ConfigurationError(msg, hint="Lower the quorum, or seat more agents.")
@@ -137,6 +154,20 @@ class DebateEngine:
             msg = f"unknown agents: {', '.join(missing)}. Known: {there}"
             raise ConfigurationError(msg, hint="Create them in the agent registry first.")
         return await self.sessions.create_session(config, tuple(known.values()))
+
+    def _with_exit(self, config: DebateConfig) -> DebateConfig:
+        """State in `exit` all that ends the debate, so that whoever resumes it does not depend on its environment.
+
+        What `exit_on_consensus` adds comes after the criterion of the caller.
+        """
+        exits = self._exit_of(config)
+        if config.exit_on_consensus:
+            early = early_exit(create_default_exit_criteria(config.rounds, self.exit_settings))
+            exits = AnyOf((exits, early)) if exits and early else exits or early
+        return config.model_copy(update={"exit": exits and exits.to_spec()})
+
+    def _exit_of(self, config: DebateConfig) -> ExitCriterion | None:
+        return None if config.exit is None else exit_from_spec(config.exit, self.exits)
 
     async def run_round(self, session_id: str, focus_question: str | None = None) -> RoundResult:
         """Hold exactly one round, finishing one that was interrupted.
@@ -204,6 +235,7 @@ class DebateEngine:
         async with self._owned(session_id, limits) as journal:
             fold = journal.fold
             mode = self.modes.get_mode(fold.record.config.mode)
+            find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
             if extension is not None:
                 await journal.append(extended(fold, extension, mode, self.sessions.clock.now()))
@@ -217,7 +249,8 @@ class DebateEngine:
                 mode,
                 table,
                 meter=self.meter,
-                exits=_exits(fold),
+                exits=self._exit_of(fold.record.config),
+                rules=self.rules,
                 limits=limits,
             )
             if on_start is not None:
@@ -313,11 +346,6 @@ class DebateEngine:
     async def list_sessions(self) -> tuple[Session, ...]:
         """Give all sessions, newest first."""
         return await self.sessions.list_sessions()
-
-
-def _exits(fold: Fold) -> ExitCriterion | None:
-    spec = fold.record.config.exit
-    return None if spec is None else exit_from_spec(spec)
 
 
 async def _release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:

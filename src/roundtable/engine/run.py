@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -26,6 +25,7 @@ from roundtable.errors import (
     SessionError,
     StorageError,
 )
+from roundtable.exits import unmet
 from roundtable.stages import error_info, run_stage
 from roundtable.types import (
     Control,
@@ -42,33 +42,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
+    from roundtable.engine.limits import RunLimits
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
+    from roundtable.scoring import Rule
     from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
 
-__all__ = ["DebateRun", "RunLimits"]
+__all__ = ["DebateRun"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
 _CONTROL_INTERVAL_S = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """How far one run may go."""
-
-    rounds: int | None = None
-    """Rounds to hold at most in this run; as many as planned when left out."""
-    deadline_s: float | None = None
-    """Seconds after which running calls are cancelled and the run ends."""
-    lease_ttl_s: float = 15.0
-    """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
-    wait_s: float = 0.0
-    """Seconds to wait for another owner's lease to lapse before giving up."""
-    resume: bool = False
-    """Whether the caller asks to go on, so that a request to pause or stop that nobody answered is void."""
 
 
 class DebateRun:
@@ -80,6 +67,7 @@ class DebateRun:
         agents: Who takes part, by id.
         meter: Measures each round.
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
+        rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
     """
 
@@ -91,6 +79,7 @@ class DebateRun:
         *,
         meter: ConsensusMeter,
         exits: ExitCriterion | None,
+        rules: Registry[Rule] | None = None,
         limits: RunLimits,
     ) -> None:
         self.journal = journal
@@ -98,9 +87,11 @@ class DebateRun:
         self.agents = agents
         self.meter = meter
         self.exits = exits
+        self.rules = rules
         self.limits = limits
         self.closed = False
         """Set from outside to keep any further call from starting."""
+        self._fields = {"session": journal.session_id}
         self._held = 0
         self._ended = False
         self._unfinished = False
@@ -300,11 +291,11 @@ class DebateRun:
         if consensus is None:  # somebody asked to stop meanwhile
             return
         now = self.journal.clock.now()
-        closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances)
+        closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances, rules=self.rules)
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
-        # Whoever extends a debate by hand gets the rounds asked for, also where a criterion ended it before.
-        exits = None if fold.extended else self.exits
+        # A criterion that held when the debate was extended by hand has had its say.
+        exits = self.exits and unmet(self.exits, rounds[: fold.extended_after])
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
         if leaving is None:
             await self.journal.append(*closing)
@@ -329,10 +320,7 @@ class DebateRun:
             await self.journal.append(*events)
         except (StorageError, SessionError) as error:
             # What ended the run is what its caller has to hear; that it could not be written is said in the log.
-            logger.warning("the end of the run could not be stored: %s", error.message, extra=self._fields())
-
-    def _fields(self) -> dict[str, str]:
-        return {"session": self.journal.session_id}
+            logger.warning("the end of the run could not be stored: %s", error.message, extra=self._fields)
 
     async def _break(self, error: RoundtableError) -> None:
         """Write that the run broke, where it still can be written."""
@@ -362,7 +350,7 @@ class DebateRun:
                 self._give_up(error)
                 return
             except StorageError as error:
-                logger.warning("the lease was not renewed: %s", error.message, extra=self._fields())
+                logger.warning("the lease was not renewed: %s", error.message, extra=self._fields)
             except Exception as error:  # noqa: BLE001  (a storage may be foreign code; nobody may meet an exception group)
                 self._give_up(_foreign(error))
                 return
@@ -379,7 +367,7 @@ class DebateRun:
                 return
             except StorageError as error:
                 if not failing:  # said once, not four times a second
-                    logger.warning("the session could not be looked at: %s", error.message, extra=self._fields())
+                    logger.warning("the session could not be looked at: %s", error.message, extra=self._fields)
                 failing = True
             except Exception as error:  # noqa: BLE001  (as above)
                 self._give_up(_foreign(error))

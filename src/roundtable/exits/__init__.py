@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.exits.agreement import AllConfident, ConsensusReached
-    from roundtable.exits.base import AllOf, AnyOf, Exit, Load
+    from roundtable.exits.base import AllOf, AnyOf, Exit, Load, members, unmet
     from roundtable.exits.criteria import (
         ExitSettings,
         create_default_exit_criteria,
+        early_exit,
         exit_from_criteria,
         read_exit_settings,
         validate_exit_criteria,
@@ -45,10 +46,13 @@ __all__ = [
     "Stable",
     "StopRequested",
     "create_default_exit_criteria",
+    "early_exit",
     "exit_from_criteria",
     "exit_from_spec",
     "exit_registry",
+    "members",
     "read_exit_settings",
+    "unmet",
     "validate_exit_criteria",
 ]
 
@@ -59,8 +63,11 @@ _HOMES = {
     "AnyOf": "base",
     "Exit": "base",
     "Load": "base",
+    "members": "base",
+    "unmet": "base",
     "ExitSettings": "criteria",
     "create_default_exit_criteria": "criteria",
+    "early_exit": "criteria",
     "exit_from_criteria": "criteria",
     "read_exit_settings": "criteria",
     "validate_exit_criteria": "criteria",

@@ -13,7 +13,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.protocols import ExitCriterion, ExitRound
 from roundtable.types import ExitResult, JsonObject, JsonValue
 
-__all__ = ["AllOf", "AnyOf", "Exit", "Load", "as_json", "going_on", "whole"]
+__all__ = ["AllOf", "AnyOf", "Exit", "Load", "as_json", "going_on", "members", "unmet", "whole"]
 
 Load: TypeAlias = Callable[[JsonObject], ExitCriterion]
 """Builds the criterion that a JSON object describes."""
@@ -194,3 +194,38 @@ class AllOf(_Joined):
             details="; ".join(result.details for result in results),
             figures={"checked": checked},
         )
+
+
+def members(criterion: ExitCriterion) -> tuple[Exit, ...]:
+    """List the criteria that one is made of, in the order they are asked; those of foreign classes are left out.
+
+    Example:
+        >>> from roundtable.exits import MaxRounds, MinRounds
+        >>> members(MaxRounds(5) | MaxRounds(3) & MinRounds(2))
+        (MaxRounds(rounds=5), MaxRounds(rounds=3), MinRounds(rounds=2))
+    """
+    if isinstance(criterion, _Joined):
+        return tuple(found for member in criterion.of for found in members(member))
+    return (criterion,) if isinstance(criterion, Exit) else ()
+
+
+def unmet(criterion: ExitCriterion, rounds: Sequence[ExitRound]) -> ExitCriterion | None:
+    """Leave out what already held after some rounds: a debate that is extended all the same goes on in spite of it.
+
+    Of criteria joined by `|` those that held are left out, anything else as a whole.
+
+    Args:
+        criterion: When the debate was to end.
+        rounds: The complete rounds before it was extended; without any, everything is kept.
+
+    Example:
+        >>> from roundtable.exits import ConsensusReached, MaxRounds
+        >>> unmet(MaxRounds(3) | ConsensusReached(0.9), ())
+        AnyOf(of=(MaxRounds(rounds=3), ConsensusReached(threshold=Fraction(9, 10))))
+    """
+    if not rounds:
+        return criterion
+    if not isinstance(criterion, AnyOf):
+        return None if criterion.check(rounds).should_exit else criterion
+    left = tuple(member for member in criterion.of if not member.check(rounds).should_exit)
+    return AnyOf(left) if left else None

@@ -5,32 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Self
 
 from roundtable.errors import ConfigurationError
 from roundtable.exits.agreement import AllConfident, ConsensusReached
-from roundtable.exits.base import Exit, whole
+from roundtable.exits.base import AnyOf, Exit, whole
 from roundtable.exits.limits import MaxRounds
 from roundtable.exits.movement import Converged
 from roundtable.scoring.precise import share
+from roundtable.settings import Settings
 from roundtable.types import ExitCriteria
 
 __all__ = [
     "ExitSettings",
     "create_default_exit_criteria",
+    "early_exit",
     "exit_from_criteria",
     "read_exit_settings",
     "validate_exit_criteria",
 ]
-
-T = TypeVar("T")
-
-ENABLED = "ROUNDTABLE_EXIT_ENABLED"
-CONSENSUS = "ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD"
-CONVERGENCE = "ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS"
-CONFIDENCE = "ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD"
-
-_SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +39,28 @@ class ExitSettings:
     confidence_threshold: Fraction = Fraction(17, 20)
     """Confidence of every agent in [0, 1]."""
 
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Take the part of the settings that is about exits.
+
+        Example:
+            >>> ExitSettings.from_settings(Settings(exit_enabled=False)).enabled
+            False
+        """
+        return cls(
+            enabled=settings.exit_enabled,
+            consensus_threshold=Fraction(settings.exit_consensus_threshold),
+            convergence_rounds=settings.exit_convergence_rounds,
+            confidence_threshold=Fraction(settings.exit_confidence_threshold),
+        )
+
+
+_VARIABLES = tuple(
+    variable
+    for name in ("exit_enabled", "exit_consensus_threshold", "exit_convergence_rounds", "exit_confidence_threshold")
+    for variable in Settings.variables(name)
+)
+
 
 def read_exit_settings(environment: Mapping[str, str]) -> ExitSettings:
     """Read `ROUNDTABLE_EXIT_ENABLED`, `..._CONSENSUS_THRESHOLD`, `..._CONVERGENCE_ROUNDS`, `..._CONFIDENCE_THRESHOLD`.
@@ -53,40 +68,17 @@ def read_exit_settings(environment: Mapping[str, str]) -> ExitSettings:
     Thresholds are decimals, so that 0.8 is 0.8. A variable that is missing or empty leaves the default.
 
     Args:
-        environment: The variables; nothing else is looked at.
+        environment: The variables; none but these four is looked at.
 
     Raises:
-        ConfigurationError: A value is out of range; the message names every such variable.
+        ConfigurationError: A value is out of range; the message names the variable and what is allowed.
 
     Example:
         >>> read_exit_settings({"ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD": "0.8"}).consensus_threshold
         Fraction(4, 5)
     """
-    errors: list[str] = []
-
-    def read(name: str, default: T, parse: Callable[[str], T]) -> T:
-        text = environment.get(name, "").strip()
-        if not text:
-            return default
-        try:
-            return parse(text)
-        except (ConfigurationError, KeyError, ValueError):
-            errors.append(f"{name}={text!r}")
-            return default
-
-    usual = ExitSettings()
-    settings = ExitSettings(
-        enabled=read(ENABLED, usual.enabled, lambda text: _SWITCH[text.casefold()]),
-        consensus_threshold=read(CONSENSUS, usual.consensus_threshold, share),
-        convergence_rounds=read(CONVERGENCE, usual.convergence_rounds, lambda text: whole(int(text), CONVERGENCE)),
-        confidence_threshold=read(CONFIDENCE, usual.confidence_threshold, share),
-    )
-    if errors:
-        raise ConfigurationError(
-            f"the environment has unusable exit settings: {', '.join(errors)}",
-            hint="Switches are true or false, thresholds decimals in [0, 1], rounds whole numbers from 1.",
-        )
-    return settings
+    given = {name: environment[name] for name in _VARIABLES if name in environment}
+    return ExitSettings.from_settings(Settings.from_env(given))
 
 
 def create_default_exit_criteria(max_rounds: int, settings: ExitSettings | None = None) -> ExitCriteria:
@@ -152,6 +144,18 @@ def exit_from_criteria(criteria: ExitCriteria) -> Exit:
         >>> exit_from_criteria(ExitCriteria(max_rounds=3, consensus_threshold=0.9))
         AnyOf(of=(ConsensusReached(threshold=Fraction(9, 10)), MaxRounds(rounds=3)))
     """
+    last = MaxRounds(criteria.max_rounds)
+    early = early_exit(criteria)
+    return last if early is None else early | last
+
+
+def early_exit(criteria: ExitCriteria) -> Exit | None:
+    """Build what may end a debate before its last round: consensus, convergence, confidence; `None` if nothing may.
+
+    Example:
+        >>> early_exit(ExitCriteria(max_rounds=3, consensus_threshold=0.9))
+        ConsensusReached(threshold=Fraction(9, 10))
+    """
     members: list[Exit] = []
     if criteria.consensus_threshold is not None:
         members.append(ConsensusReached(criteria.consensus_threshold))
@@ -159,8 +163,6 @@ def exit_from_criteria(criteria: ExitCriteria) -> Exit:
         members.append(Converged(rounds=max(2, criteria.convergence_rounds)))
     if criteria.confidence_threshold is not None:
         members.append(AllConfident(criteria.confidence_threshold))
-    last = MaxRounds(criteria.max_rounds)
-    found: Exit = last
-    for member in reversed(members):
-        found = member | found
-    return found
+    if len(members) < 2:
+        return members[0] if members else None
+    return AnyOf(tuple(members))

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.exits import exit_registry
 from roundtable.modes import BUILTIN_MODES
 from roundtable.plugins.hookspecs import hookimpl
 from roundtable.providers import builtin_providers
+from roundtable.scoring import BUILTIN_RULES
 from roundtable.storage import open_memory, open_sqlite
 
 if TYPE_CHECKING:
-    from roundtable.plugins.registrar import ModeRegistrar, ProviderRegistrar, StorageRegistrar
+    from roundtable.plugins.registrar import (
+        ExitRegistrar,
+        ModeRegistrar,
+        ProviderRegistrar,
+        RuleRegistrar,
+        StorageRegistrar,
+    )
 
 __all__ = [
+    "roundtable_register_exits",
     "roundtable_register_modes",
     "roundtable_register_providers",
+    "roundtable_register_rules",
     "roundtable_register_storages",
 ]
 
@@ -38,3 +48,17 @@ def roundtable_register_storages(registrar: StorageRegistrar) -> None:
     """Add the built-in storages."""
     registrar.add("memory", open_memory, summary="Kept as long as the process lives.")
     registrar.add("sqlite", open_sqlite, summary="Kept in one file.")
+
+
+@hookimpl
+def roundtable_register_rules(registrar: RuleRegistrar) -> None:
+    """Add the built-in decision rules."""
+    for rule in BUILTIN_RULES:
+        registrar.add(rule.name, rule, summary=rule.summary)
+
+
+@hookimpl
+def roundtable_register_exits(registrar: ExitRegistrar) -> None:
+    """Add the built-in stop criteria."""
+    for entry in exit_registry():
+        registrar.add(entry.name, entry.thing, summary=entry.summary)

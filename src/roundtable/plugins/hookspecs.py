@@ -13,14 +13,24 @@ from typing import TYPE_CHECKING, Final
 import pluggy
 
 if TYPE_CHECKING:
-    from roundtable.plugins.registrar import Host, ModeRegistrar, ProviderRegistrar, StorageRegistrar, ToolRegistrar
+    from roundtable.plugins.registrar import (
+        ExitRegistrar,
+        Host,
+        ModeRegistrar,
+        ProviderRegistrar,
+        RuleRegistrar,
+        StorageRegistrar,
+        ToolRegistrar,
+    )
 
 __all__ = [
     "PROJECT",
     "hookimpl",
     "hookspec",
+    "roundtable_register_exits",
     "roundtable_register_modes",
     "roundtable_register_providers",
+    "roundtable_register_rules",
     "roundtable_register_storages",
     "roundtable_register_tools",
 ]
@@ -51,3 +61,13 @@ def roundtable_register_storages(registrar: StorageRegistrar, host: Host) -> Non
 @hookspec
 def roundtable_register_tools(registrar: ToolRegistrar, host: Host) -> None:
     """Add tools by name: `registrar.add("weather", make_weather_tool, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_rules(registrar: RuleRegistrar, host: Host) -> None:
+    """Add decision rules: `registrar.add("veto", Rule("veto", count), summary="...")`."""
+
+
+@hookspec
+def roundtable_register_exits(registrar: ExitRegistrar, host: Host) -> None:
+    """Add stop criteria by their kind: `registrar.add("night", Night.from_spec, summary="...")`."""

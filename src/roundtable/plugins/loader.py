@@ -53,6 +53,8 @@ def _register(catalog: Catalog, source: str, plugin: object) -> None:
         hook.roundtable_register_modes(registrar=Registrar(catalog.modes, source), host=host)
         hook.roundtable_register_storages(registrar=Registrar(catalog.storages, source), host=host)
         hook.roundtable_register_tools(registrar=Registrar(catalog.tools, source), host=host)
+        hook.roundtable_register_rules(registrar=Registrar(catalog.rules, source), host=host)
+        hook.roundtable_register_exits(registrar=Registrar(catalog.exits, source), host=host)
     except RoundtableError:
         raise
     except Exception as error:

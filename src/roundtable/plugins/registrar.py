@@ -10,16 +10,20 @@ from roundtable._registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.exits import ExitFactory
     from roundtable.protocols import DebateModeStrategy, Storage, Tool
     from roundtable.providers.spec import ProviderFactory
+    from roundtable.scoring import Rule
 
 __all__ = [
     "HOST_API",
     "Catalog",
+    "ExitRegistrar",
     "Host",
     "ModeRegistrar",
     "ProviderRegistrar",
     "Registrar",
+    "RuleRegistrar",
     "StorageFactory",
     "StorageRegistrar",
     "ToolFactory",
@@ -73,6 +77,10 @@ StorageRegistrar: TypeAlias = "Registrar[StorageFactory]"
 """Takes storages by address scheme."""
 ToolRegistrar: TypeAlias = "Registrar[ToolFactory]"
 """Takes tools."""
+RuleRegistrar: TypeAlias = "Registrar[Rule]"
+"""Takes decision rules."""
+ExitRegistrar: TypeAlias = "Registrar[ExitFactory]"
+"""Takes stop criteria by their kind."""
 
 
 @dataclass(slots=True)
@@ -87,3 +95,7 @@ class Catalog:
     """Storages by address scheme."""
     tools: Registry[ToolFactory] = field(default_factory=lambda: Registry("tool"))
     """Tools."""
+    rules: Registry[Rule] = field(default_factory=lambda: Registry("rule"))
+    """Decision rules."""
+    exits: Registry[ExitFactory] = field(default_factory=lambda: Registry("exit"))
+    """Stop criteria by their kind."""

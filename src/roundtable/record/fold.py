@@ -92,7 +92,8 @@ class Fold:
         self.exit: ExitResult | None = None
         self.error: ErrorInfo | None = None
         self.started: bool = False
-        self.extended: bool = False
+        self.extended_after: int = 0
+        """Complete rounds when the session, completed, was last extended; 0 when it never was."""
         self.independent_agreement: float | None = None
         self.independent_reason: str | None = "no round has been measured yet"
         self.context_requests: tuple[ContextRequest, ...] = ()
@@ -192,8 +193,9 @@ class Fold:
                     return
                 self.pending_control = self.error = self.exit = None
             case "extend":
-                self.extended = self.extended or before == "completed"
-                self.exit = None if before == "completed" else self.exit
+                if before == "completed":
+                    self.extended_after = sum(held.complete for held in self.rounds)
+                    self.exit = None
             case _:
                 assert_never(event.action)
         if event.focus_question is not None:

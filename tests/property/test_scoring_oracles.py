@@ -1,0 +1,290 @@
+"""Independent implementations agree, on seeded random elections and ratings.
+
+Where a convention differs from theirs it is named beside the comparison, and in the docs. Rules are compared with
+pref_voting, which the environment of `nox -s deep` has; metrics with scipy, scikit-learn, statsmodels and krippendorff.
+votelib is not asked: its Schulze and Copeland winners are known to be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from roundtable.scoring import (
+    Ballot,
+    brier_score,
+    coefficient_of_variation,
+    cohen_kappa,
+    decide,
+    entropy,
+    expected_calibration_error,
+    fleiss_kappa,
+    interquartile_range,
+    jensen_shannon,
+    jury_bound,
+    kendall_w,
+    krippendorff_alpha,
+    mean_spearman,
+    quantile,
+)
+
+EFFORT = pytest.mark.parametrize(
+    "cases", [pytest.param(25, id="everyday"), pytest.param(600, id="deep", marks=pytest.mark.deep)]
+)
+
+
+DEEP = pytest.mark.parametrize("cases", [pytest.param(300, id="deep", marks=pytest.mark.deep)])
+"""For oracles that take long to load."""
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pref_voting run as plain Python: compiling it takes longer than all elections."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+
+def elections(cases: int, seed: int, most_options: int = 5) -> list[tuple[int, list[list[int]]]]:
+    """Draw complete rankings without ties: number of options, and one order per voter."""
+    draw = random.Random(seed)
+    drawn: list[tuple[int, list[list[int]]]] = []
+    for _ in range(cases):
+        size = draw.randint(2, most_options)
+        drawn.append((size, [draw.sample(range(size), size) for _ in range(draw.randint(1, 9))]))
+    return drawn
+
+
+def ours(rule: str, rankings: list[list[int]]) -> list[int]:
+    ballots: list[Ballot] = [[str(option) for option in ranking] for ranking in rankings]
+    return sorted(int(winner) for winner in decide(ballots, rule=rule).winners)
+
+
+@DEEP
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    ("rule", "method"),
+    [
+        ("plurality", "plurality"),
+        ("borda", "borda"),
+        ("dowdall", "dowdall"),
+        ("irv", "instant_runoff_put"),
+        ("coombs", "coombs_put"),
+        ("condorcet", "condorcet"),
+        ("copeland", "copeland"),
+        ("schulze", "beat_path"),
+        ("ranked-pairs", "ranked_pairs"),
+        ("kemeny-young", "kemeny_young"),
+        ("majority", "absolute_majority"),
+    ],
+)
+def test_rules_on_rankings_agree_with_pref_voting(rule: str, method: str, cases: int) -> None:
+    """`pref_voting`: its condorcet elects everybody, and its majority nobody, where there is no winner.
+
+    Its dowdall adds floats; instant run-off and Coombs are its parallel-universe forms; its Schulze, ranked pairs
+    and Kemeny use margins, all orders of equal ones and all optimal rankings, as ours do.
+    """
+    methods = pytest.importorskip("pref_voting.voting_methods")
+    profiles = pytest.importorskip("pref_voting.profiles")
+    for size, rankings in elections(cases, seed=11):
+        options = {"algorithm": "from_stacks"} if rule == "ranked-pairs" else {}
+        theirs = sorted(getattr(methods, method)(profiles.Profile(rankings), **options))
+        found = ours(rule, rankings)
+        if rule == "condorcet" and not found:
+            assert theirs == list(range(size))
+        else:
+            assert found == theirs, (rule, rankings)
+
+
+@DEEP
+@pytest.mark.usefixtures("uncompiled")
+def test_pairwise_counts_agree_with_pref_voting(cases: int) -> None:
+    profiles = pytest.importorskip("pref_voting.profiles")
+    for size, rankings in elections(cases, seed=12):
+        theirs = profiles.Profile(rankings)
+        ballots: list[Ballot] = [[str(option) for option in ranking] for ranking in rankings]
+        mine = decide(ballots, rule="schulze").pairwise
+        for one in range(size):
+            for other in range(size):
+                if one != other:
+                    assert mine[str(one)][str(other)] == theirs.support(one, other)
+
+
+@DEEP
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    ("rule", "method"), [("schulze", "beat_path"), ("copeland", "copeland"), ("ranked-pairs", "ranked_pairs")]
+)
+def test_rankings_with_ties_and_gaps_agree_with_pref_voting(rule: str, method: str, cases: int) -> None:
+    """Its profiles with ties leave unranked options incomparable until told that ranked ones stand above them."""
+    methods = pytest.importorskip("pref_voting.voting_methods")
+    with_ties = pytest.importorskip("pref_voting.profiles_with_ties")
+    draw = random.Random(13)
+    for _ in range(cases):
+        size = draw.randint(2, 5)
+        voters = range(draw.randint(1, 7))
+        ranks = [{option: draw.randint(1, size) for option in range(size) if draw.random() < 0.8} for _ in voters]
+        ranks = [row for row in ranks if row]
+        if {option for row in ranks for option in row} != set(range(size)):
+            continue
+        profile = with_ties.ProfileWithTies(ranks, candidates=list(range(size)))
+        profile.use_extended_strict_preference()
+        ballots: list[Ballot] = []
+        for row in ranks:
+            levels = sorted(set(row.values()))
+            ballots.append([[str(option) for option in row if row[option] == level] for level in levels])
+        mine = sorted(int(winner) for winner in decide(ballots, rule=rule).winners)
+        options = {"algorithm": "from_stacks"} if rule == "ranked-pairs" else {}
+        assert mine == sorted(getattr(methods, method)(profile, **options)), (rule, ranks)
+
+
+@DEEP
+@pytest.mark.usefixtures("uncompiled")
+def test_grades_agree_with_pref_voting(cases: int) -> None:
+    """Its STAR elects both when the run-off is level, ours the one with the higher total.
+
+    Its majority judgment stops at the first comparison around the median, ours (`median`) takes medians out until they
+    differ: ours are among its winners. Approvals are grades of 0 and 1 there.
+    """
+    methods = pytest.importorskip("pref_voting.grade_methods")
+    profiles = pytest.importorskip("pref_voting.grade_profiles")
+    draw = random.Random(14)
+    for _ in range(cases):
+        size = draw.randint(2, 4)
+        graded = [{option: draw.randint(0, 5) for option in range(size)} for _ in range(draw.randint(1, 7))]
+        profile = profiles.GradeProfile(graded, list(range(6)), candidates=list(range(size)))
+        ballots: list[Ballot] = [{str(option): grade for option, grade in row.items()} for row in graded]
+        mine = {rule: sorted(map(int, decide(ballots, rule=rule).winners)) for rule in ("score", "star", "median")}
+        assert mine["score"] == sorted(methods.score_voting(profile))
+        assert set(mine["median"]) <= set(methods.majority_judgement(profile))
+        approved = [{option: int(grade > 2) for option, grade in row.items()} for row in graded]
+        sets: list[Ballot] = [{str(option) for option, yes in row.items() if yes} for row in approved]
+        if any(sets):
+            binary = profiles.GradeProfile(approved, [0, 1], candidates=list(range(size)))
+            assert sorted(map(int, decide(sets, rule="approval").winners)) == sorted(methods.approval(binary))
+        totals = sorted((sum(row[option] for row in graded) for option in range(size)), reverse=True)
+        if len(set(totals)) == size:
+            theirs = sorted(methods.star(profile))
+            assert mine["star"] == (theirs if len(theirs) == 1 else mine["star"])
+            assert set(mine["star"]) <= set(theirs)
+
+
+def rating_tables(cases: int, seed: int, *, missing: float) -> list[list[list[int | None]]]:
+    draw = random.Random(seed)
+    tables: list[list[list[int | None]]] = []
+    for _ in range(cases):
+        raters, units = draw.randint(2, 5), draw.randint(2, 8)
+        tables.append(
+            [[None if draw.random() < missing else draw.randint(1, 4) for _ in range(units)] for _ in range(raters)]
+        )
+    return tables
+
+
+@EFFORT
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_agrees_with_krippendorff(level: str, cases: int) -> None:
+    """The package refuses data without variation, where ours is undefined with a reason."""
+    import krippendorff
+
+    for table in rating_tables(cases, 21, missing=0.25):
+        mine = krippendorff_alpha(table, level=level)  # type: ignore[arg-type]
+        if mine.value is None:
+            continue
+        data = [[math.nan if rating is None else rating for rating in row] for row in table]
+        theirs = krippendorff.alpha(reliability_data=data, level_of_measurement=level)
+        assert float(mine.value) == pytest.approx(theirs, abs=1e-9)
+
+
+@EFFORT
+def test_kappas_agree_with_statsmodels_and_scikit_learn(cases: int) -> None:
+    """Both give NaN without variation, where ours is undefined with a reason."""
+    import statsmodels.stats.inter_rater as raters
+    from sklearn import metrics
+
+    for table in rating_tables(cases, 22, missing=0):
+        counts = [[sum(row[unit] == label for row in table) for label in range(1, 5)] for unit in range(len(table[0]))]
+        fleiss = fleiss_kappa(table)
+        if fleiss.value is not None:
+            assert float(fleiss.value) == pytest.approx(raters.fleiss_kappa(counts), abs=1e-9)
+        cohen = cohen_kappa(table[0], table[1])
+        if cohen.value is not None:
+            assert float(cohen.value) == pytest.approx(metrics.cohen_kappa_score(table[0], table[1]), abs=1e-9)
+            crossed = [[0] * 4 for _ in range(4)]
+            for one, other in zip(table[0], table[1], strict=True):
+                crossed[one - 1][other - 1] += 1  # type: ignore[operator]  # nothing is missing here
+            assert float(cohen.value) == pytest.approx(raters.cohens_kappa(crossed, return_results=False), abs=1e-9)
+
+
+@EFFORT
+def test_concordance_agrees_with_scipy(cases: int) -> None:
+    """Friedman's statistic is n (m - 1) W, with the same correction for ties; it asks for three raters."""
+    from scipy import stats
+
+    draw = random.Random(23)
+    for _ in range(cases):
+        items = draw.randint(3, 6)
+        rows = [[draw.randint(1, 5) for _ in range(items)] for _ in range(draw.randint(3, 6))]
+        if any(len(set(row)) == 1 for row in rows):
+            continue
+        statistic = stats.friedmanchisquare(*zip(*rows, strict=True)).statistic
+        assert float(kendall_w(rows).figures["chi_square"]) == pytest.approx(statistic, abs=1e-9)
+        pairs = [stats.spearmanr(rows[i], rows[j]).statistic for i in range(len(rows)) for j in range(i)]
+        assert float(mean_spearman(rows)) == pytest.approx(sum(pairs) / len(pairs), abs=1e-9)
+
+
+@EFFORT
+def test_statistics_agree_with_numpy_and_scipy(cases: int) -> None:
+    """numpy's default quantile is type 7; scipy's Jensen-Shannon distance is the root of the divergence."""
+    import numpy as np
+    from scipy import stats
+    from scipy.spatial import distance
+
+    draw = random.Random(24)
+    for _ in range(cases):
+        numbers = [draw.randint(1, 9) for _ in range(draw.randint(2, 9))]
+        q = draw.random()
+        assert float(quantile(numbers, q)) == pytest.approx(np.quantile(numbers, q))
+        assert float(interquartile_range(numbers)) == pytest.approx(stats.iqr(numbers))
+        assert float(coefficient_of_variation(numbers)) == pytest.approx(stats.variation(numbers, ddof=1))
+        counts = [draw.randint(0, 5) for _ in range(4)]
+        if any(counts):
+            assert entropy(counts) == pytest.approx(stats.entropy(counts, base=2))
+        one, other = [draw.choices("abc", k=draw.randint(1, 8)) for _ in range(2)]
+        shares = [[Counter(side)[label] for label in "abc"] for side in (one, other)]
+        assert float(jensen_shannon(one, other)) == pytest.approx(
+            distance.jensenshannon(*shares, base=2) ** 2, abs=1e-9
+        )
+
+
+@EFFORT
+def test_the_jury_agrees_with_scipy(cases: int) -> None:
+    from scipy import stats
+
+    draw = random.Random(25)
+    for _ in range(cases):
+        n, p, rho = draw.randint(1, 40), draw.randint(1, 19) / 20, draw.randint(1, 9) / 10
+        assert float(jury_bound(n, p)) == pytest.approx(stats.binom.sf(n // 2, n, p), abs=1e-9)
+        a, b = p * (1 - rho) / rho, (1 - p) * (1 - rho) / rho
+        assert float(jury_bound(n, p, correlation=rho)) == pytest.approx(stats.betabinom.sf(n // 2, n, a, b), abs=1e-9)
+
+
+@EFFORT
+def test_forecasts_agree_with_scikit_learn(cases: int) -> None:
+    """Its calibration curve has bins closed above; ours are closed below, so confidences keep off the edges."""
+    from sklearn import calibration, metrics
+
+    draw = random.Random(26)
+    for _ in range(cases):
+        outcomes = [True, False, *(draw.random() < 0.5 for _ in range(draw.randint(0, 20)))]
+        sure = [draw.randint(0, 9) / 10 + 0.05 for _ in outcomes]
+        assert float(brier_score(sure, outcomes)) == pytest.approx(metrics.brier_score_loss(outcomes, sure))
+        right, mean = calibration.calibration_curve(outcomes, sure, n_bins=10)
+        sizes = Counter(int(confidence * 10) for confidence in sure)
+        theirs = sum(sizes[int(m * 10)] * abs(r - m) for r, m in zip(right, mean, strict=True)) / len(sure)
+        assert float(expected_calibration_error(sure, outcomes)) == pytest.approx(theirs)
+
+
+def test_fractions_are_what_the_floats_stand_for() -> None:
+    assert krippendorff_alpha([[1, 2], [1, 3]]).value == Fraction(2, 5)
