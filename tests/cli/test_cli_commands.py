@@ -246,7 +246,7 @@ def test_a_completed_session_cannot_be_resumed_and_is_told_how_to_go_on(command:
     assert "Hint: " in done.err
     error = command("resume", session, "--json").json
     assert isinstance(error, dict)
-    assert (error["name"], error["sessionId"]) == ("SessionError", session)
+    assert (error["name"], error["sessionId"]) == ("SessionConflict", session)
 
 
 def test_lost_quorum_is_told_with_what_there_is_and_resuming_asks_only_what_is_missing(
