@@ -38,10 +38,12 @@ def scripted_agents(
     """
     agents = []
     for agent_id, said in says.items():
-        several = isinstance(said, Sequence) and not isinstance(said, str)
-        answers = [_answer(reply, agent_id, confidence) for reply in (said if several else [said])]
+        script: Reply | list[Reply]
+        if isinstance(said, Sequence) and not isinstance(said, str):
+            script = [_answer(reply, agent_id, confidence) for reply in said]
+        else:
+            script = _answer(said, agent_id, confidence)
         config = AgentConfig(id=agent_id, name=agent_id.title(), provider="scripted", model="scripted")
-        script = answers if several else answers[0]
         agents.append(BaseAgent(config, ScriptedModel({agent_id: script}, chunks=chunks)))
     return agents
 
