@@ -198,8 +198,8 @@ def environment_page() -> str:
     intro = """\
 The library reads the environment in one place, once per `Roundtable`. An empty variable counts as one that is not set.
 A value that is not allowed is a `ConfigurationError` that names the variable and what is allowed. What a call, an
-option of the command or a `ProviderConfig` says comes first. Numbers are counts; no variable holds a time:
-times are arguments (`timeout_s`, `deadline_s`), in seconds."""
+option of the command or a `ProviderConfig` says comes first. Numbers are counts; no variable holds a time: times are
+arguments (`timeout_s`, `deadline_s`), in seconds."""
     return page("Environment variables", intro, table(("Variable", "Meaning", "Default"), rows))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cli.kit import PROGRAM, Command, Done, always, clean_environment, said, script
 
+from roundtable.cli.entry import complete_words
 from roundtable.providers.local import SMOLLM2
 from roundtable.result import DebateResult
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
@@ -58,6 +59,7 @@ def is_plain_fault(done: Done, code: int) -> bool:
         pytest.param(["T?", "more"], 2, "more", id="a topic without quotes"),
         pytest.param(["--rounds", "2"], 2, "TOPIC", id="no topic"),
         pytest.param(["sesions"], 2, "sessions", id="a misspelt command"),
+        pytest.param(["--seed", "1", "-q", "sessions"], 2, "comes first", id="a command behind options"),
         pytest.param(["serve"], 2, "serve", id="a command of a later version"),
         pytest.param(["sessions", "--limit", "0"], 2, "limit", id="a list of nothing"),
         pytest.param(["sessions", "--status", "asleep"], 2, "paused", id="an unknown state"),
@@ -66,7 +68,7 @@ def is_plain_fault(done: Done, code: int) -> bool:
 def test_a_command_line_that_does_not_fit_is_refused_with_what_is_allowed(
     command: Command, agree: str, words: list[str], code: int, told: str
 ) -> None:
-    given = words if "sess" in words[0] or words == ["serve"] else [*words, "--agents", agree]
+    given = words if "sess" in words[0] + words[-1] or words == ["serve"] else [*words, "--agents", agree]
     done = command(*given)
     assert is_plain_fault(done, code)
     assert told in done.err
@@ -109,6 +111,13 @@ def test_a_topic_may_begin_with_a_dash_after_two(command: Command, agree: str) -
         done = command(*words, "-5 or 5?")
         assert done.code == 0
         assert done.out.startswith("-5 or 5?")
+
+
+@pytest.mark.parametrize(
+    "words", [["--focus", "stop", "Tea?"], ["--quiet", "--", "sessions"], ["--seed=1", "--focus", "show"]]
+)
+def test_a_word_that_is_no_command_there_is_left_alone(words: list[str]) -> None:
+    assert complete_words(words) == ["debate", *words]
 
 
 def test_two_agents_with_one_id_are_refused(command: Command, place: Path) -> None:

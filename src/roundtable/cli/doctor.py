@@ -80,9 +80,9 @@ async def examine(desk: Desk) -> ExitCode:
     else:
         for check in checks:
             mark, style = MARKS[check.state]
-            desk.screen.show([line(f"[{mark}] {check.name}: {check.detail}", style)])
+            desk.screen.show([line(f"[{mark}] {check.name}: {check.detail}", style, hang=5)])
             if check.fix:
-                desk.screen.show([line(f"-> {check.fix}", indent=5)])
+                desk.screen.show([line(f"-> {check.fix}", indent=5, hang=3)])
         word = "Something is broken: a debate could not be held." if broken else "A debate can be held."
         desk.screen.show([Line(""), line(word, "bold red" if broken else "bold green")])
     return ExitCode.USAGE if broken else ExitCode.OK

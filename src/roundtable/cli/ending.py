@@ -80,17 +80,18 @@ def _rounds(count: int) -> str:
 
 def _answer(result: DebateResult) -> list[Line]:
     if result.answer is not None:
-        why = result.decision.why if result.decision else ""
-        found = [line(f"Answer: {result.answer}", "bold green")]
+        # The reason repeats the answer, which stands a line above.
+        why = result.decision.why.removeprefix(result.answer).strip() if result.decision else ""
+        found = [line(f"Answer: {result.answer}", "bold green", hang=2)]
         return [*found, line(why, "green", indent=2, paragraph=True)] if why else found
-    shown = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True)]
+    shown = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True, hang=2)]
     spoken = [held for held in result.rounds if held.responses]
     if not spoken:
         return [*shown, line("No position was given.", indent=2)]
     shown.append(line(f"Positions in round {spoken[-1].number}:"))
     for said in spoken[-1].responses:
         held = f"{said.choice}: {said.position}" if said.choice else said.position
-        shown.append(line(f"{held} — {said.agent_name}{percent(said.confidence)}", indent=2))
+        shown.append(line(f"{held} — {said.agent_name}{percent(said.confidence)}", indent=2, hang=2))
     return shown
 
 

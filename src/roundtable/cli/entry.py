@@ -25,6 +25,8 @@ __all__ = ["complete_words", "run"]
 
 OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completion", "--show-completion"})
 """Options that belong to no command."""
+FLAGS: Final = frozenset({"--json", "--no-live", "--quiet", "-q"})
+"""Options of a debate that take no value."""
 TO_COME: Final = frozenset({"bench", "export", "fork", "import", "mcp", "plugins", "search", "serve", "tokens"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
@@ -125,6 +127,7 @@ def complete_words(arguments: list[str]) -> list[str]:
     if first in names:
         return arguments
     if first.startswith("-"):
+        _check_order(arguments, names)
         return ["debate", *arguments]
     if first in TO_COME:
         msg = f"there is no command {first!r} in this version"
@@ -134,6 +137,21 @@ def complete_words(arguments: list[str]) -> list[str]:
         msg = f"there is no command {first!r}; did you mean {near[0]!r}?"
         raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")
     return ["debate", *arguments]
+
+
+def _check_order(arguments: list[str], names: list[str]) -> None:
+    """Refuse a command behind its options: nobody wants a paid debate about the word `sessions`."""
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return
+        if not word.startswith("-"):
+            if word in names:
+                msg = f"the command {word!r} comes first, before its options"
+                raise ConfigurationError(msg, hint=f"To debate about the word: roundtable debate {word}")
+            return
+        if word not in FLAGS and "=" not in word:
+            next(words, None)
 
 
 def _command_names() -> list[str]:

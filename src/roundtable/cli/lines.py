@@ -24,17 +24,19 @@ class Line:
     indent: int = 0
     """Blanks before it."""
     paragraph: bool = False
-    """Whether it may be long and is to be wrapped."""
+    """Whether it may be long and is to be wrapped even where no terminal is."""
+    hang: int = 0
+    """Further blanks before what does not fit into the first line."""
 
 
-def line(text: str, style: str = "", *, indent: int = 0, paragraph: bool = False) -> Line:
+def line(text: str, style: str = "", *, indent: int = 0, paragraph: bool = False, hang: int = 0) -> Line:
     r"""Make a line of any text.
 
     Example:
         >>> line("\x1b[31mred\x1b[0m [bold]tea[/bold]\n").text
         '[31mred[0m [bold]tea[/bold]'
     """
-    return Line(plain(text), style, indent, paragraph)
+    return Line(plain(text), style, indent, paragraph, hang)
 
 
 def percent(share: float | None) -> str:
@@ -47,13 +49,13 @@ def turn_lines(turn: AnyTurn) -> list[Line]:
     name = turn.agent_name or turn.agent_id
     who = name if turn.role == "participant" else f"{name} ({turn.role})"
     if turn.outcome == "failed":
-        found = [line(f"{who} FAILED: {turn.error.message}", "bold red", indent=2)]
+        found = [line(f"{who} FAILED: {turn.error.message}", "bold red", indent=2, hang=2)]
         return [*found, line(f"hint: {turn.error.hint}", "red", indent=4)] if turn.error.hint else found
     if turn.answer.kind != "position":
         return [line(f"{who}: {turn.answer.to_json()}", indent=2, paragraph=True)]
     said = turn.answer
     chosen = f" [{said.choice}]" if said.choice else ""
-    shown = [line(f"{who}{percent(said.confidence)}:{chosen} {said.position}", "bold", indent=2)]
+    shown = [line(f"{who}{percent(said.confidence)}:{chosen} {said.position}", "bold", indent=2, hang=2)]
     reasons = plain(said.reasoning, lines=True).splitlines()
     shown += [line(reason, indent=4, paragraph=True) for reason in reasons if reason.strip()]
     shown += [line(f"source: {cited.title} {cited.url}", "dim", indent=4) for cited in said.citations]
@@ -81,4 +83,4 @@ def round_head(number: int, total: int, focus_question: str | None) -> Line:
 
 def agreement_line(level: float, method: str, summary: str) -> Line:
     """Show the agreement of a round."""
-    return line(f"Agreement {level:.2f} ({method}): {summary}", "cyan", indent=2)
+    return line(f"Agreement {level:.2f} ({method}): {summary}", "cyan", indent=2, hang=2)

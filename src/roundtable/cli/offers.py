@@ -32,11 +32,11 @@ async def list_agents(desk: Desk) -> ExitCode:
     for seat in seats:
         model = f"{seat.provider}:{seat.model}" if seat.model else f"{seat.provider} (default model)"
         persona = f", speaks as {seat.persona.name}" if seat.persona else ""
-        screen.show([line(f"{seat.name}: {model}{persona}; {why[seat.id]}", indent=2)])
+        screen.show([line(f"{seat.name}: {model}{persona}; {why[seat.id]}", indent=2, hang=2)])
     unused = [offer for offer in offers if not offer.usable]
     if unused:
         screen.show([Line(""), line("Could be used:", "bold")])
-        screen.show([line(f"{offer.provider} ({offer.because}): {offer.fix}", indent=2) for offer in unused])
+        screen.show([line(f"{offer.provider} ({offer.because}): {offer.fix}", indent=2, hang=2) for offer in unused])
     return ExitCode.OK
 
 
@@ -76,5 +76,5 @@ async def list_modes(desk: Desk) -> ExitCode:
     for entry in entries:
         rounds = entry.thing.rounds
         span = f"{rounds.start} to {min(rounds.stop - 1, most)} rounds"
-        screen.show([line(entry.name, "bold"), line(f"{entry.summary} {span}.", indent=2)])
+        screen.show([line(entry.name, "bold"), line(f"{entry.summary} {span}.", indent=2, paragraph=True)])
     return ExitCode.OK

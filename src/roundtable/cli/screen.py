@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from roundtable.cli.lines import Line, line
 
@@ -23,6 +24,8 @@ __all__ = ["Screen"]
 
 WIDTH = 96
 """Letters in a line of a paragraph that does not go to a terminal."""
+LEAST: Final = 16
+"""Letters that a line holds however narrow the terminal is."""
 
 
 class Screen:
@@ -58,13 +61,23 @@ class Screen:
         console = Console(file=self._out, markup=False, emoji=False, highlight=False)
         return None if console.is_dumb_terminal else console
 
+    @property
+    def width(self) -> int | None:
+        """Letters that fit into a line of the terminal; `None` where there is none."""
+        if self._console is not None:
+            return self._console.width
+        try:
+            return os.get_terminal_size(self._out.fileno()).columns or None
+        except (OSError, ValueError):
+            return None
+
     def show(self, lines: Iterable[Line]) -> None:
         """Write lines to standard output."""
         if self.as_json:
             return
         for shown in lines:
             if self._console is None:
-                self._out.write(_wrapped(shown) + "\n")
+                self._out.write(_wrapped(shown, self.width) + "\n")
             else:
                 _print(self._console, shown)
         self._out.flush()
@@ -128,14 +141,19 @@ class Screen:
 
 
 def _print(console: Console, shown: Line) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
-    console.print(Padding(Text(shown.text, style=shown.style), (0, 0, 0, shown.indent)))
+    room = max(console.width - shown.indent - shown.hang, LEAST)
+    lines = Text(shown.text, style=shown.style).wrap(console, room) or [Text()]
+    for number, part in enumerate(lines):
+        part.rstrip()
+        part.pad_left(shown.indent + (shown.hang if number else 0))
+        console.print(part, soft_wrap=True)
 
 
-def _wrapped(shown: Line) -> str:
+def _wrapped(shown: Line, width: int | None) -> str:
     blanks = " " * shown.indent
-    if not shown.paragraph:
+    if width is None and not shown.paragraph:
         return (blanks + shown.text).rstrip()
-    return textwrap.fill(shown.text, WIDTH, initial_indent=blanks, subsequent_indent=blanks)
+    room = max(width or WIDTH, shown.indent + shown.hang + LEAST)
+    return textwrap.fill(shown.text, room, initial_indent=blanks, subsequent_indent=blanks + " " * shown.hang)

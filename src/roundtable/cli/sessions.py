@@ -26,6 +26,7 @@ MOST = 10_000
 """Sessions that are looked through for the beginning of an id."""
 WHOLE_ID = 32
 TOPIC_WIDTH = 60
+LEAST_TOPIC = 12
 
 
 async def full_id(table: Roundtable, place: Place, given: str) -> str:
@@ -62,17 +63,19 @@ async def list_sessions(table: Roundtable, place: Place, screen: Screen, wanted:
     if not found:
         screen.show([line(f"No session in {place.shown}.")])
         return ExitCode.OK
-    screen.show([Line(f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':13}  TOPIC", "bold")])
-    screen.show([_row(summary) for summary in found])
+    modes = max(len("MODE"), *(len(line(summary.mode).text) for summary in found))
+    head = f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':{modes}}  "
+    room = TOPIC_WIDTH if screen.width is None else max(min(screen.width - len(head), 2 * TOPIC_WIDTH), LEAST_TOPIC)
+    screen.show([Line(f"{head}TOPIC", "bold"), *(_row(summary, modes, room) for summary in found)])
     return ExitCode.OK
 
 
-def _row(summary: SessionSummary) -> Line:
+def _row(summary: SessionSummary, modes: int, room: int) -> Line:
     topic = line(summary.topic).text
-    short = topic if len(topic) <= TOPIC_WIDTH else f"{topic[: TOPIC_WIDTH - 1]}…"
+    short = topic if len(topic) <= room else f"{topic[: room - 1]}…"
     rounds = f"{summary.current_round}/{summary.total_rounds}"
     mode = line(summary.mode).text
-    return Line(f"{summary.id[:SHORT_ID]}  {summary.status:9}  {rounds:>5}  {mode:13}  {short}")
+    return Line(f"{summary.id[:SHORT_ID]}  {summary.status:9}  {rounds:>5}  {mode:{modes}}  {short}")
 
 
 async def show_session(

@@ -38,8 +38,9 @@ def scripted_agents(
     """
     agents = []
     for agent_id, said in says.items():
+        script: Reply | list[Reply]
         if isinstance(said, Sequence) and not isinstance(said, str):
-            script: Reply | list[Reply] = [_answer(reply, agent_id, confidence) for reply in said]
+            script = [_answer(reply, agent_id, confidence) for reply in said]
         else:
             script = _answer(said, agent_id, confidence)
         config = AgentConfig(id=agent_id, name=agent_id.title(), provider="scripted", model="scripted")

@@ -153,7 +153,7 @@ class LogLaws:
         assert await storage.append(made.id, 2, token, again) == 4
         _, stored = await storage.read(made.id)
         assert [event.turn.attempt for event in stored if event.type == "agent_complete"] == [1, 1, 2]
-        assert (await storage.list(SessionFilter()))[0].response_count == 3
+        assert [found.response_count for found in await storage.list(SessionFilter())] == [3]
 
     @pytest.mark.parametrize("other", ["answer", "outcome"])
     async def test_a_turn_is_never_replaced(self, storage: Storage, other: str) -> None:
@@ -164,7 +164,7 @@ class LogLaws:
         with pytest.raises(SessionConflict):
             await storage.append(made.id, 1, token, [round_start(made.id, 2), contradicting])
         assert await numbers(storage, made.id) == [1]  # all or none
-        assert (await storage.list(SessionFilter()))[0].current_round == 0
+        assert [found.current_round for found in await storage.list(SessionFilter())] == [0]
 
     async def test_only_control_goes_without_a_token(self, storage: Storage) -> None:
         """Anyone may ask for a pause; everything else takes a lease."""
