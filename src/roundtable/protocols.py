@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         JsonObject,
         JsonValue,
         Lease,
-        LiveEvent,
         ModelProfile,
         Owner,
         Plan,
@@ -48,9 +47,7 @@ __all__ = [
     "DebateModeStrategy",
     "ExitCriterion",
     "ExitRound",
-    "HasKeyValue",
     "KeyValue",
-    "Listener",
     "Observer",
     "Storage",
     "Tool",
@@ -285,14 +282,6 @@ class Storage(Protocol):
         """Release the medium; idempotent."""
 
 
-class HasKeyValue(Protocol):
-    """The capability of a storage to keep small values beside its sessions."""
-
-    @property
-    def kv(self) -> KeyValue:
-        """The key-value side of this storage."""
-
-
 class KeyValue(Protocol):
     """Small JSON values by key, with tenant and expiry."""
 
@@ -319,15 +308,11 @@ class KeyValue(Protocol):
         """Replace a value by a function of the present one, in one transaction; give the new value."""
 
 
-class Listener(Protocol):
-    """Hears the events of one run, after they are stored."""
-
-    async def __call__(self, event: Event) -> None:
-        """Take one event; must not raise."""
-
-
 class Observer(Protocol):
-    """Hears all events of a table; slow or failing observers never hold up a debate."""
+    """Hears every event of a table. A function of one event is an observer too."""
 
-    def notify(self, event: DurableEvent | LiveEvent) -> None:
-        """Take one event."""
+    def notify(self, event: Event) -> None:
+        """Take one event, durable ones once they are stored.
+
+        Called in the loop that debates, so it must not wait or block. What it raises is logged and changes nothing.
+        """
