@@ -32,8 +32,8 @@ _HOME = {
     "MemoryStorage": "memory",
     "SQLiteStorage": "sqlite",
     "SeedStorageMethods": "seed_methods",
-    "current_owner": "roundtable._owner",
-    "is_provably_dead": "roundtable._owner",
+    "current_owner": "._owner",
+    "is_provably_dead": "._owner",
     "open_memory": "factories",
     "open_sqlite": "factories",
 }
