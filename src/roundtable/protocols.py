@@ -6,7 +6,7 @@ signatures, since `isinstance` on a protocol looks at names alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -47,8 +47,10 @@ __all__ = [
     "DebateModeStrategy",
     "ExitCriterion",
     "ExitRound",
+    "HasEndpoint",
     "KeyValue",
     "Observer",
+    "Prepares",
     "Storage",
     "Tool",
     "TurnListener",
@@ -98,6 +100,27 @@ class ChatModel(Protocol):
 
     async def aclose(self) -> None:
         """Release what the model holds; idempotent."""
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """What a `ChatModel` may have besides: something to fetch or load before its first call."""
+
+    async def prepare(self) -> None:
+        """Make ready, before the deadline of any call runs; idempotent.
+
+        Raises:
+            RoundtableError: What is needed cannot be had.
+        """
+
+
+@runtime_checkable
+class HasEndpoint(Protocol):
+    """What a `ChatModel` may have besides: an address; models of one address share limits."""
+
+    @property
+    def endpoint(self) -> str:
+        """Where its calls go."""
 
 
 class TurnListener(Protocol):

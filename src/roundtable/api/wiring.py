@@ -19,6 +19,7 @@ from roundtable.http import shown_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
+from roundtable.protocols import Prepares
 from roundtable.providers import LocalProvider
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
@@ -123,10 +124,8 @@ class Wiring:
             RoundtableError: A model cannot be had.
         """
         for agent in agents:
-            model = getattr(agent, "chat_model", None)
-            prepare = getattr(getattr(model, "inner", model), "prepare", None)
-            if prepare is not None:
-                await prepare()
+            if isinstance(agent, BaseAgent) and isinstance(agent.chat_model, Prepares):
+                await agent.chat_model.prepare()
 
     def offers(self) -> tuple[Offer, ...]:
         """List what the environment offers."""
