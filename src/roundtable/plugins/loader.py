@@ -32,14 +32,18 @@ def load_catalog(plugins: Sequence[object] = ()) -> Catalog:
         >>> load_catalog().storages.names()
         ('memory', 'sqlite')
     """
-    if isinstance(plugins, str | bytes) or not isinstance(plugins, Sequence):
-        msg = f"plugins must be a list of modules or objects with hook implementations, not {type(plugins).__name__}"
-        raise PluginError(msg, stage="load", hint="Write plugins=[my_plugin].")
+    _check_list(plugins)
     catalog = Catalog()
     _register(catalog, _BUILTIN_SOURCE, builtin)
     for plugin in plugins:
         _register(catalog, _name_of(plugin), plugin)
     return catalog
+
+
+def _check_list(given: object) -> None:
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        msg = f"plugins must be a list of modules or objects with hook implementations, not {type(given).__name__}"
+        raise PluginError(msg, stage="load", hint="Write plugins=[my_plugin].")
 
 
 def _name_of(plugin: object) -> str:
