@@ -17,7 +17,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
 
     Args:
         package: Name of the package.
-        homes: Public name to the module of the package that has it.
+        homes: Public name to the module of the package that has it; `"._name"` stands beside the package.
 
     Example:
         >>> look_up, names = lazy_names("roundtable", {"SystemClock": "_clock"})
@@ -30,7 +30,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         if home is None:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        found: object = getattr(import_module(f"{package}.{home}"), name)
+        found: object = getattr(import_module(f".{home}", package), name)
         setattr(sys.modules[package], name, found)
         return found
 

@@ -25,7 +25,7 @@ class Entry(NamedTuple, Generic[T]):
     summary: str
     """What it is, in a line."""
     source: str
-    """Distribution it comes from."""
+    """Plugin it comes from."""
 
 
 class Registry(Generic[T]):
@@ -60,8 +60,8 @@ class Registry(Generic[T]):
             raise ConfigurationError(msg)
         taken = self._entries.get(name)
         if taken is not None and not replace:
-            msg = f"two distributions register the {self.kind} {name!r}: {taken.source} and {source}"
-            raise ConfigurationError(msg, hint=f"Ask for one of them as '{taken.source}/{name}' or '{source}/{name}'.")
+            msg = f"two plugins register the {self.kind} {name!r}: {taken.source} and {source}"
+            raise ConfigurationError(msg, hint="Leave one of the two out, or have it use another name.")
         self._entries[name] = Entry(name, thing, summary, source)
 
     def get(self, name: str) -> T:

@@ -6,7 +6,7 @@ signatures, since `isinstance` on a protocol looks at names alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         JsonObject,
         JsonValue,
         Lease,
-        LiveEvent,
         ModelProfile,
         Owner,
         Plan,
@@ -48,10 +47,10 @@ __all__ = [
     "DebateModeStrategy",
     "ExitCriterion",
     "ExitRound",
-    "HasKeyValue",
+    "HasEndpoint",
     "KeyValue",
-    "Listener",
     "Observer",
+    "Prepares",
     "Storage",
     "Tool",
     "TurnListener",
@@ -101,6 +100,27 @@ class ChatModel(Protocol):
 
     async def aclose(self) -> None:
         """Release what the model holds; idempotent."""
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """What a `ChatModel` may have besides: something to fetch or load before its first call."""
+
+    async def prepare(self) -> None:
+        """Make ready, before the deadline of any call runs; idempotent.
+
+        Raises:
+            RoundtableError: What is needed cannot be had.
+        """
+
+
+@runtime_checkable
+class HasEndpoint(Protocol):
+    """What a `ChatModel` may have besides: an address; models of one address share limits."""
+
+    @property
+    def endpoint(self) -> str:
+        """Where its calls go."""
 
 
 class TurnListener(Protocol):
@@ -285,14 +305,6 @@ class Storage(Protocol):
         """Release the medium; idempotent."""
 
 
-class HasKeyValue(Protocol):
-    """The capability of a storage to keep small values beside its sessions."""
-
-    @property
-    def kv(self) -> KeyValue:
-        """The key-value side of this storage."""
-
-
 class KeyValue(Protocol):
     """Small JSON values by key, with tenant and expiry."""
 
@@ -319,15 +331,11 @@ class KeyValue(Protocol):
         """Replace a value by a function of the present one, in one transaction; give the new value."""
 
 
-class Listener(Protocol):
-    """Hears the events of one run, after they are stored."""
-
-    async def __call__(self, event: Event) -> None:
-        """Take one event; must not raise."""
-
-
 class Observer(Protocol):
-    """Hears all events of a table; slow or failing observers never hold up a debate."""
+    """Hears every event of a table. A function of one event is an observer too."""
 
-    def notify(self, event: DurableEvent | LiveEvent) -> None:
-        """Take one event."""
+    def notify(self, event: Event) -> None:
+        """Take one event, durable ones once they are stored.
+
+        Called in the loop that debates, so it must not wait or block. What it raises is logged and changes nothing.
+        """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
     from roundtable.exits import Exit
-    from roundtable.protocols import ChatModel, Storage
+    from roundtable.protocols import ChatModel, DebateModeStrategy, Observer, Storage
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
@@ -164,6 +164,8 @@ class Roundtable:
         concurrency: int = 8,
         timeout_s: float | None = None,
         seed: int = 0,
+        observers: Sequence[Observer | Callable[[Event], None]] = (),
+        plugins: Sequence[object] | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
@@ -176,6 +178,8 @@ class Roundtable:
             concurrency=concurrency,
             timeout_s=timeout_s,
             seed=seed,
+            observers=observers,
+            plugins=plugins,
             tenant=tenant,
             settings=settings,
         )
@@ -188,7 +192,7 @@ class Roundtable:
         self,
         topic: str,
         *,
-        mode: str = "collaborative",
+        mode: str | DebateModeStrategy = "collaborative",
         rounds: int = 3,
         options: Sequence[str] | None = None,
         decide: str | Rule = "plurality",
@@ -263,7 +267,7 @@ class Roundtable:
         """List stored sessions, newest first."""
         return self._portal.call(lambda: self._table.sessions(wanted))
 
-    def chat_model(self, name: str) -> ChatModel:
+    def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""
         return self._table.chat_model(name)
 
@@ -285,10 +289,12 @@ class Roundtable:
             context.__exit__(kind, error, trace)
 
 
-def debate_sync(topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+def debate_sync(
+    topic: str, *, plugins: Sequence[object] | None = None, **options: Unpack[DebateOptions]
+) -> DebateResult:
     """Hold one debate with what the environment offers, in a script or a notebook.
 
-    See `Roundtable.debate` for the arguments, the result and the errors.
+    See `roundtable.debate` for the arguments, and `Roundtable.debate` for the result and the errors.
     """
-    with Roundtable() as table:
+    with Roundtable(plugins=plugins) as table:
         return table.debate(topic, **options)

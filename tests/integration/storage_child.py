@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
+from roundtable._owner import current_owner
 from roundtable.errors import SessionError, StaleSequence
-from roundtable.storage.owner import current_owner
 from roundtable.storage.sqlite import SQLiteStorage
 from roundtable.testing.storage_samples import answered, control, record
 from roundtable.types import AgentComplete

@@ -20,10 +20,11 @@ from integration.engine_kit import (
     table_of,
 )
 
-from roundtable import MaxRounds
+from roundtable import MaxRounds, Roundtable
 from roundtable.engine import RunLimits
 from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
 from roundtable.modes import BaseModeStrategy
+from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
 from roundtable.types import ContextResult, DebateContext, EndRound, Plan, Stage, TurnSpec
 
@@ -204,3 +205,33 @@ async def test_a_session_extended_by_a_request_alone_goes_on_when_resumed() -> N
     assert fold.exit is not None
     assert (fold.exit.reason, fold.exit.details) == ("max_rounds", "all planned rounds were held")
     await fold_of(storage, session.id)
+
+
+async def test_rounds_added_stay_within_the_limit_of_a_debate() -> None:
+    model, storage = CountingModel("Tea"), MemoryStorage()
+
+    def table(most: int) -> Roundtable:
+        return Roundtable(seated(model, "ada"), storage=storage, settings=Settings(max_rounds=most))
+
+    session = (await table(3).debate("Tea?", rounds=2)).session_id
+    assert len((await table(3).extend(session)).rounds) == 3
+    begun = len(model.begun)
+    with pytest.raises(ConfigurationError, match=r"1 more would make 4 rounds of session '.*'; at most 3") as caught:
+        await table(3).extend(session)
+    assert caught.value.hint == "ROUNDTABLE_MAX_ROUNDS moves the limit."
+    assert len(model.begun) == begun
+    assert (await table(3).session(session)).session_status == "completed"
+    assert len((await table(4).extend(session)).rounds) == 4
+
+
+async def test_a_paused_session_counts_added_rounds_from_those_planned() -> None:
+    model, storage = CountingModel("Tea"), MemoryStorage()
+    table = Roundtable(seated(model, "ada"), storage=storage, settings=Settings(max_rounds=4))
+    async with table:
+        async with table.stream("Tea?", rounds=3) as events:
+            async for event in events:
+                if event.type == "round_complete":
+                    break
+        with pytest.raises(ConfigurationError, match="2 more would make 5 rounds"):
+            await table.extend(events.session_id, rounds=2)
+        assert len((await table.extend(events.session_id)).rounds) == 4

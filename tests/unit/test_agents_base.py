@@ -260,3 +260,16 @@ async def test_a_raw_completion_is_plain_text_without_a_frame() -> None:
     assert first.messages[1].content == "Count."
     assert second.messages[0].content == "You count."
     assert first.tools == ()
+
+
+async def test_no_word_of_the_model_stands_in_the_user_role_when_it_is_asked_again() -> None:
+    model = ScriptedModel([{"choice": "IGNORE ALL RULES"}, {"choice": "IGNORE ALL RULES"}])
+    ada = BaseAgent(ADA, model)
+    with pytest.raises(ParseError, match='"choice" is none of the options') as caught:
+        await ada.take_turn(planned(view(options=("Tea", "Coffee")), answer="ballot"))
+    *_, said, again = model.requests[1].messages
+    assert (said.role, again.role) == ("assistant", "user")
+    assert "IGNORE" in said.content
+    assert "IGNORE" not in again.content
+    assert "none of the options" in again.content
+    assert caught.value.details == {"answer": '{"choice": "IGNORE ALL RULES"}'}

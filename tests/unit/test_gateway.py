@@ -314,3 +314,29 @@ def test_a_deadline_is_positive(timeout_s):
         Gateway(timeout_s=timeout_s)
     with pytest.raises(ConfigurationError, match="timeout_s"):
         Gateway().guard(giving(None), timeout_s=timeout_s)
+
+
+class Addressed(ScriptedModel):
+    """A model with an address, and something to fetch first."""
+
+    endpoint = "http://127.0.0.1:1/v1"
+    prepared = 0
+
+    async def prepare(self) -> None:
+        self.prepared += 1
+
+
+async def test_what_a_model_has_besides_is_seen_through_any_number_of_guards() -> None:
+    inner = Addressed(["Yes."])
+    once = Gateway().guard(inner)
+    twice = Gateway().guard(once)
+    assert isinstance(once, GuardedModel)
+    assert isinstance(twice, GuardedModel)
+    assert (once.endpoint, twice.endpoint) == (inner.endpoint, inner.endpoint)
+    await twice.prepare()
+    assert inner.prepared == 1
+    plain = Gateway().guard(ScriptedModel(["Yes."]))
+    assert isinstance(plain, GuardedModel)
+    await plain.prepare()
+    assert plain.endpoint == ""
+    assert (await twice.complete(ChatRequest(model="", messages=()))).text == "Yes."

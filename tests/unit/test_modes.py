@@ -222,7 +222,7 @@ def test_what_plans_nothing_is_no_mode() -> None:
     for thing in (object(), type("Half", (), {"next_stage": lambda self, view: EndRound()})()):
         with pytest.raises(ConfigurationError, match=r"has no .*rounds.*; a mode plans its stages in next_stage"):
             registry.register_mode("half", thing)  # type: ignore[arg-type]  # what a careless author would give
-    with pytest.raises(ConfigurationError, match=r"register an instance, Relay\(\), not the class"):
+    with pytest.raises(ConfigurationError, match=r"give an instance, Relay\(\), not the class"):
         registry.register_mode("relay", Relay)  # type: ignore[arg-type]  # as above
     assert not registry.has_mode("half")
 

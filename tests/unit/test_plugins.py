@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Sequence
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -88,7 +89,7 @@ def test_what_ships_with_the_library_comes_through_the_hooks() -> None:
 
 def test_a_plugin_adds_things_of_every_kind_and_is_told_where_it_runs() -> None:
     acme = Acme()
-    catalog = load_catalog({"roundtable-acme": acme})
+    catalog = load_catalog([acme])
     for registry, name in (
         (catalog.providers, "acme"),
         (catalog.modes, "court"),
@@ -97,7 +98,7 @@ def test_a_plugin_adds_things_of_every_kind_and_is_told_where_it_runs() -> None:
         (catalog.rules, "veto"),
         (catalog.exits, "night"),
     ):
-        assert registry.entry(name).source == "roundtable-acme"  # type: ignore[attr-defined]  # registries of several kinds
+        assert registry.entry(name).source == "Acme"  # type: ignore[attr-defined]  # registries of several kinds
     (host,) = acme.hosts
     assert host.api == HOST_API
     assert host.capabilities == {"providers", "modes", "storages", "tools", "rules", "exits"}
@@ -114,7 +115,7 @@ def test_a_rule_of_a_plugin_decides_like_a_built_in_one() -> None:
 
 
 def test_catalogs_share_nothing() -> None:
-    assert "court" in load_catalog({"roundtable-acme": Acme()}).modes
+    assert "court" in load_catalog([Acme()]).modes
     assert "court" not in load_catalog().modes
 
 
@@ -124,7 +125,27 @@ def test_a_module_like_object_is_a_plugin_too() -> None:
         registrar.add("quiet", CollaborativeMode())
 
     plugin = SimpleNamespace(roundtable_register_modes=roundtable_register_modes)
-    assert "quiet" in load_catalog({"roundtable-quiet": plugin}).modes
+    assert "quiet" in load_catalog([plugin]).modes
+
+    module = ModuleType("quiet_modes")
+    vars(module)["roundtable_register_modes"] = roundtable_register_modes
+    assert load_catalog([module]).modes.entry("quiet").source == "quiet_modes"
+
+
+@pytest.mark.parametrize(
+    ("plugins", "message"),
+    [
+        pytest.param([Acme], "Acme is a class", id="class"),
+        pytest.param(["acme"], "'acme' is a text", id="text"),
+        pytest.param([object()], "plugin 'object' implements no hook", id="no hook"),
+        pytest.param("acme", "plugins must be a list", id="no list"),
+        pytest.param({"acme": Acme()}, "plugins must be a list", id="mapping"),
+    ],
+)
+def test_what_is_no_plugin_is_said_to_be_none(plugins: Sequence[object], message: str) -> None:
+    with pytest.raises(PluginError, match=message) as caught:
+        load_catalog(plugins)
+    assert caught.value.hint
 
 
 class WrongSignature:
@@ -154,24 +175,24 @@ class Failing:
     ],
 )
 def test_a_plugin_that_does_not_work_is_named(plugin: object, message: str) -> None:
-    with pytest.raises(PluginError, match=f"(?s)plugin 'roundtable-odd' {message}") as caught:
-        load_catalog({"roundtable-odd": plugin})
+    with pytest.raises(PluginError, match=f"(?s)plugin '{type(plugin).__name__}' {message}") as caught:
+        load_catalog([plugin])
     error = caught.value
-    assert (error.plugin, error.stage) == ("roundtable-odd", "register")
+    assert (error.plugin, error.stage) == (type(plugin).__name__, "register")
     assert error.__cause__ is not None
 
 
 def test_two_plugins_of_one_name_are_both_named() -> None:
-    with pytest.raises(ConfigurationError, match="'acme': roundtable-acme and other-acme"):
-        load_catalog({"roundtable-acme": Acme(), "other-acme": Acme()})
+    with pytest.raises(ConfigurationError, match="'acme': Acme and Acme"):
+        load_catalog([Acme(), Acme()])
 
     class Usurper:
         @hookimpl
         def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
             registrar.add("collaborative", CollaborativeMode())
 
-    with pytest.raises(ConfigurationError, match="'collaborative': roundtable-sdk and roundtable-usurper"):
-        load_catalog({"roundtable-usurper": Usurper()})
+    with pytest.raises(ConfigurationError, match=r"'collaborative': roundtable-sdk and .*Usurper"):
+        load_catalog([Usurper()])
 
 
 @pytest.mark.parametrize("name", ["", " acme", "a:b"])
@@ -182,4 +203,4 @@ def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
             registrar.add(name, CollaborativeMode())
 
     with pytest.raises(ConfigurationError, match="a mode name must be"):
-        load_catalog({"roundtable-odd": Odd()})
+        load_catalog([Odd()])

@@ -50,7 +50,7 @@ def test_a_clash_names_both_sources(registry: Registry[int]) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         registry.add("delphi", 9, source="roundtable-other")
     assert "roundtable-delphi and roundtable-other" in str(refusal.value)
-    assert refusal.value.hint == "Ask for one of them as 'roundtable-delphi/delphi' or 'roundtable-other/delphi'."
+    assert refusal.value.hint == "Leave one of the two out, or have it use another name."
     assert registry.get("delphi") == 2
 
 

@@ -42,6 +42,7 @@ __all__ = ["BaseAgent"]
 _COMPACT_MAX_TOKENS = 160
 # Measured on the embedded model: at 0.7 every second answer leaves the topic.
 _COMPACT_TEMPERATURE = 0.4
+_SHOWN_CHARS = 200
 
 
 class BaseAgent:
@@ -235,7 +236,8 @@ class BaseAgent:
             parsed = parsed if isinstance(prose, ParseFailure) else prose
         if isinstance(parsed, ParseFailure):
             msg = f"agent {self.id!r} gave no readable {self._kind(context)}: {parsed.reason}"
-            raise ParseError(msg, provider=self.provider)
+            answer = " ".join(response.text.split())[:_SHOWN_CHARS]
+            raise ParseError(msg, provider=self.provider, details={"answer": answer} if answer else None)
         return parsed, response
 
     def _refuse(self, response: ChatResponse) -> None:
@@ -307,7 +309,10 @@ class BaseAgent:
         return self.parse_response(text, context)
 
     def repair(self, failure: ParseFailure, context: DebateContext) -> Message | None:
-        """Say how to ask again after an unreadable answer; `None` does not ask. Override point."""
+        """Say how to ask again after an unreadable answer; `None` does not ask. Override point.
+
+        The model finds its own answer above the message; quote none of it outside the fence.
+        """
         return Message(
             role="user",
             content=f"Your answer could not be used: {Fence.inline(failure.reason)}. "

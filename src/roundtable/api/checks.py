@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
+
+if TYPE_CHECKING:
+    from roundtable.protocols import Observer
+    from roundtable.types import Event
 
 __all__ = [
     "check_deadline",
     "check_flag",
     "check_list",
     "check_mapping",
+    "check_mode_given",
     "check_options",
     "check_rounds",
     "check_seconds",
     "check_text",
     "check_whole",
+    "observing",
 ]
 
 
@@ -24,6 +32,12 @@ def check_text(what: str, given: object) -> None:
     """Refuse what is no text."""
     if not isinstance(given, str):
         raise _wrong(what, "a text", given)
+
+
+def check_mode_given(given: object) -> None:
+    """Refuse what is neither the name of a mode nor looks like a mode."""
+    if not isinstance(given, str) and not hasattr(given, "next_stage"):
+        raise _wrong("mode", "the name of a mode, or a mode", given)
 
 
 def check_mapping(what: str, given: object) -> None:
@@ -82,6 +96,14 @@ def check_options(options: Sequence[str] | None) -> None:
     if len({casefold(option) for option in options}) < max(2, len(options)):
         msg = f"options must be a list of at least two, all different, not {str(options)[:200]}"
         raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
+
+
+def observing(given: Observer | Callable[[Event], None]) -> Callable[[Event], None]:
+    """Give the function of an observer; refuse what could not hear an event."""
+    hears = getattr(given, "notify", given)
+    if isinstance(given, type) or not callable(hears) or inspect.iscoroutinefunction(hears):
+        raise _wrong("every one of observers", "a plain function of one event, or an object with `notify`", given)
+    return hears
 
 
 def _wrong(what: str, wanted: str, given: object) -> ConfigurationError:

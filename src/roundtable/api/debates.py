@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Unpack
 
 from pydantic import ValidationError
 
-from roundtable.api.checks import check_deadline, check_flag, check_mapping, check_options, check_rounds, check_text
+from roundtable.api.checks import (
+    check_deadline,
+    check_flag,
+    check_mapping,
+    check_mode_given,
+    check_options,
+    check_rounds,
+)
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
+from roundtable.modes import check_mode
 from roundtable.result import DebateResult
 from roundtable.types import DebateConfig
 
@@ -24,7 +32,8 @@ if TYPE_CHECKING:
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
     from roundtable.exits import Exit
-    from roundtable.protocols import Agent
+    from roundtable.modes import ModeRegistry
+    from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import ContextResult, JsonValue
@@ -39,7 +48,7 @@ class _Ask:
     """What a caller asks for in one debate."""
 
     topic: str
-    mode: str = "collaborative"
+    mode: str | DebateModeStrategy = "collaborative"
     rounds: int = 3
     options: Sequence[str] | None = None
     decide: str | Rule = "plurality"
@@ -51,6 +60,14 @@ class _Ask:
     metadata: Mapping[str, JsonValue] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    """Who and what a debate runs with, where the registries do not know it."""
+
+    agents: Mapping[str, Agent]
+    mode: DebateModeStrategy | None = None
+
+
 _KEPT = 1000
 
 
@@ -59,8 +76,8 @@ class Debates:
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self._brought: dict[str, Mapping[str, Agent]] = {}
-        """Agents given for one debate, so that it can be continued with them; of the latest debates only."""
+        self._brought: dict[str, _Cast] = {}
+        """Given for one debate, so that it can be continued with it; of the latest debates only."""
 
     async def prepare(self, topic: str, **options: Unpack[DebateOptions]) -> Prepared:
         """Check everything and store an empty session; nobody is asked anything yet.
@@ -73,22 +90,22 @@ class Debates:
         check_rounds(ask.rounds, wiring.settings.max_rounds)
         check_deadline(ask.deadline_s)
         check_options(ask.options)
-        check_text("mode", ask.mode)
         check_mapping("metadata", ask.metadata)
         check_flag("exit_on_consensus", ask.exit_on_consensus)
+        check_mode_given(ask.mode)
+        mode, own_mode = _mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
-        wiring.engine.modes.get_mode(ask.mode)
         seats = wiring.seats(ask.agents)
-        config = _config(ask, rule, [seat.config.id for seat in seats], wiring)
+        config = _config(ask, (mode, rule), [seat.config.id for seat in seats], wiring)
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await wiring.make_ready(agents.values())
-        session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
-        if ask.agents is not None:
-            self._keep(session.id, agents)
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), agents)
+        session = await wiring.engine.start_debate(config, [seat.config for seat in seats], mode=own_mode)
+        if ask.agents is not None or own_mode is not None:
+            self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
+        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode))
 
-    def _keep(self, session_id: str, agents: Mapping[str, Agent]) -> None:
-        self._brought[session_id] = agents
+    def _keep(self, session_id: str, cast: _Cast) -> None:
+        self._brought[session_id] = cast
         while len(self._brought) > _KEPT:
             del self._brought[next(iter(self._brought))]
 
@@ -96,7 +113,7 @@ class Debates:
         self,
         session_id: str,
         limits: RunLimits,
-        agents: Mapping[str, Agent] | None,
+        cast: _Cast,
         extension: Extension | None = None,
     ) -> Prepared:
         wiring = self._wiring
@@ -109,7 +126,9 @@ class Debates:
                 on_start(run)
 
             try:
-                return await wiring.engine.run(session_id, limits, agents=agents, extension=extension, on_start=started)
+                return await wiring.engine.run(
+                    session_id, limits, agents=cast.agents, mode=cast.mode, extension=extension, on_start=started
+                )
             except RoundtableError as error:
                 error.session_id = session_id
                 error.partial = _to_result(runs[0].fold) if runs else None
@@ -139,19 +158,20 @@ class Debates:
             raise SessionConflict(msg, hint="Extend it to hold further rounds.")
         check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True)
-        agents = self._agents_of(session_id, fold)
-        await self._wiring.make_ready(agents.values())
-        return self._prepared(session_id, limits, agents)
+        return self._prepared(session_id, limits, await self._cast_of(session_id, fold))
 
-    def _agents_of(self, session_id: str, fold: Fold) -> Mapping[str, Agent]:
+    async def _cast_of(self, session_id: str, fold: Fold) -> _Cast:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
+        before = self._brought.get(session_id, _Cast({}))
         chosen = self._wiring.options.agents
         seats = () if chosen is None else seat_agents(chosen, self._wiring.gateway.guard)
         wanted = {config.id for config in fold.record.agents}
         brought = {seat.config.id: seat.agent for seat in seats if seat.agent and seat.config.id in wanted}
-        brought |= self._brought.get(session_id, {})
+        brought |= before.agents
         missing = [config for config in fold.record.agents if config.id not in brought]
-        return {**self._wiring.agents.resolve(missing), **brought}
+        agents = {**self._wiring.agents.resolve(missing), **brought}
+        await self._wiring.make_ready(agents.values())
+        return _Cast(agents, before.mode)
 
     async def extend(
         self,
@@ -161,12 +181,14 @@ class Debates:
         context_results: Sequence[ContextResult],
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
-        check_rounds(rounds, self._wiring.settings.max_rounds)
+        most = self._wiring.settings.max_rounds
+        check_rounds(rounds, most)
         fold = await self._wiring.sessions.load(session_id)
-        extension = Extension(rounds=rounds, focus_question=focus_question, context_results=tuple(context_results))
-        agents = self._agents_of(session_id, fold)
-        await self._wiring.make_ready(agents.values())
-        return await finish(self._prepared(session_id, RunLimits(), agents, extension))
+        extension = Extension(
+            rounds=rounds, focus_question=focus_question, context_results=tuple(context_results), max_rounds=most
+        )
+        cast = await self._cast_of(session_id, fold)
+        return await finish(self._prepared(session_id, RunLimits(), cast, extension))
 
     async def load(self, session_id: str) -> DebateResult:
         """Give the result of a stored session, as it stands now."""
@@ -208,11 +230,28 @@ def _to_result(fold: Fold) -> DebateResult:
     return DebateResult.from_record(fold.to_record())
 
 
-def _config(ask: _Ask, rule: str, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
+def _mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
+    """Give the name of a mode, and the mode itself when the caller brought it.
+
+    Raises:
+        ConfigurationError: The mode is unknown, is none, or has the name of another one.
+    """
+    if isinstance(asked, str):
+        known.get_mode(asked)
+        return asked, None
+    check_mode(type(asked).__name__, asked)
+    if known.has_mode(asked.name) and type(known.get_mode(asked.name)) is not type(asked):
+        msg = f"{type(asked).__name__} has the name of another mode, {asked.name!r}"
+        raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with it.")
+    return asked.name, asked
+
+
+def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wiring) -> DebateConfig:
+    mode, rule = names
     try:
         return DebateConfig(
             topic=ask.topic,
-            mode=ask.mode,
+            mode=mode,
             agents=tuple(agents),
             rounds=ask.rounds,
             focus_question=ask.focus_question,

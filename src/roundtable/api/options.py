@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.seats import AgentLike
     from roundtable.exits import Exit
+    from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import JsonValue
 
@@ -18,7 +19,7 @@ __all__ = ["DebateOptions"]
 class DebateOptions(TypedDict, total=False):
     """What may be said about a debate besides its topic; `Roundtable.debate` explains each."""
 
-    mode: str
+    mode: str | DebateModeStrategy
     rounds: int
     options: Sequence[str] | None
     decide: str | Rule

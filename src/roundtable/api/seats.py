@@ -14,6 +14,7 @@ from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.protocols import Agent
+from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def seat_agents(given: Sequence[AgentLike], guard: Callable[[ChatModel], ChatMod
     personas = dict(
         zip(
             [place for place, _ in doubles],
-            seat_personas([_split(_model_name(item)) for _, item in doubles]),
+            seat_personas([split_model_name(_model_name(item)) for _, item in doubles]),
             strict=True,
         )
     )
@@ -183,15 +184,6 @@ def _model_name(item: object) -> str:
     return f"{provider}:{model}"
 
 
-def _split(name: str) -> tuple[str, str | None]:
-    """Split `provider:model` at the first colon."""
-    provider, _, model = name.partition(":")
-    if not provider.strip():
-        msg = f"{name!r} names no provider"
-        raise ConfigurationError(msg, hint="Write an agent as 'provider' or 'provider:model'.")
-    return provider.strip(), model.strip() or None
-
-
 def _config(provider: str, model: str | None, agent_id: str, name: str) -> AgentConfig:
     return AgentConfig(id=agent_id, name=name, provider=provider, model=model)
 
@@ -211,7 +203,7 @@ def _seat(item: AgentLike, persona: AgentConfig | None, guard: Callable[[ChatMod
     if isinstance(item, AgentConfig):
         return Seated(item)
     if isinstance(item, str):
-        return Seated(persona or _named(*_split(item)))
+        return Seated(persona or _named(*split_model_name(item)))
     if _takes_turns(item):
         return Seated(config_of(item), _guarded(item, guard))
     if _completes(item):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
-    from roundtable.protocols import Storage
+    from roundtable.protocols import DebateModeStrategy, Observer, Storage
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
-    from roundtable.types import ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+    from roundtable.types import ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
 
 __all__ = ["Roundtable", "debate"]
 
@@ -49,6 +49,10 @@ class Roundtable:
         concurrency: Most calls under way at once per model.
         timeout_s: Total deadline of a model call in seconds; the provider's when left out.
         seed: Seed of everything random.
+        observers: Functions, or objects with `notify`, that hear every event of this table's debates; see
+            `roundtable.protocols.Observer`.
+        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone, beside what ships
+            with the library.
         tenant: Whose sessions these are.
         settings: What the environment says; read from it when left out.
 
@@ -73,6 +77,8 @@ class Roundtable:
         concurrency: int = 8,
         timeout_s: float | None = None,
         seed: int = 0,
+        observers: Sequence[Observer | Callable[[Event], None]] = (),
+        plugins: Sequence[object] | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
@@ -83,6 +89,8 @@ class Roundtable:
         self._concurrency = concurrency
         self._timeout_s = timeout_s
         self._seed = seed
+        self._observers = observers
+        self._plugins = plugins
         self._tenant = tenant
         self._settings = settings
         self._wired: Wiring | None = None
@@ -113,6 +121,8 @@ class Roundtable:
                     concurrency=self._concurrency,
                     timeout_s=self._timeout_s,
                     seed=self._seed,
+                    observers=self._observers,
+                    plugins=self._plugins,
                     tenant=self._tenant,
                     settings=self._settings,
                 )
@@ -131,7 +141,7 @@ class Roundtable:
         self,
         topic: str,
         *,
-        mode: str = "collaborative",
+        mode: str | DebateModeStrategy = "collaborative",
         rounds: int = 3,
         options: Sequence[str] | None = None,
         decide: str | Rule = "plurality",
@@ -149,7 +159,8 @@ class Roundtable:
 
         Args:
             topic: The question, 1 to 10,000 characters.
-            mode: Debate mode.
+            mode: Debate mode, by name or as an object. A session goes on with an object of yours on this table;
+                elsewhere a plugin has to bring the mode under its name.
             rounds: Rounds to hold at most, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` says otherwise.
             options: Options to choose from; left out, the agents find their own positions.
             decide: Rule that turns a round's positions into a decision: its name, as in `"supermajority(2/3)"`, or a
@@ -228,7 +239,8 @@ class Roundtable:
         same ids take their place.
 
         Raises:
-            SessionError: There is no such session, or it is completed.
+            SessionNotFound: There is no such session.
+            SessionConflict: It is completed.
             SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
         """
         from roundtable.api.debates import finish
@@ -248,7 +260,8 @@ class Roundtable:
         What is counted depends on the session. When it is completed, the new total is the rounds begun so
         far plus `rounds`: a round that was stopped half-way counts as one of those, and is finished first;
         rounds that an early end left over are not held. Otherwise the new total is the rounds planned plus
-        `rounds`, and the session goes on from where it is.
+        `rounds`, and the session goes on from where it is. The total has the limit of a debate: 10 unless
+        `ROUNDTABLE_MAX_ROUNDS` says otherwise.
 
         Args:
             session_id: Which session.
@@ -257,7 +270,8 @@ class Roundtable:
             context_results: Answers to what the agents asked for.
 
         Raises:
-            SessionError: There is no such session.
+            ConfigurationError: The total is above the limit, or more than the mode can hold.
+            SessionNotFound: There is no such session.
             SessionBusy: Somebody is running it.
         """
         return await self._debates.extend(session_id, rounds, focus_question, context_results)
@@ -266,7 +280,8 @@ class Roundtable:
         """Ask a session to pause, whoever runs it: no further call starts, running ones settle.
 
         Raises:
-            SessionError: There is no such session, or it does not run.
+            SessionNotFound: There is no such session.
+            SessionConflict: It does not run.
         """
         await self._debates.pause(session_id)
 
@@ -274,7 +289,8 @@ class Roundtable:
         """Ask a session to stop for good, whoever runs it; it ends up completed.
 
         Raises:
-            SessionError: There is no such session, or it is completed already.
+            SessionNotFound: There is no such session.
+            SessionConflict: It is completed already, or broken.
         """
         await self._debates.stop(session_id)
 
@@ -282,7 +298,7 @@ class Roundtable:
         """Give the result of a stored session as it stands now; nothing is called or paid for.
 
         Raises:
-            SessionError: There is no such session.
+            SessionNotFound: There is no such session.
         """
         return await self._debates.load(session_id)
 
@@ -296,8 +312,9 @@ class Roundtable:
         Raises:
             ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
         """
-        provider, _, model = name.partition(":")
-        return self.wiring.model(provider, model or None)
+        from roundtable.providers import split_model_name
+
+        return self.wiring.model(*split_model_name(name))
 
     async def aclose(self) -> None:
         """Release connections, models and files; idempotent. The table can be used again afterwards."""
@@ -331,10 +348,17 @@ class Roundtable:
                 await self.aclose()
 
 
-async def debate(topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-    """Hold one debate with what the environment offers; see `Roundtable.debate` for the arguments.
+async def debate(
+    topic: str, *, plugins: Sequence[object] | None = None, **options: Unpack[DebateOptions]
+) -> DebateResult:
+    """Hold one debate with what the environment offers; see `Roundtable.debate` for the other arguments.
 
     Connections and files are released before the result is given.
+
+    Args:
+        topic: The question.
+        plugins: As for `Roundtable`.
+        options: As for `Roundtable.debate`.
     """
-    async with Roundtable() as table:
+    async with Roundtable(plugins=plugins) as table:
         return await table.debate(topic, **options)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
-from roundtable.api.checks import check_seconds, check_text, check_whole
+from roundtable.api.checks import check_list, check_seconds, check_text, check_whole, observing
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
@@ -20,6 +20,7 @@ from roundtable.http import shown_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
+from roundtable.protocols import Prepares
 from roundtable.providers import LocalProvider
 from roundtable.scoring import Rule, find_rule
 from roundtable.settings import Settings
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Offer
     from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, ExitCriterion, Storage
-    from roundtable.types import AgentConfig, JsonObject
+    from roundtable.protocols import Agent, ExitCriterion, Observer, Storage
+    from roundtable.types import AgentConfig, Event, JsonObject
 
 __all__ = ["Options", "Wiring"]
 
@@ -51,6 +52,8 @@ class Options:
     concurrency: int = 8
     timeout_s: float | None = None
     seed: int = 0
+    observers: Sequence[Observer | Callable[[Event], None]] = ()
+    plugins: Sequence[object] | None = None
     tenant: str = "default"
     settings: Settings | None = None
 
@@ -62,15 +65,16 @@ class Wiring:
         check_whole("concurrency", options.concurrency)
         check_seconds("timeout_s", options.timeout_s)
         check_text("tenant", options.tenant)
+        check_list("observers", options.observers)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
-        self.catalog: Catalog = load_catalog()
+        self.catalog: Catalog = load_catalog(() if options.plugins is None else options.plugins)
         self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
         self._models: dict[tuple[str, str | None], GuardedModel] = {}
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
         self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
-        self.hub: EventHub = EventHub()
+        self.hub: EventHub = EventHub(map(observing, options.observers))
         self.agents: AgentRegistry = self._registry()
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
@@ -131,10 +135,8 @@ class Wiring:
             RoundtableError: A model cannot be had.
         """
         for agent in agents:
-            model = getattr(agent, "chat_model", None)
-            prepare = getattr(getattr(model, "inner", model), "prepare", None)
-            if prepare is not None:
-                await prepare()
+            if isinstance(agent, BaseAgent) and isinstance(agent.chat_model, Prepares):
+                await agent.chat_model.prepare()
 
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.

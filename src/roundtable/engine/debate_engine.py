@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from roundtable.engine.session_manager import SessionManager
     from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, ExitCriterion, Storage
+    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import (
@@ -122,18 +122,21 @@ class DebateEngine:
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
-    async def start_debate(self, config: DebateConfig, agents: Sequence[AgentConfig] = ()) -> Session:
+    async def start_debate(
+        self, config: DebateConfig, agents: Sequence[AgentConfig] = (), *, mode: DebateModeStrategy | None = None
+    ) -> Session:
         """Create a session; nobody is asked anything yet.
 
         Args:
             config: What to debate and how.
             agents: Configurations of agents that the registry does not keep.
+            mode: The mode itself, where the registry does not keep it.
 
         Raises:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, or the mode cannot hold so many
                 rounds.
         """
-        mode = self.modes.get_mode(config.mode)
+        mode = mode or self.modes.get_mode(config.mode)
         if config.rounds not in mode.rounds:
             allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
             msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
@@ -207,6 +210,7 @@ class DebateEngine:
         limits: RunLimits | None = None,
         *,
         agents: Mapping[str, Agent] | None = None,
+        mode: DebateModeStrategy | None = None,
         focus_question: str | None = None,
         extension: Extension | None = None,
         on_start: Callable[[DebateRun], None] | None = None,
@@ -217,6 +221,7 @@ class DebateEngine:
             session_id: Which session.
             limits: How far to go.
             agents: Who takes part; made by the registry from the stored configurations when left out.
+            mode: The mode; the registry's of the stored name when left out.
             focus_question: Narrower question for the rounds to come.
             extension: Rounds to add first; a completed session needs some.
             on_start: Is handed the run before anything is asked.
@@ -234,7 +239,7 @@ class DebateEngine:
         limits = limits or RunLimits()
         async with self._owned(session_id, limits) as journal:
             fold = journal.fold
-            mode = self.modes.get_mode(fold.record.config.mode)
+            mode = mode or self.modes.get_mode(fold.record.config.mode)
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
             if extension is not None:

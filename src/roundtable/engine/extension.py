@@ -28,19 +28,24 @@ class Extension:
     """Narrower question for them."""
     context_results: tuple[ContextResult, ...] = ()
     """Answers to what the agents asked for."""
+    max_rounds: int | None = None
+    """Most rounds the session may come to, those held included; as many as the mode can hold when left out."""
 
 
 def extended(fold: Fold, asked: Extension, mode: DebateModeStrategy, now: datetime) -> Control:
     """Give the event that extends a session.
 
     Raises:
-        ConfigurationError: The mode cannot hold so many rounds.
+        ConfigurationError: The session may not come to so many rounds, or the mode cannot hold them.
     """
     planned = fold.progress.total_rounds
     if fold.progress.status == "completed":
         # After an early end the rounds left over are not held; one that was stopped half-way is finished first.
         planned = fold.current.number if fold.current is not None else 0
     total = planned + asked.rounds
+    if asked.max_rounds is not None and total > asked.max_rounds:
+        msg = f"{asked.rounds} more would make {total} rounds of session {fold.record.id!r}; at most {asked.max_rounds}"
+        raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the limit.")
     if asked.rounds < 1 or total not in mode.rounds:
         allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
         msg = f"mode {mode.name!r} holds {allowed} rounds; {asked.rounds} more would make {total}"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import TYPE_CHECKING, Self
 
 import anyio
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from roundtable.protocols import Storage
-    from roundtable.types import DurableEvent, LiveEvent
+    from roundtable.types import DurableEvent, Event, LiveEvent
 
 __all__ = ["EventHub", "Subscription"]
+
+logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _QUEUE = 256
 
@@ -20,21 +25,37 @@ class EventHub:
     """Hands events of running sessions to subscribers of this process.
 
     Publishing never blocks: a subscriber that falls behind loses live events and reads the durable
-    ones again from the storage.
+    ones again from the storage. An observer that fails is named in the log, and told the next event all the same.
+
+    Args:
+        observers: Functions that hear every event of every session.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, observers: Iterable[Callable[[Event], None]] = ()) -> None:
+        self._observers = tuple(observers)
         self._subscribers: dict[str, list[Subscription]] = {}
 
     def publish(self, event: DurableEvent | LiveEvent) -> None:
-        """Tell an event to all subscribers of its session."""
+        """Tell an event to all observers, and to all subscribers of its session."""
+        for observe in self._observers:
+            try:
+                observe(event)
+            except Exception as error:
+                logger.warning(
+                    "an observer failed on %s: %s: %s",
+                    event.type,
+                    type(error).__name__,
+                    error,
+                    exc_info=error,
+                    extra={"session": event.session_id},
+                )
         # A copy: who is told may leave, or another thread may join, meanwhile.
         for subscriber in tuple(self._subscribers.get(event.session_id, ())):
             subscriber.offer(event)
 
     def hears(self, session_id: str) -> bool:
         """Tell whether anybody listens to a session."""
-        return session_id in self._subscribers
+        return bool(self._observers) or session_id in self._subscribers
 
     def subscribe(self, session_id: str, storage: Storage, *, after: int = 0, tenant: str = "default") -> Subscription:
         """Listen to a session from now on; durable events above `after` come first."""

@@ -8,10 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from roundtable._clock import SystemClock
+from roundtable._owner import current_owner
 from roundtable.errors import ConfigurationError, SessionNotFound
-from roundtable.record import Fold
-from roundtable.storage.amend import append_response, save_changes
-from roundtable.storage.owner import current_owner
+from roundtable.record import Fold, append_response, save_changes
 from roundtable.types import AgentConfig, Control, SessionFilter, SessionRecord
 
 if TYPE_CHECKING:

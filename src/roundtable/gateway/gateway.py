@@ -12,6 +12,7 @@ import anyio
 from roundtable.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError
 from roundtable.gateway.streams import ChatStream
 from roundtable.http.loops import PerLoop
+from roundtable.protocols import HasEndpoint, Prepares
 from roundtable.types import ChatDelta, ChatResponse, Usage
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class Gateway:
     async def admit(self, model: ChatModel, request: ChatRequest) -> AsyncGenerator[None]:
         """Wait for a place among the calls under way, and hold it."""
         limiters = self._limiters.get()
-        key = (model.provider, str(getattr(model, "endpoint", "")), request.model or model.model)
+        endpoint = model.endpoint if isinstance(model, HasEndpoint) else ""
+        key = (model.provider, endpoint, request.model or model.model)
         limiter = limiters.get(key)
         if limiter is None:
             limiter = limiters[key] = anyio.CapacityLimiter(self.concurrency)
@@ -135,6 +137,20 @@ class GuardedModel:
     def profile(self) -> ModelProfile:
         """What the library must know to prompt this model."""
         return self.inner.profile
+
+    @property
+    def endpoint(self) -> str:
+        """Where its calls go; empty when the model has no address."""
+        return self.inner.endpoint if isinstance(self.inner, HasEndpoint) else ""
+
+    async def prepare(self) -> None:
+        """Let the model make ready, if it has to.
+
+        Raises:
+            RoundtableError: What it needs cannot be had.
+        """
+        if isinstance(self.inner, Prepares):
+            await self.inner.prepare()
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once.

@@ -5,6 +5,7 @@ from roundtable.modes.collaborative import CollaborativeMode
 from roundtable.modes.registry import (
     BUILTIN_MODES,
     ModeRegistry,
+    check_mode,
     get_global_mode_registry,
     reset_global_mode_registry,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "BaseModeStrategy",
     "CollaborativeMode",
     "ModeRegistry",
+    "check_mode",
     "get_global_mode_registry",
     "reset_global_mode_registry",
 ]

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CollaborativeMode"]
 
+_TEXTS = "collaborative"
+"""Its instructions; a subclass of another name speaks the same unless it overrides them."""
+
 
 class CollaborativeMode(BaseModeStrategy):
     """All agents speak in parallel; from the second round on each sees every earlier position.
@@ -34,7 +37,7 @@ class CollaborativeMode(BaseModeStrategy):
             return EndRound()
         seen = self.earlier_positions(view)
         task = self._task(opening=not seen, focused=bool(view.focus_question))
-        brief = load_mode_prompt(self.name).brief
+        brief = load_mode_prompt(_TEXTS).brief
         return Stage(
             name="positions",
             turns=tuple(
@@ -48,9 +51,9 @@ class CollaborativeMode(BaseModeStrategy):
         return self._task(opening=not context.previous_responses, focused=bool(context.focus_question))
 
     def _task(self, *, opening: bool, focused: bool) -> str:
-        return _task(self.name, opening, focused)
+        return _task(opening, focused)
 
 
 @cache
-def _task(name: str, opening: bool, focused: bool) -> str:  # noqa: FBT001  (a key of the cache)
-    return render_layers(load_mode_prompt(name), opening=opening, focused=focused)
+def _task(opening: bool, focused: bool) -> str:  # noqa: FBT001  (a key of the cache)
+    return render_layers(load_mode_prompt(_TEXTS), opening=opening, focused=focused)

@@ -13,7 +13,7 @@ from roundtable.modes.collaborative import CollaborativeMode
 if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
 
-__all__ = ["BUILTIN_MODES", "ModeRegistry", "get_global_mode_registry", "reset_global_mode_registry"]
+__all__ = ["BUILTIN_MODES", "ModeRegistry", "check_mode", "get_global_mode_registry", "reset_global_mode_registry"]
 
 BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = (
     ("collaborative", CollaborativeMode, "All at once, looking for common ground."),
@@ -26,6 +26,26 @@ PLANNED_MODES: frozenset[str] = frozenset(
 """Modes of later versions; a plugin may bring one of these names before."""
 
 _PARTS = ("next_stage", "build_agent_prompt", "name", "rounds", "assigns_stances", "needs_groupthink_detection")
+
+
+def check_mode(mode: str, strategy: object) -> None:
+    """Refuse what cannot be a mode.
+
+    Args:
+        mode: How to name it in a message.
+        strategy: What was given.
+
+    Raises:
+        ConfigurationError: It plans no stages, lacks another part of `DebateModeStrategy`, or is a class.
+    """
+    if isinstance(strategy, type):
+        msg = f"mode {mode!r}: give an instance, {strategy.__name__}(), not the class"
+        raise ConfigurationError(msg)
+    missing = [part for part in _PARTS if not hasattr(strategy, part)]
+    if missing:
+        kind, lacks = type(strategy).__name__, ", ".join(missing)
+        msg = f"mode {mode!r}: {kind} has no {lacks}; a mode plans its stages in next_stage(view)"
+        raise ConfigurationError(msg, hint="Inherit from BaseModeStrategy, which has all but next_stage.")
 
 
 class ModeRegistry:
@@ -51,14 +71,7 @@ class ModeRegistry:
             ConfigurationError: The strategy plans no stages, lacks another part of `DebateModeStrategy`, or
                 is a class.
         """
-        if isinstance(strategy, type):
-            msg = f"mode {mode!r}: register an instance, {strategy.__name__}(), not the class"
-            raise ConfigurationError(msg)
-        missing = [part for part in _PARTS if not hasattr(strategy, part)]
-        if missing:
-            kind, lacks = type(strategy).__name__, ", ".join(missing)
-            msg = f"mode {mode!r}: {kind} has no {lacks}; a mode plans its stages in next_stage(view)"
-            raise ConfigurationError(msg, hint="Inherit from BaseModeStrategy, which has all but next_stage.")
+        check_mode(mode, strategy)
         self.registry.add(mode, strategy, summary=summary, replace=True)
 
     def get_mode(self, mode: str) -> DebateModeStrategy:

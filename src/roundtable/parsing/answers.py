@@ -47,7 +47,7 @@ class ParseFailure:
     """A text that holds no answer."""
 
     reason: str
-    """What was missing, in words the model can act on."""
+    """What was missing, in words the model can act on; ours alone, since they enter a prompt unquoted."""
     text: str
     """The text."""
     span: tuple[int, int] = (0, 0)
@@ -239,9 +239,9 @@ def _bare(text: str) -> str:
 
 def _ballot(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
     vote = fields["choice"]
-    choice, why_not = _choice(vote, options)
+    choice, _ = _choice(vote, options)
     if choice is None and vote is not None:
-        return f"{why_not[0]}; give null to abstain"
+        return '"choice" is none of the options; give null to abstain'
     return Parsed(choice=choice, reasoning=_words(fields.get("reasoning")))
 
 

@@ -60,7 +60,10 @@ def roundtable_register_storages(registrar: StorageRegistrar, host: Host) -> Non
 
 @hookspec
 def roundtable_register_tools(registrar: ToolRegistrar, host: Host) -> None:
-    """Add tools by name: `registrar.add("weather", make_weather_tool, summary="...")`."""
+    """Add tools by name: `registrar.add("weather", make_weather_tool, summary="...")`.
+
+    They are collected in the catalog; offering them to agents is planned.
+    """
 
 
 @hookspec

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import pluggy
 
@@ -12,32 +13,55 @@ from roundtable.errors import PluginError, RoundtableError
 from roundtable.plugins import builtin, hookspecs
 from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 __all__ = ["load_catalog"]
 
 _BUILTIN_SOURCE = "roundtable-sdk"
 
 
-def load_catalog(plugins: Mapping[str, object] | None = None) -> Catalog:
+def load_catalog(plugins: Sequence[object] = ()) -> Catalog:
     """Ask the built-in plugin, then each given one, what it has to offer.
 
     Args:
-        plugins: Plugins by the name of the distribution they come from: modules or objects with hook
-            implementations.
+        plugins: Modules or objects with hook implementations, asked in this order.
 
     Raises:
-        PluginError: A plugin implements a hook wrongly, or fails in one.
+        PluginError: A plugin is none, implements a hook wrongly, or fails in one.
         ConfigurationError: Two plugins register the same name.
+
+    Example:
+        >>> load_catalog().storages.names()
+        ('memory', 'sqlite')
     """
+    _check_list(plugins)
     catalog = Catalog()
-    for source, plugin in {_BUILTIN_SOURCE: builtin, **(plugins or {})}.items():
-        _register(catalog, source, plugin)
+    _register(catalog, _BUILTIN_SOURCE, builtin)
+    for plugin in plugins:
+        _register(catalog, _name_of(plugin), plugin)
     return catalog
 
 
+def _check_list(given: object) -> None:
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        msg = f"plugins must be a list of modules or objects with hook implementations, not {type(given).__name__}"
+        raise PluginError(msg, stage="load", hint="Write plugins=[my_plugin].")
+
+
+def _name_of(plugin: object) -> str:
+    """Name a plugin for messages: a module by its name, an object by its class."""
+    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__qualname__
+
+
+def _check_kind(source: str, plugin: object) -> None:
+    if isinstance(plugin, type):
+        msg = f"{plugin.__qualname__} is a class; a plugin is a module or an object"
+        raise PluginError(msg, plugin=plugin.__qualname__, stage="load", hint=f"Give {plugin.__name__}().")
+    if isinstance(plugin, str | bytes):
+        msg = f"{plugin!r} is a text; a plugin is a module or an object"
+        raise PluginError(msg, plugin=source, stage="load", hint="Import the module, and give that.")
+
+
 def _register(catalog: Catalog, source: str, plugin: object) -> None:
+    _check_kind(source, plugin)
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     try:
@@ -46,6 +70,14 @@ def _register(catalog: Catalog, source: str, plugin: object) -> None:
     except (pluggy.PluginValidationError, ValueError) as error:
         msg = f"plugin {source!r} does not fit the hooks: {error}"
         raise PluginError(msg, plugin=source, stage="register", cause=error) from error
+    if not manager.get_hookcallers(plugin):
+        msg = f"plugin {source!r} implements no hook"
+        raise PluginError(
+            msg,
+            plugin=source,
+            stage="register",
+            hint="Mark its functions with @roundtable.hookimpl, and name them as the hooks are named.",
+        )
     host = Host(HOST_API, __version__, frozenset(field.name for field in fields(catalog)))
     hook = manager.hook
     try:

@@ -54,7 +54,7 @@ class Host(NamedTuple):
 
 
 class Registrar(Generic[T]):
-    """Adds things of one kind on behalf of one distribution."""
+    """Adds things of one kind on behalf of one plugin."""
 
     def __init__(self, registry: Registry[T], source: str) -> None:
         self._registry = registry
@@ -94,7 +94,7 @@ class Catalog:
     storages: Registry[StorageFactory] = field(default_factory=lambda: Registry("storage"))
     """Storages by address scheme."""
     tools: Registry[ToolFactory] = field(default_factory=lambda: Registry("tool"))
-    """Tools."""
+    """Tools. Collected and checked for clashes; no table offers them to its agents yet."""
     rules: Registry[Rule] = field(default_factory=lambda: Registry("rule"))
     """Decision rules."""
     exits: Registry[ExitFactory] = field(default_factory=lambda: Registry("exit"))

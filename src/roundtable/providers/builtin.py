@@ -193,7 +193,7 @@ def split_model_name(name: str) -> tuple[str, str | None]:
         >>> split_model_name("compatible:llama3:8b"), split_model_name("local")
         (('compatible', 'llama3:8b'), ('local', None))
     """
-    provider, colon, model = name.strip().partition(":")
+    provider, colon, model = (part.strip() for part in name.partition(":"))
     if not provider or (colon and not model):
         raise ConfigurationError(
             f"{name!r} names no model", hint="Write 'provider:model', or 'provider' for its default model."

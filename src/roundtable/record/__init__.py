@@ -1,6 +1,16 @@
-"""Pure folds: events in, sessions and records out."""
+"""Folds, which are pure: events in, sessions and records out; and the way back, for who changes a session by hand."""
 
+from roundtable.record.amend import append_response, save_changes
 from roundtable.record.fold import Fold, fold_debate, fold_session
 from roundtable.record.progress import Progress, advance, start_progress
 
-__all__ = ["Fold", "Progress", "advance", "fold_debate", "fold_session", "start_progress"]
+__all__ = [
+    "Fold",
+    "Progress",
+    "advance",
+    "append_response",
+    "fold_debate",
+    "fold_session",
+    "save_changes",
+    "start_progress",
+]

@@ -12,9 +12,9 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable._owner import current_owner, is_provably_dead
     from roundtable.storage.factories import open_memory, open_sqlite
     from roundtable.storage.memory import MemoryStorage
-    from roundtable.storage.owner import current_owner, is_provably_dead
     from roundtable.storage.seed_methods import SeedStorageMethods
     from roundtable.storage.sqlite import SQLiteStorage
 
@@ -32,8 +32,8 @@ _HOME = {
     "MemoryStorage": "memory",
     "SQLiteStorage": "sqlite",
     "SeedStorageMethods": "seed_methods",
-    "current_owner": "owner",
-    "is_provably_dead": "owner",
+    "current_owner": "._owner",
+    "is_provably_dead": "._owner",
     "open_memory": "factories",
     "open_sqlite": "factories",
 }

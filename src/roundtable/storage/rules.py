@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from roundtable._owner import is_provably_dead
 from roundtable.errors import LeaseLost, SessionBusy, SessionConflict, SessionError, SessionNotFound, StaleSequence
-from roundtable.storage.owner import is_provably_dead
 from roundtable.storage.text import clean, span_end, value_text
 from roundtable.types import Lease, Owner
 

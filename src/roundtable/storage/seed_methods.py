@@ -8,7 +8,7 @@ from roundtable._clock import SystemClock
 from roundtable.errors import SessionNotFound
 from roundtable.protocols import Storage
 from roundtable.record import fold_session
-from roundtable.storage.amend import append_response, save_changes
+from roundtable.record.amend import append_response, save_changes
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:

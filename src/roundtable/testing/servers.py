@@ -139,6 +139,8 @@ class LoopbackServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._closing.is_set():
+            return
         self._closing.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

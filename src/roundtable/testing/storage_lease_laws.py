@@ -7,9 +7,9 @@ from datetime import timedelta
 import anyio
 import pytest
 
+from roundtable._owner import current_owner
 from roundtable.errors import LeaseLost, SessionBusy
 from roundtable.protocols import Storage
-from roundtable.storage.owner import current_owner
 from roundtable.testing.storage_samples import ManualClock, answered, owner_elsewhere, record
 
 __all__ = ["LeaseLaws"]

@@ -8,9 +8,9 @@ from typing import cast
 import anyio
 import pytest
 
+from roundtable._owner import current_owner
 from roundtable.errors import LeaseLost, SessionConflict, SessionError, SessionNotFound, StaleSequence
 from roundtable.protocols import Storage
-from roundtable.storage.owner import current_owner
 from roundtable.testing.storage_samples import NOON, answered, control, failed, owner_elsewhere, record, round_start
 from roundtable.types import AgentResponseChunk, DurableEvent, SessionFilter, SessionRecord
 

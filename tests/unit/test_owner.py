@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.storage import owner as owners
-from roundtable.storage.owner import current_owner, is_provably_dead
+from roundtable import _owner as owners
+from roundtable._owner import current_owner, is_provably_dead
 from roundtable.types import Owner
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's process table")

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from roundtable.errors import SessionConflict, SessionError
-from roundtable.record import Progress, advance
+from roundtable.record.progress import Progress, advance
 from roundtable.types import (
     AgentComplete,
     AgentConfig,
@@ -30,7 +30,7 @@ from roundtable.types import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from roundtable.record import Fold
+    from roundtable.record.fold import Fold
     from roundtable.types import AgentResponse, DurableEvent, Session
 
 __all__ = ["EXTERNAL", "difference", "external_turns", "record_of"]

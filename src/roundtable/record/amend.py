@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from anyio import current_time, move_on_after, sleep
 
+from roundtable._owner import current_owner
 from roundtable.errors import SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
-from roundtable.record import Fold
-from roundtable.storage.difference import difference, external_turns, record_of
-from roundtable.storage.owner import current_owner
+from roundtable.record.difference import difference, external_turns, record_of
+from roundtable.record.fold import Fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
