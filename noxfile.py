@@ -92,8 +92,6 @@ def gates(session: nox.Session) -> None:
 def deep(session: nox.Session) -> None:
     """Run the long checks and the full benchmarks, whose figures are kept under docs/benchmarks."""
     set_up(session)
-    # The providers' own SDKs, for their request types alone; nothing else may depend on them.
-    session.install("anthropic", "google-genai", "openai")
     session.run("python", "-m", "pytest", "-m", "deep", *session.posargs)
     for benchmark in sorted((ROOT / "benchmarks").glob("bench_*.py")):
         figures = session.run("python", str(benchmark), silent=True)
