@@ -95,8 +95,6 @@ def gates(session: nox.Session) -> None:
 def deep(session: nox.Session) -> None:
     """Run the long checks, mutants of the exact packages and the full benchmarks; figures go to docs/benchmarks."""
     set_up(session, "constraints-deep.txt")
-    # The providers' own SDKs, for their request types alone; nothing else may depend on them.
-    session.install("anthropic", "google-genai", "openai")
     session.run("python", "-m", "pytest", "-m", "deep", *session.posargs)
     session.run("python", "tools/mutation.py", "--sample", "300")
     for benchmark in sorted((ROOT / "benchmarks").glob("bench_*.py")):

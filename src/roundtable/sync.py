@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
     from roundtable.exits import Exit
-    from roundtable.protocols import ChatModel, DebateModeStrategy, Observer, Storage
+    from roundtable.gateway import StreamingModel
+    from roundtable.protocols import DebateModeStrategy, Observer, Storage
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings

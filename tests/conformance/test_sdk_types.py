@@ -1,4 +1,4 @@
-"""What the dialects ask for fits the request types of the providers' own SDKs, which this check alone installs."""
+"""What the dialects ask for fits the request types of the providers' own SDKs, which nothing else here uses."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from pydantic import TypeAdapter
 from roundtable.providers import BUILTIN_SPECS
 from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeSearch, ToolCall
 
-pytestmark = pytest.mark.deep
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 ARGUMENTS = st.dictionaries(TEXT, TEXT | st.integers(-9, 9), max_size=2)
 SCHEMA = {
@@ -31,6 +29,7 @@ SEARCHES = [
     NativeSearch(),
     NativeSearch(allowed_domains=("a.example",)),
     NativeSearch(blocked_domains=("b.example",)),
+    NativeSearch(recency="week", context_size="low", images=True, related_questions=True),
 ]
 
 
@@ -103,6 +102,14 @@ def test_openai(request: ChatRequest, stream: bool) -> None:
 def test_openai_chat(request: ChatRequest, stream: bool) -> None:
     types = pytest.importorskip("openai.types.chat.completion_create_params")
     made = body("openai-chat", request, stream=stream)
+    exhaust(adapter(types.CompletionCreateParams).validate_python(made, extra="forbid"))
+
+
+@settings(deadline=None)
+@given(request=requests(), stream=st.booleans())
+def test_perplexity(request: ChatRequest, stream: bool) -> None:
+    types = pytest.importorskip("perplexity.types.chat.completion_create_params")
+    made = body("perplexity", request, stream=stream)
     exhaust(adapter(types.CompletionCreateParams).validate_python(made, extra="forbid"))
 
 

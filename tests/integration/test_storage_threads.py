@@ -136,7 +136,7 @@ async def test_one_that_fails_takes_nobody_with_it(storage: SQLiteStorage) -> No
         lambda: storage.append(made.id, None, None, [control(made.id)]),
     )
     await all_at_once(storage, [partial(work, call) for call in calls])
-    assert sorted(map(str, outcomes)) == ["1", "2", "SessionError", "SessionError", "ZeroDivisionError"]
+    assert sorted(map(str, outcomes)) == ["1", "2", "SessionConflict", "StaleSequence", "ZeroDivisionError"]
     assert seen.count("COMMIT") <= 2
 
 

@@ -1,0 +1,221 @@
+"""Answers and requests of the rarer kind: made by hand from the documented shapes, none of them recorded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from unit.test_providers_handmade import ANTHROPIC_START, DIALECTS, decode, sse
+
+from roundtable.errors import AgentError, APIAuthError, APINetworkError, ConfigurationError
+from roundtable.http.json_array import JsonArrayFramer
+from roundtable.providers import SERVERS, HttpProvider, OpenAIChat, chat_model
+from roundtable.providers.builtin import COMPATIBLE
+from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_or_not, transformed
+from roundtable.settings import Settings
+from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig
+
+HI = (Message(role="user", content="Hi"),)
+ANTHROPIC_END = [{"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}]
+
+
+def blocks(*started):
+    """Give the events of blocks: what each starts with, and its deltas."""
+    for index, (block, *deltas) in enumerate(started):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
+        yield {"type": "content_block_stop", "index": index}
+
+
+def whole(name, answer):
+    return DIALECTS[name].parse_response(200, {}, json.dumps(answer).encode())
+
+
+class TestAnthropic:
+    def test_arguments_that_are_no_json_are_told_and_go_back_as_an_object(self):
+        used = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+        events = blocks((used, {"type": "input_json_delta", "partial_json": '{"a": '}))
+        response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
+        (call,) = response.tool_calls
+        assert call.invalid == '{"a": '
+        assert response.native.items[0]["input"] == {}
+
+    def test_arguments_that_come_with_the_start_of_a_block_count(self):
+        used = {"type": "tool_use", "id": "t1", "name": "look", "input": {"a": 1}}
+        response, deltas = decode("anthropic", sse(ANTHROPIC_START, *blocks((used,)), *ANTHROPIC_END))
+        assert dict(response.tool_calls[0].arguments) == {"a": 1}
+        assert json.loads("".join(piece.arguments for delta in deltas for piece in delta.tool_calls)) == {"a": 1}
+
+    def test_a_summary_of_the_conversation_and_unknown_pieces_are_kept_for_the_next_call(self):
+        summary = {"type": "compaction", "content": ""}
+        pieces = ({"type": "compaction_delta", "content": "Tea so far."}, {"type": "news_delta"})
+        events = blocks((summary, *pieces), ({"type": "text", "text": "Hi"},))
+        response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
+        assert response.native.items[0] == {"type": "compaction", "content": "Tea so far."}
+
+    def test_a_result_that_is_a_text_is_shown_as_it_is(self):
+        result = {"type": "code_tool_result", "tool_use_id": "s", "content": "4"}
+        content = [{"type": "server_tool_use", "id": "s", "name": "code", "input": {"code": "2+2"}}, result]
+        answer = whole("anthropic", {"content": [*content, {"type": "text", "text": "4"}], "stop_reason": "end_turn"})
+        assert (answer.server_calls[0].name, answer.server_calls[0].output) == ("code", "4")
+
+    def test_an_answer_without_content_is_worth_another_try(self):
+        with pytest.raises(AgentError, match="holds no content") as caught:
+            whole("anthropic", {"type": "message", "content": None})
+        assert caught.value.retryable
+
+    def test_domains_to_leave_out(self):
+        request = ChatRequest(model="m", messages=HI, search=NativeSearch(blocked_domains=("a.example",)))
+        made = DIALECTS["anthropic"].build_request(request, base_url="https://a.example", stream=False)
+        assert json.loads(made.body)["tools"][0]["blocked_domains"] == ["a.example"]
+
+
+class TestOpenAI:
+    def test_paragraphs_of_reasoning_and_notes_of_pages(self):
+        note = {"type": "url_citation", "url_citation": {"url": "https://a.example", "title": "A"}}
+        text = {"type": "output_text", "text": "Tea.", "annotations": [note]}
+        parts = [{"type": "summary_text", "text": "One."}, {"type": "summary_text", "text": "Two."}]
+        items = [{"type": "reasoning", "summary": parts}, {"type": "message", "content": [text]}]
+        answer = whole("openai", {"status": "completed", "output": items, "citations": ["https://b.example"]})
+        assert answer.reasoning == "One.\n\nTwo."
+        assert [link.url for link in answer.citations] == ["https://a.example", "https://b.example"]
+
+
+class TestGoogle:
+    def call(self, *pieces):
+        """Stream one call in pieces."""
+        calls = [{"name": "look", "willContinue": True}]
+        calls += [{"partialArgs": [piece], "willContinue": True} for piece in pieces]
+        parts = [{"functionCall": call} for call in [*calls, {}]]
+        events = [{"candidates": [{"content": {"parts": [part]}}]} for part in parts]
+        return decode("google", sse(*events, {"candidates": [{"finishReason": "STOP"}]}))[0]
+
+    def test_arguments_in_pieces(self):
+        answer = self.call(
+            {"jsonPath": "$.kind", "stringValue": "te"},
+            {"jsonPath": "$.kind", "stringValue": "a"},
+            {"jsonPath": "$['a.b'][0]", "numberValue": 3},
+            {"jsonPath": '$["c"]', "boolValue": True},
+            {"jsonPath": "$.none", "nullValue": None},
+        )
+        assert dict(answer.tool_calls[0].arguments) == {"kind": "tea", "a.b": [3], "c": True, "none": None}
+
+    @pytest.mark.parametrize("path", ["", "kind", "$", "$.a..b", "$.a[9]", "$[0]"])
+    def test_a_piece_without_a_place_is_refused(self, path):
+        with pytest.raises(AgentError, match="a place that cannot be"):
+            self.call({"jsonPath": path, "stringValue": "x"})
+
+    def test_a_piece_of_no_call_is_passed_over(self):
+        part = {"functionCall": {"partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]}}
+        candidate = {"content": {"parts": [part, {"text": "Tea."}]}, "finishReason": "STOP"}
+        assert whole("google", {"candidates": [candidate]}).tool_calls == ()
+
+    def test_a_stream_that_repeats_its_end_is_refused(self):
+        event = {"candidates": [{"content": {"parts": [{"text": "Tea."}]}, "finishReason": "STOP"}]}
+        with pytest.raises(AgentError, match="repeats itself"):
+            decode("google", sse(event, event))
+
+    def test_an_image_by_its_address_and_a_tool_that_must_not_be_called(self):
+        images = (ImagePart(url="https://a.example/i.jpeg?x=1"),)
+        messages = (Message(role="user", content="", images=images),)
+        request = ChatRequest.model_validate(
+            {"messages": messages, "tools": [{"name": "look", "description": ""}], "tool_choice": "none"}
+        )
+        made = json.loads(DIALECTS["google"].build_request(request, base_url="https://g.example", stream=False).body)
+        part = {"fileData": {"mimeType": "image/jpeg", "fileUri": "https://a.example/i.jpeg?x=1"}}
+        assert made["contents"][0]["parts"] == [part]
+        assert made["tools"] == [{"functionDeclarations": [{"name": "look", "description": ""}]}]
+        assert made["toolConfig"] == {"functionCallingConfig": {"mode": "NONE"}}
+
+    def test_an_item_of_an_array_has_a_largest_size(self):
+        for chunks in ([b'[{"a": "' + b"x" * 50], [b'[{"a": "' + b"x" * 9, b"x" * 50 + b'"}]']):
+            framer = JsonArrayFramer(max_item_bytes=20)
+            with pytest.raises(AgentError, match="larger than 20 bytes"):
+                list(map(framer.feed, chunks))
+
+
+class TestChatServers:
+    def test_reasoning_in_numbered_pieces_goes_back_joined(self):
+        dialect = OpenAIChat("x", server=SERVERS["openrouter"])
+        details = [
+            {"type": "reasoning.text", "index": 0, "text": "Tea ", "signature": None},
+            {"type": "reasoning.text", "index": 0, "text": "keeps.", "signature": "s"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "e"},
+        ]
+        called = {"index": 0, "id": "c", "function": {"name": "look", "arguments": "{}"}}
+        deltas = [{"reasoning_details": [detail]} for detail in details] + [{"tool_calls": [called]}]
+        events = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+        decoder = dialect.stream_decoder({})
+        decoder.feed(sse(*events, {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}))
+        found = decoder.finish()
+        assert found.reasoning == "Tea keeps."
+        request = ChatRequest(model="m", messages=(*HI, found.to_message()))
+        made = json.loads(dialect.build_request(request, base_url="https://o.example", stream=False).body)
+        assert made["messages"][1]["reasoning_details"] == [
+            {"type": "reasoning.text", "index": 0, "text": "Tea keeps.", "signature": "s"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "e"},
+        ]
+
+    def test_thinking_among_the_parts_of_the_content_is_reasoning(self):
+        thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+        message = {"content": [thought, {"type": "text", "text": "Tea."}]}
+        answer = whole("compatible", {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+        assert (answer.text, answer.reasoning) == ("Tea.", "Hm.")
+
+    def test_a_profile_that_is_not_known_is_refused_with_those_that_are(self):
+        make = HttpProvider(COMPATIBLE)
+        with pytest.raises(ConfigurationError, match=r"no profile 'grok'; there are: azure, .*xai"):
+            make("m", ProviderConfig(profile="grok"), Settings())
+        with pytest.raises(ConfigurationError, match="there are: none"):
+            chat_model("anthropic", api_key="k", profile="groq")
+
+
+class TestStreams:
+    def test_an_event_that_is_no_object_breaks_the_stream(self):
+        with pytest.raises(AgentError, match="no JSON object"):
+            decode("anthropic", b"data: [1]\n\n")
+
+    @pytest.mark.parametrize("tail", [b'{"error": {"code": 401, "message": "no"}}', b'[{"error": {"code": 401}}]'])
+    def test_bare_json_behind_events_is_the_error_it_says(self, tail):
+        with pytest.raises(APIAuthError):
+            decode("google", sse({"candidates": [{"content": {"parts": [{"text": "Te"}]}}]}) + tail)
+
+    @pytest.mark.parametrize("tail", [b'{"error": ', b"[]", b'{"note": 1}'])
+    def test_other_bare_text_behind_events_leaves_the_stream_cut_off(self, tail):
+        with pytest.raises(APINetworkError, match="before the answer was complete"):
+            decode("google", sse({"candidates": [{"content": {"parts": [{"text": "Te"}]}}]}) + tail)
+
+    def test_an_error_of_no_known_kind_in_a_stream_may_pass(self):
+        event = {"type": "error", "error": {"type": "odd_error", "message": "Hm."}}
+        with pytest.raises(APINetworkError) as caught:
+            decode("anthropic", sse(ANTHROPIC_START, event))
+        assert caught.value.retryable
+
+
+class TestSchemas:
+    def test_the_one_schema_of_an_all_of_takes_its_place(self):
+        schema = {"description": "A kind.", "allOf": [{"type": "string", "enum": ["a", "b"]}]}
+        assert transformed(schema, GOOGLE) == {"description": "A kind.", "type": "string", "enum": ["a", "b"]}
+
+    @pytest.mark.parametrize(
+        "schema",
+        [
+            {"allOf": [{"type": "string"}, {"minLength": 1}]},
+            {"allOf": "odd"},
+            {"type": "object", "patternProperties": {"a": {}}},
+            {"not": {"type": "string"}},
+        ],
+    )
+    def test_what_a_dialect_cannot_say_is_not_said_by_halves(self, schema):
+        assert transformed(schema, GOOGLE) is None
+
+    def test_a_constant_becomes_the_only_choice_where_it_has_to(self):
+        assert transformed({"const": "a"}, GOOGLE) == {"enum": ["a"]}
+        assert transformed({"const": "a"}, ANTHROPIC) == {"const": "a"}
+
+    def test_a_schema_nested_without_end_is_sent_as_it_is(self):
+        deep = {"type": "string"}
+        for _ in range(5000):
+            deep = {"type": "array", "items": deep}
+        assert transformed(deep, ANTHROPIC) is None
+        assert strict_or_not(deep) == (deep, False)
