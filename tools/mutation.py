@@ -196,11 +196,24 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
+def by_place(module: CodeType) -> dict[tuple[str, int], list[CodeType]]:
+    """Give the code of a module's functions by name and line; several of one line, such as lambdas, share a place."""
+    found: dict[tuple[str, int], list[CodeType]] = {}
+    for code in codes(module):
+        if code is not module:
+            found.setdefault((code.co_qualname, code.co_firstlineno), []).append(code)
+    return found
+
+
 def patched(mutant: Mutant) -> bool:
     """Give the functions of this process the changed code; False when no function holds the change."""
-    before = compile(Path(mutant.path).read_text("utf-8"), mutant.path, "exec")
-    pairs = list(zip(codes(before), codes(mutated(mutant)), strict=True))
-    changed = {(old.co_qualname, old.co_firstlineno): new for old, new in pairs[1:] if old != new}
+    before = by_place(compile(Path(mutant.path).read_text("utf-8"), mutant.path, "exec"))
+    after = by_place(mutated(mutant))
+    changed = {
+        place: after[place][0]
+        for place, old in before.items()
+        if len(old) == len(after.get(place, ())) == 1 and old != after[place]
+    }
     found = False
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType) and thing.__code__.co_filename == mutant.path:

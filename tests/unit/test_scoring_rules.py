@@ -561,3 +561,15 @@ def test_a_voter_who_grades_both_finalists_alike_does_not_count_in_the_run_off()
     decision = decide([{"a": 5, "b": 5}, {"a": 1, "b": 0}, {"a": 2, "b": 2}], rule="star")
     assert decision.winner == "a"
     assert decision.rounds[-1] == {"a": 1, "b": 0}
+
+
+def test_half_a_panel_of_judges_is_not_more_than_half() -> None:
+    decision = decide(["a", "a", "b", "c"], rule="judge-panel")
+    assert (decision.winners, decision.is_tie) == ((), False)
+    assert decide(["a", "a", "b"], rule="judge-panel").winner == "a"
+
+
+def test_two_options_that_the_strongest_paths_leave_level() -> None:
+    decision = decide([["a", "b", "c"], ["b", "a", "c"]], rule="schulze")
+    assert decision.winners == ("a", "b")
+    assert decision.why.endswith("the strongest paths leave them level.")
