@@ -3,15 +3,17 @@
 `python tools/mutation.py` draws a seeded sample of mutants of roundtable.scoring and roundtable.exits, runs the tests
 that reach the changed line, and lists the mutants that survive. It exits 1 when fewer than 90 % are killed.
 
-A mutant is never written to disk: each runs in a forked process that loads the changed module from memory.
+A mutant is never written to disk. The tests are collected once; each mutant runs in a fork of that process, in which
+the changed function gets its new code. Where a change takes effect on import, a process of its own loads the module.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import copy
+import gc
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -23,18 +25,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import NamedTuple
+
+import coverage
+import pytest
 
 ROOT = Path.cwd()
 PACKAGES = ("scoring", "exits")
 TESTS = ("tests/unit/test_scoring_*.py", "tests/unit/test_metrics_*.py", "tests/unit/test_exits_*.py")
 LAWS = ("tests/property/test_scoring_axioms.py", "tests/property/test_metrics_*.py", "tests/property/test_exits_*.py")
 TIME_LIMIT_S = 60
-REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not deep", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -183,49 +188,162 @@ def module_name(path: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def reached(patterns: Sequence[str]) -> dict[str, dict[int, set[str]]]:
-    """Run tests once and give for each file and line the tests that reach it."""
-    files = [str(path) for pattern in patterns for path in sorted(ROOT.glob(pattern))]
-    with tempfile.TemporaryDirectory() as folder:
-        data, report = Path(folder) / "data", Path(folder) / "report.json"
-        settings = Path(folder) / "settings"
-        sources = "\n    ".join(f"roundtable.{package}" for package in PACKAGES)
-        settings.write_text(
-            f"[run]\ndata_file = {data}\nsource_pkgs =\n    {sources}\n[json]\nshow_contexts = true\n", "utf-8"
-        )
-        options = ["--cov", f"--cov-config={settings}", "--cov-context=test", f"--cov-report=json:{report}"]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not deep", *options, *files]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode:
-            print(done.stdout[-3000:], done.stderr[-2000:])
-            raise SystemExit("the tests do not pass on the unchanged source")
-        contexts = json.loads(report.read_text("utf-8"))["files"]
-    return {
-        str((ROOT / name).resolve()): {
-            int(line): {test.partition("|")[0] for test in tests if test} for line, tests in facts["contexts"].items()
-        }
-        for name, facts in contexts.items()
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Walk the code of a module, its functions and theirs."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
+
+
+def by_place(module: CodeType) -> dict[tuple[str, int], list[CodeType]]:
+    """Give the code of a module's functions by name and line; several of one line, such as lambdas, share a place."""
+    found: dict[tuple[str, int], list[CodeType]] = {}
+    for code in codes(module):
+        if code is not module:
+            found.setdefault((code.co_qualname, code.co_firstlineno), []).append(code)
+    return found
+
+
+def patched(mutant: Mutant) -> bool:
+    """Give the functions of this process the changed code; False when no function holds the change."""
+    before = by_place(compile(Path(mutant.path).read_text("utf-8"), mutant.path, "exec"))
+    after = by_place(mutated(mutant))
+    changed = {
+        place: after[place][0]
+        for place, old in before.items()
+        if len(old) == len(after.get(place, ())) == 1 and old != after[place]
     }
+    found = False
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType) and thing.__code__.co_filename == mutant.path:
+            new = changed.get((thing.__code__.co_qualname, thing.__code__.co_firstlineno))
+            if new is not None:
+                thing.__code__ = new
+                found = True
+    return found
 
 
-def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
-    """Run tests on a mutant in a process of its own; one that hangs or crashes is noticed."""
+def in_child(work: Callable[[], int]) -> int:
+    """Fork a process that does some work in silence and exits with what it returns; 2 when it breaks."""
     child = os.fork()
     if child == 0:
-        status = 1
-        with contextlib.suppress(BaseException):
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(TIME_LIMIT_S)
-            quiet = os.open(os.environ.get("MUTATION_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            os.dup2(quiet, 1)
-            os.dup2(quiet, 2)
-            sys.meta_path.insert(0, Finder(module_name(mutant.path), mutant))
-            import pytest
-
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not deep", "-W", REWRITTEN]
-            status = int(pytest.main([*options, *tests]))
+        status = 2
+        quiet = os.open(os.environ.get("MUTATION_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        try:
+            status = work()
+        except BaseException:  # noqa: BLE001  (a mutant may break anything; the parent learns of it by the status)
+            traceback.print_exc()
         os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return child
+
+
+def on_import() -> set[tuple[str, int]]:
+    """Give the lines of the packages, as file and line, that run when they are imported."""
+    program = """
+import coverage, importlib, json, pkgutil, sys
+cover = coverage.Coverage(data_file=None, config_file=False, source_pkgs=["roundtable"])
+cover.start()
+for name in sys.argv[1:]:
+    package = importlib.import_module(f"roundtable.{name}")
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(found.name)
+cover.stop()
+data = cover.get_data()
+print(json.dumps([[path, line] for path in data.measured_files() for line in data.lines(path)]))
+"""
+    done = subprocess.run([sys.executable, "-c", program, *PACKAGES], capture_output=True, text=True, check=True)
+    return {(path, line) for path, line in json.loads(done.stdout)}
+
+
+class Driver:
+    """A pytest plugin that runs the collected tests on each mutant instead of once."""
+
+    def __init__(self, drawn: Sequence[Mutant], jobs: int) -> None:
+        self.drawn = drawn
+        self.jobs = jobs
+        self.alive: list[Mutant] = []
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Take over from pytest once everything is collected."""
+        self.session = session
+        if session.testsfailed:
+            raise pytest.UsageError("the tests cannot be collected")
+        reached, early = self.reached(), on_import()
+        running: dict[int, Mutant] = {}
+        waiting = list(self.drawn)
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                mutant = waiting.pop(0)
+                tests = reached.get((mutant.path, mutant.line), [])
+                running[in_child(lambda m=mutant, t=tests: self.verdict(m, t, early))] = mutant
+            child, status = os.waitpid(-1, 0)
+            mutant = running.pop(child)
+            # 1: a test failed; below 0: it hung and was killed, or crashed. A 2 is a fault of this program.
+            if os.waitstatus_to_exitcode(status) in {0, 2}:
+                self.alive.append(mutant)
+        return True
+
+    def run(self, tests: Sequence[int]) -> bool:
+        """Run some of the collected tests up to the first that fails; tell whether all pass."""
+        chosen = [self.session.items[place] for place in tests]
+        for item, following in zip(chosen, [*chosen, None][1:], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.session.testsfailed:
+                return False
+        return True
+
+    def reached(self) -> dict[tuple[str, int], list[int]]:
+        """Run all tests once on the unchanged source and give for each file and line the tests that reach it."""
+        with tempfile.TemporaryDirectory() as folder:
+            inside = [str(ROOT / "src/roundtable" / name / deep) for name in PACKAGES for deep in ("*", "*/*")]
+            cover = coverage.Coverage(str(Path(folder) / "data"), config_file=False, include=inside)
+
+            def trace() -> int:
+                cover.start()
+                for place in range(len(self.session.items)):
+                    cover.switch_context(str(place))
+                    if not self.run([place]):
+                        return 1
+                cover.stop()
+                cover.save()
+                return 0
+
+            if os.waitstatus_to_exitcode(os.waitpid(in_child(trace), 0)[1]):
+                raise pytest.UsageError("the tests do not pass on the unchanged source; MUTATION_LOG=FILE says which")
+            data = coverage.CoverageData(str(Path(folder) / "data"))
+            data.read()
+            return {
+                (path, line): sorted(int(place) for place in places if place)
+                for path in data.measured_files()
+                for line, places in data.contexts_by_lineno(path).items()
+            }
+
+    def verdict(self, mutant: Mutant, tests: Sequence[int], early: set[tuple[str, int]]) -> int:
+        """Tell in a child whether a mutant survives: 0 when it does. One that hangs is killed by the alarm."""
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(TIME_LIMIT_S)
+        if patched(mutant) and not self.run(tests):
+            return 1
+        if (mutant.path, mutant.line) not in early:
+            return 0
+        # It runs on import, so that any test of the file may notice it.
+        signal.alarm(4 * TIME_LIMIT_S)
+        command = [sys.executable, __file__, "--only", json.dumps(mutant)]
+        return int(subprocess.run(command, check=False).returncode != 0)
+
+
+def try_one(mutant: Mutant) -> int:
+    """Run the unit tests in a process that loads the changed module."""
+    sys.meta_path.insert(0, Finder(module_name(mutant.path), mutant))
+    return int(pytest.main(["-x", *OPTIONS, *test_files(TESTS)]))
+
+
+def test_files(patterns: Sequence[str]) -> list[str]:
+    """List the test files."""
+    return [str(path) for pattern in patterns for path in sorted(ROOT.glob(pattern))]
 
 
 def main() -> int:
@@ -235,41 +353,24 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--least", type=float, default=0.9, help="share that must be killed")
+    parser.add_argument("--only", type=json.loads, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     began = time.monotonic()
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+    if chosen.only:
+        return try_one(Mutant(*chosen.only))
     files = sorted(path for package in PACKAGES for path in (ROOT / "src/roundtable" / package).rglob("*.py"))
     every = [mutant for path in files for mutant in mutants(path)]
     drawn = sorted(random.Random(chosen.seed).sample(every, min(chosen.sample, len(every))))
-    unit, laws = reached(TESTS), reached(LAWS)
     print(f"{len(every)} mutants of {len(files)} files, {len(drawn)} drawn", flush=True)
-    # Loaded before the forks, so that each of them starts warm; the packages under test are not among them.
-    import hypothesis  # noqa: F401
-    import pydantic  # noqa: F401
-    import pytest  # noqa: F401
-
-    def outcome(mutant: Mutant) -> bool:
-        for tests in (unit, laws):
-            lines = tests.get(mutant.path, {})
-            names = sorted(lines.get(mutant.line, ()))
-            if not names and tests is unit:
-                # A line that runs on import, such as a default: every test of the file may notice it.
-                names = sorted(set().union(*lines.values()))
-            if names and not survives(mutant, names):
-                return False
-        return True
-
-    for control in drawn[:: max(1, len(drawn) // 5)]:
-        names = sorted(unit.get(control.path, {}).get(control.line, ()))
-        if names and not survives(control._replace(number=-1), names):
-            raise SystemExit(f"the tests of {control.path}:{control.line} fail on unchanged code: nothing can be told")
-    with ThreadPoolExecutor(chosen.jobs) as pool:
-        alive = [mutant for mutant, lives in zip(drawn, pool.map(outcome, drawn), strict=True) if lives]
-    for mutant in alive:
+    driver = Driver(drawn, chosen.jobs)
+    if failed := pytest.main(["-s", *OPTIONS, *test_files(TESTS), *test_files(LAWS)], plugins=[driver]):
+        return int(failed)
+    for mutant in sorted(driver.alive):
         source = Path(mutant.path).read_text("utf-8").splitlines()[mutant.line - 1].strip()
         print(f"survived: {Path(mutant.path).relative_to(ROOT)}:{mutant.line}: {mutant.what}: {source}")
-    killed = 1 - len(alive) / len(drawn)
-    print(f"killed {len(drawn) - len(alive)} of {len(drawn)} ({killed:.1%}) in {time.monotonic() - began:.0f} s")
+    killed = 1 - len(driver.alive) / len(drawn)
+    print(f"killed {len(drawn) - len(driver.alive)} of {len(drawn)} ({killed:.1%}) in {time.monotonic() - began:.0f} s")
     return int(killed < chosen.least)
 
 

@@ -109,12 +109,12 @@ def test_a_focus_question_and_a_deadline_go_with_the_debate(command: Command, ag
     assert DebateResult.from_json(done.out).rounds[0].focus_question == "At noon?"
 
 
-def test_a_debate_ends_early_on_consensus_when_asked_to(command: Command, agree: str) -> None:
+def test_a_debate_ends_early_when_asked_to(command: Command, agree: str) -> None:
     done = command("Tea?", "-a", agree, "-r", "3", "--exit-on-consensus", "--json")
     result = DebateResult.from_json(done.out)
     assert (len(result.rounds), result.total_rounds) == (2, 3)
     assert result.exit is not None
-    assert result.exit.reason == "consensus"
+    assert result.exit.reason == "convergence"
     assert DebateResult.from_json(command("Tea?", "-a", agree, "-r", "2", "--json").out).config.exit is None
 
 

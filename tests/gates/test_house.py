@@ -28,8 +28,9 @@ def test_the_readme_runs_the_main_job_and_then_the_tests_in_one_line_each(root: 
     assert tests.rstrip().endswith("-m pytest")
 
 
-def test_the_lock_names_no_address_and_pins_every_line_by_hash(root: Path) -> None:
-    text = (root / "constraints.txt").read_text("utf-8")
+@pytest.mark.parametrize("name", ["constraints.txt", "constraints-deep.txt"])
+def test_the_lock_names_no_address_and_pins_every_line_by_hash(root: Path, name: str) -> None:
+    text = (root / name).read_text("utf-8")
     assert "//" not in text
     pins = re.split(r"\n(?=[a-z0-9])", text.partition("\n\n")[0] if text.startswith("-") else text)[1:]
     assert len(pins) > 50

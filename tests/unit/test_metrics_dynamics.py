@@ -92,6 +92,10 @@ def test_right_and_wrong_between_rounds() -> None:
     found = transitions(before, after, "4", normalise="numeric")
     assert found == Transitions(1, 1, 1, 1)
     assert found + found == Transitions(2, 2, 2, 2)
+    before, after = dict(zip("abcdef", "445555", strict=True)), dict(zip("abcdef", "444555", strict=True))
+    assert transitions(before, after, "4") == Transitions(kept_right=2, wrong_to_right=1, kept_wrong=3)
+    assert transitions(after, before, "4") == Transitions(kept_right=2, right_to_wrong=1, kept_wrong=3)
+    assert transitions(before, dict.fromkeys("abcdef", "5"), "4") == Transitions(right_to_wrong=2, kept_wrong=4)
     assert found.vulnerability.value == Fraction(1, 2)
     assert found.correction.value == Fraction(1, 2)
     assert Transitions(right_to_wrong=1).vulnerability.value == 1
@@ -105,6 +109,8 @@ def test_the_oracle_gap() -> None:
     found = oracle_gap(answers, ["4", "7", "2", "3"])
     assert found.value == Fraction(1, 2)
     assert found.figures == {"oracle": Fraction(3, 4), "vote": Fraction(1, 4)}
+    assert oracle_gap([["4", "5", "5"]], ["4"]).figures == {"oracle": 1, "vote": 0}
+    assert oracle_gap([["7", "7", "8"]], ["7"]).figures == {"oracle": 1, "vote": 1}
     assert oracle_gap([], []).reason == "there are no questions"
     with pytest.raises(ConfigurationError, match="1 questions need as many gold answers, not 0"):
         oracle_gap([["a"]], [])

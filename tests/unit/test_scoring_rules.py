@@ -8,6 +8,7 @@ import pytest
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import (
+    Abstention,
     Approval,
     Ballot,
     Choice,
@@ -353,7 +354,8 @@ def test_kemeny_maximises_shared_preferences() -> None:
     assert decision.scores["n"] == 393
     assert decision.why == "n wins: a ranking with it on top share 393 of 600 pairwise preferences."
     assert kemeny_scores([]) == []
-    assert decide(["a", "b"], rule="kemeny").is_tie
+    level = decide(["a", "b"], rule="kemeny")
+    assert level.why == "tie between a and b: rankings with it on top share 1 of 2 pairwise preferences."
     assert decide([], rule="kemeny").why == "no decision: nobody voted."
     many = decide([f"o{number}" for number in range(13)], rule="kemeny")
     assert many.why == "no decision: exact for at most 12 options, and there are 13: undecided."
@@ -548,3 +550,26 @@ def test_rules_take_parameters_in_brackets() -> None:
 
 def test_ties_in_places_with_a_ranking_of_one_group() -> None:
     assert decide([Ranking([{"a", "b"}])], rule="schulze").is_tie
+
+
+def test_a_judge_who_abstains_is_no_verdict() -> None:
+    decision = decide(["a", None, Verdict(None), Abstention()], rule="judge")
+    assert (decision.winner, decision.abstained) == ("a", (1, 2, 3))
+
+
+def test_a_voter_who_grades_both_finalists_alike_does_not_count_in_the_run_off() -> None:
+    decision = decide([{"a": 5, "b": 5}, {"a": 1, "b": 0}, {"a": 2, "b": 2}], rule="star")
+    assert decision.winner == "a"
+    assert decision.rounds[-1] == {"a": 1, "b": 0}
+
+
+def test_half_a_panel_of_judges_is_not_more_than_half() -> None:
+    decision = decide(["a", "a", "b", "c"], rule="judge-panel")
+    assert (decision.winners, decision.is_tie) == ((), False)
+    assert decide(["a", "a", "b"], rule="judge-panel").winner == "a"
+
+
+def test_two_options_that_the_strongest_paths_leave_level() -> None:
+    decision = decide([["a", "b", "c"], ["b", "a", "c"]], rule="schulze")
+    assert decision.winners == ("a", "b")
+    assert decision.why.endswith("the strongest paths leave them level.")

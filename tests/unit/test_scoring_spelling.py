@@ -10,7 +10,7 @@ import pytest
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import Measure, basic_agreement, casefold, exact, modal_share, normalise, share
 from roundtable.scoring.precise import exact_or_none
-from roundtable.scoring.words import amount, listing, percent
+from roundtable.scoring.words import amount, listing, percent, quoted
 
 
 @pytest.mark.parametrize(
@@ -166,3 +166,9 @@ def test_words() -> None:
         "99.9 %",
         "100 %",
     ]
+
+
+def test_a_long_spelling_is_cut() -> None:
+    assert quoted("a" * 78) == f"'{'a' * 78}'"
+    assert quoted("a" * 79) == f"'{'a' * 78}…"
+    assert len(quoted("a" * 500)) == 80
