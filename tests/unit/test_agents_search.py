@@ -31,7 +31,9 @@ from roundtable.types import (
     ChatResponse,
     Citation,
     JsonObject,
+    Message,
     ModelProfile,
+    NativeContent,
     NativeSearch,
     ServerCall,
     ToolCall,
@@ -132,6 +134,25 @@ async def test_a_search_that_is_refused_fails_the_turn() -> None:
     agent = searching(APIAuthError("no"), toolkit=Toolkit())
     with pytest.raises(APIAuthError):
         await agent.take_turn(planned(view()))
+
+
+async def test_a_paused_answer_is_gone_on_with_and_counts_from_its_beginning() -> None:
+    native = NativeContent(provider="scripted", items=({"type": "text", "text": YES[:9]},))
+    paused = ChatResponse(text=YES[:9], finish_reason="pause", native=native)
+    agent = searching(paused, YES[9:], profile=ModelProfile())
+    result = await agent.take_turn(planned(view()))
+    first, second = requests_of(agent)
+    assert second.messages == (*first.messages, Message(role="assistant", content=YES[:9], native=native))
+    assert isinstance(result.answer, AgentResponse)
+    assert (result.answer.position, result.usage.calls) == ("Yes", 2)
+
+
+async def test_an_answer_that_is_paused_again_and_again_ends_with_the_steps_of_the_turn() -> None:
+    paused = ChatResponse(text="", finish_reason="pause")
+    agent = searching(paused, paused, YES, profile=ModelProfile())
+    result = await agent.take_turn(planned(view(), max_steps=2))
+    assert [len(request.messages) for request in requests_of(agent)] == [2, 3, 3]
+    assert result.usage.calls == 3
 
 
 async def test_an_answer_is_put_into_form_without_a_second_search() -> None:

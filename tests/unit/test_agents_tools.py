@@ -111,6 +111,15 @@ async def test_a_tool_s_text_cannot_leave_its_quotation() -> None:
     assert lines[2] == f"END QUOTE {nonce}"
 
 
+async def test_arguments_that_were_no_json_are_told_and_never_run() -> None:
+    broken = ToolCall(id="c", name="echo", invalid='{"a": ')
+    asked = ChatResponse(text="", finish_reason="tool_calls", tool_calls=(broken,))
+    toolkit = Toolkit()
+    _, requests = await turn(asked, YES, toolkit=toolkit)
+    assert "no JSON object" in str(told(requests[1].messages[-1])["error"])
+    assert toolkit.ran == []
+
+
 async def test_several_calls_at_once_are_each_answered_in_order() -> None:
     calls = [(f"c{number}", "echo", {"n": number}) for number in range(3)]
     result, requests = await turn(wish(*calls), YES, toolkit=Toolkit())

@@ -69,6 +69,7 @@ class Conversation:
         steps = max_steps or _DEFAULT_STEPS
         if request.search is not None and tools and self.model.profile.search_alone:
             request = await self._searched(request)
+        begun = ""
         while True:
             steps -= 1
             last = steps <= 0 or len(self.tool_calls) >= policy.max
@@ -76,11 +77,13 @@ class Conversation:
             response = await self._call(offered)
             if response.finish_reason == "pause" and steps > 0:
                 # The provider wants its answer back and goes on from there.
+                begun += response.text
                 messages = (*request.messages, response.to_message())
                 request = request.model_copy(update={"messages": messages})
                 continue
             if not response.tool_calls or not offered.tools:
-                return response
+                return response.model_copy(update={"text": begun + response.text}) if begun else response
+            begun = ""
             calls = self._told_apart(response.tool_calls)
             answers = [await self._run_tool(call, policy) for call in calls]
             said = response.to_message().model_copy(update={"tool_calls": calls})
