@@ -94,7 +94,9 @@ class Wiring:
         return registry
 
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
-        return lambda config: BaseAgent(config, self.model(config.provider, config.model))
+        return lambda config: BaseAgent(
+            config, self.gateway.guard(self.model(config.provider, config.model), retry=config.retry)
+        )
 
     def model(self, provider: str, model: str | None = None) -> ChatModel:
         """Give the guarded model of a provider; one object per provider and model.
@@ -108,7 +110,13 @@ class Wiring:
             if self.options.timeout_s is not None:
                 config = replace(config, timeout_s=self.options.timeout_s)
             made = self.catalog.providers.get(provider)(model, config, self.settings)
-            self._models[key] = self.gateway.guard(made, timeout_s=config.timeout_s)
+            self._models[key] = self.gateway.guard(
+                made,
+                timeout_s=config.timeout_s,
+                retry=config.retry,
+                requests_per_minute=config.requests_per_minute,
+                tokens_per_minute=config.tokens_per_minute,
+            )
         return self._models[key]
 
     @staticmethod

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         Persona,
         Perspective,
         ProviderConfig,
+        RetryKind,
+        RetryPolicy,
     )
     from roundtable.types.answers import (
         AgentResponse,
@@ -247,6 +249,8 @@ __all__ = [
     "ProviderConfig",
     "RankingAnswer",
     "Retry",
+    "RetryKind",
+    "RetryPolicy",
     "Roster",
     "RosterEntry",
     "RoundComplete",
@@ -289,7 +293,7 @@ __all__ = [
 _NAMES = {
     "agents": (
         "AIProvider AgentConfig AgentHealth AgentId AgentInfo GeneratedPerspective ModelProfile Persona "
-        "Perspective ProviderConfig"
+        "Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (
         "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
