@@ -235,8 +235,9 @@ class _Call:
 
     def given(self, piece: ChatDelta) -> None:
         """Take note of a piece that is given out."""
-        self._begun = True
-        self._shown.append(piece.text)
+        if piece.text:
+            self._begun = True
+            self._shown.append(piece.text)
 
     def done(self, response: ChatResponse) -> ChatResponse:
         """Say that the try succeeded; gives the answer, charged with what the tries before it consumed."""
