@@ -17,6 +17,7 @@ from roundtable.http.addresses import shown_url
 from roundtable.http.decoding import ACCEPT_ENCODING, BodyDecoder
 from roundtable.http.loops import PerLoop
 from roundtable.http.messages import DEFAULT_LIMITS, HttpLimits, HttpRequest, HttpResponse
+from roundtable.http.quiet import Quiet
 
 if TYPE_CHECKING:
     import ssl
@@ -55,6 +56,7 @@ class HttpClient:
     def __init__(
         self, provider: str = "", *, client: object | None = None, limits: HttpLimits = DEFAULT_LIMITS
     ) -> None:
+        Quiet.install()
         self.provider = provider
         self._given = None if client is None else _checked(client)
         self._limits = limits
@@ -223,7 +225,7 @@ class _Deadline:
 
     async def run(self, step: Callable[[], Awaitable[T]]) -> T:
         # A scope around each wait, not around the call: one must not stay open across a yield.
-        with anyio.CancelScope(deadline=self._at):
+        with Quiet(), anyio.CancelScope(deadline=self._at):
             return await step()
         raise APITimeoutError(
             f"{self._address}: no complete answer within {self._timeout_s:g} s", provider=self._provider
