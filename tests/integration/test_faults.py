@@ -141,7 +141,7 @@ async def test_a_lasting_fault_of_a_stream(reply, kind, retryable, told):
         with pytest.raises(RoundtableError) as caught:
             await fault.call(streamed=True, told=told)
         assert type(caught.value) is kind
-        shown = "partial" in (caught.value.details or {})
+        shown = "partial_answer" in (caught.value.details or {})
         assert len(fault.server.seen) == (1 if shown and not told else tries(kind, retryable, silent))
         # Whoever reads a stream with its pieces voided has been told as often.
         assert len(fault.notices) == (len(fault.server.seen) - 1 if told else 0)

@@ -100,7 +100,7 @@ async def test_errors_of_ours_pass_unchanged():
     plain, streamed = await both(Gateway().guard(raising(error)))
     assert plain is error
     # Of a stream the pieces that were given out are kept, on a copy.
-    assert (type(streamed), str(streamed), streamed.details) == (type(error), str(error), {"partial": "a"})
+    assert (type(streamed), str(streamed), streamed.details) == (type(error), str(error), {"partial_answer": "a"})
     assert error.details is None
 
 

@@ -223,7 +223,7 @@ async def test_a_stream_is_not_begun_again_once_a_piece_was_given_out(gateway):
     with pytest.raises(APINetworkError) as caught:
         await pieces_of(gateway.guard(inner))
     assert inner.calls == 1
-    assert caught.value.details == {"partial": "ab"}
+    assert caught.value.details == {"partial_answer": "ab"}
     assert caught.value.usage == Usage(calls=1, unreported_calls=1)
 
 
@@ -245,7 +245,7 @@ async def test_a_stream_is_begun_again_when_whoever_reads_it_is_told(gateway):
 async def test_what_broke_off_is_kept_up_to_a_limit(gateway):
     with pytest.raises(APINetworkError) as caught:
         await pieces_of(gateway.guard(Script(("x" * 9000, GONE))))
-    assert caught.value.details == {"partial": "x" * 4000}
+    assert caught.value.details == {"partial_answer": "x" * 4000}
 
 
 async def test_a_question_that_is_answered_no_ends_the_tries(gateway):

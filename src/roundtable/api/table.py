@@ -45,7 +45,8 @@ class Roundtable:
             `./data/roundtable.db` when left out.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
-        timeout_s: Total deadline of a model call in seconds; the provider's when left out.
+        timeout_s: Total deadline of a model call in seconds, tries included; the provider's when left out.
+        turn_timeout_s: Seconds an agent has for a turn, with all its calls and tools; no limit when left out.
         seed: Seed of everything random.
         tenant: Whose sessions these are.
         settings: What the environment says; read from it when left out.
@@ -70,6 +71,7 @@ class Roundtable:
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
+        turn_timeout_s: float | None = None,
         seed: int = 0,
         tenant: str = "default",
         settings: Settings | None = None,
@@ -80,6 +82,7 @@ class Roundtable:
         self._quorum = quorum
         self._concurrency = concurrency
         self._timeout_s = timeout_s
+        self._turn_timeout_s = turn_timeout_s
         self._seed = seed
         self._tenant = tenant
         self._settings = settings
@@ -110,6 +113,7 @@ class Roundtable:
                     quorum=self._quorum,
                     concurrency=self._concurrency,
                     timeout_s=self._timeout_s,
+                    turn_timeout_s=self._turn_timeout_s,
                     seed=self._seed,
                     tenant=self._tenant,
                     settings=self._settings,

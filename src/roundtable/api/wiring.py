@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
-from roundtable.api.checks import check_seconds, check_text, check_whole
+from roundtable.api.checks import check_deadline, check_seconds, check_text, check_whole
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
@@ -46,6 +46,7 @@ class Options:
     quorum: int | None = None
     concurrency: int = 8
     timeout_s: float | None = None
+    turn_timeout_s: float | None = None
     seed: int = 0
     tenant: str = "default"
     settings: Settings | None = None
@@ -57,6 +58,7 @@ class Wiring:
     def __init__(self, options: Options) -> None:
         check_whole("concurrency", options.concurrency)
         check_seconds("timeout_s", options.timeout_s)
+        check_deadline(options.turn_timeout_s, "turn_timeout_s")
         check_text("tenant", options.tenant)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
@@ -71,7 +73,9 @@ class Wiring:
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
-        self.engine: DebateEngine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub)
+        self.engine: DebateEngine = DebateEngine(
+            self.sessions, self.agents, modes, hub=self.hub, turn_timeout_s=options.turn_timeout_s
+        )
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
         if given is not None and not isinstance(given, str):

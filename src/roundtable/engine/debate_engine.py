@@ -62,6 +62,7 @@ class DebateEngine:
         toolkit: Tools for all agents of the registry.
         meter: Measures each round; counts equal positions when left out.
         hub: Where events are told.
+        turn_timeout_s: Seconds each turn has for all its calls; no limit when left out.
 
     Example:
         >>> import anyio
@@ -93,7 +94,9 @@ class DebateEngine:
         *,
         meter: ConsensusMeter | None = None,
         hub: EventHub | None = None,
+        turn_timeout_s: float | None = None,
     ) -> None:
+        self.turn_timeout_s = turn_timeout_s
         self.sessions = session_manager
         self.agents = agent_registry
         self.modes = mode_registry
@@ -219,6 +222,7 @@ class DebateEngine:
                 meter=self.meter,
                 exits=_exits(fold),
                 limits=limits,
+                turn_timeout_s=self.turn_timeout_s,
             )
             if on_start is not None:
                 on_start(run)

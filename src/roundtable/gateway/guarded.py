@@ -137,7 +137,7 @@ class GuardedModel:
 
         Raises:
             RoundtableError: All tries failed, there was no answer in time, or the stream broke off after pieces of it
-                were given out; those are in `details["partial"]`.
+                were given out; those are in `details["partial_answer"]`.
         """
         lane = self.gateway.lane(self.inner, request.model, self.guard.rates)
         async with self.gateway.admitted(lane):

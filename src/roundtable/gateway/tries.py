@@ -220,7 +220,7 @@ def named(error: RoundtableError, attempts: int, shown: str = "") -> RoundtableE
         double.message = f"{error.message} (after {attempts} attempts)"
         double.details["attempts"] = attempts
     if shown:
-        double.details["partial"] = shown[:PARTIAL_CHARS]
+        double.details["partial_answer"] = shown[:PARTIAL_CHARS]
     double.args = (double.message,)
     double.__cause__ = error.__cause__
     return double.with_traceback(error.__traceback__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.gateway import Gateway
 from roundtable.providers.http_provider import HttpProvider
 from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_chat import OpenAIChat
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from roundtable.protocols import ChatModel
+    from roundtable.types import RetryPolicy
 
 __all__ = ["BUILTIN_SPECS", "builtin_providers", "chat_model", "split_model_name"]
 
@@ -92,6 +94,7 @@ def chat_model(
     base_url: str | None = None,
     client: object | None = None,
     timeout_s: float | None = None,
+    retry: RetryPolicy | None = None,
     config: ProviderConfig | None = None,
     settings: Settings | None = None,
     specs: Mapping[str, ProviderSpec] = BUILTIN_SPECS,
@@ -104,7 +107,9 @@ def chat_model(
         base_url: Root of the API.
         client: An `httpx.AsyncClient` of yours, used as it is and never closed.
         timeout_s: Total deadline of a call in seconds.
-        config: The four above in one value; what is given beside it wins.
+        retry: How often a call is tried. Left out, the model is bare: each call is one request, and whoever seats the
+            model at a table gets the tries of its gateway.
+        config: The five above in one value, and rates; what is given beside it wins.
         settings: What the environment says; read now when left out.
         specs: The HTTP providers known; add your own with `{**BUILTIN_SPECS, "acme": spec}`.
 
@@ -124,6 +129,7 @@ def chat_model(
         base_url=base_url or given.base_url,
         client=given.client if client is None else client,
         timeout_s=given.timeout_s if timeout_s is None else timeout_s,
+        retry=given.retry if retry is None else retry,
     )
     known = Registry[ProviderFactory]("provider")
     for spec in specs.values():
@@ -131,4 +137,13 @@ def chat_model(
     for entry in builtin_providers():
         if entry.name not in BUILTIN_SPECS:
             known.add(entry.name, entry.factory, summary=entry.summary)
-    return known.get(provider)(model, given, Settings.from_env() if settings is None else settings)
+    made = known.get(provider)(model, given, Settings.from_env() if settings is None else settings)
+    if given.retry is None:
+        return made
+    return Gateway().guard(
+        made,
+        timeout_s=given.timeout_s,
+        retry=given.retry,
+        requests_per_minute=given.requests_per_minute,
+        tokens_per_minute=given.tokens_per_minute,
+    )
