@@ -6,10 +6,12 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
+from functools import cache, partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar, cast
 
 import anyio
+import sniffio
 
 from roundtable._version import __version__
 from roundtable.errors import APINetworkError, APITimeoutError, ConfigurationError
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from roundtable.http._transport import ShardingTransport
 
 __all__ = ["HttpClient", "HttpStream"]
 
@@ -52,6 +53,9 @@ class HttpClient:
     Raises:
         ConfigurationError: `client` is something else.
     """
+
+    fast: ClassVar[bool] = True
+    """Whether connections run on aiohttp where the extra `fast` is installed and the loop is asyncio."""
 
     def __init__(
         self, provider: str = "", *, client: object | None = None, limits: HttpLimits = DEFAULT_LIMITS
@@ -119,7 +123,11 @@ class HttpClient:
         sent = httpx.Request(request.method, request.url, headers=dict(request.headers), content=request.body)
         return await self._transports.get().handle_async_request(sent)
 
-    def _make(self) -> ShardingTransport:
+    def _make(self) -> httpx.AsyncBaseTransport:
+        if self.fast and sniffio.current_async_library() == "asyncio" and _has_fast():
+            from roundtable.http._fast import FastTransport
+
+            return FastTransport(self._tls)
         from roundtable.http._transport import ShardingTransport
 
         return ShardingTransport(self._tls)
@@ -203,6 +211,11 @@ class HttpStream:
 
     async def _chunk(self) -> bytes | None:
         return await anext(self._raw, None)
+
+
+@cache
+def _has_fast() -> bool:
+    return find_spec("httpx_aiohttp") is not None
 
 
 def _checked(client: object) -> httpx.AsyncClient:
