@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import anyio
+
 from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
@@ -23,3 +25,7 @@ class SystemClock:
     def monotonic(self) -> float:
         """Give seconds that never run backwards."""
         return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, on asyncio as on trio; a cancellation ends it at once."""
+        await anyio.sleep(seconds)

@@ -5,6 +5,7 @@ RoundtableError
 ├── APIRateLimitError     API_RATE_LIMIT        retryable
 ├── APIAuthError          API_AUTH_FAILED
 ├── APINetworkError       API_NETWORK_ERROR     retryable
+│   └── CircuitOpen       API_NETWORK_ERROR
 ├── APITimeoutError       API_TIMEOUT           retryable
 ├── AgentError            AGENT_ERROR
 │   ├── ContextTooLong    AGENT_ERROR
@@ -44,6 +45,7 @@ __all__ = [
     "APITimeoutError",
     "AgentError",
     "BudgetExceeded",
+    "CircuitOpen",
     "ConfigurationError",
     "ContextTooLong",
     "LeaseLost",
@@ -193,6 +195,14 @@ class APINetworkError(RoundtableError):
     default_code = "API_NETWORK_ERROR"
     default_retryable = True
     default_hint: ClassVar[str | None] = "Check the network and the provider's base URL, then try again."
+
+
+class CircuitOpen(APINetworkError):
+    """The provider failed so often of late that it is left alone for a while; no call was made."""
+
+    default_message = "Circuit breaker open"
+    default_retryable = False
+    default_hint: ClassVar[str | None] = "Wait as long as `retry_after_s` says, or use another provider meanwhile."
 
 
 class APITimeoutError(RoundtableError):

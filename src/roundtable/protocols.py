@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from datetime import datetime
 
+    from roundtable.errors import RoundtableError
     from roundtable.types import (
         AgentHealth,
         AgentInfo,
@@ -51,6 +52,7 @@ __all__ = [
     "KeyValue",
     "Observer",
     "Prepares",
+    "SleepingClock",
     "Storage",
     "Tool",
     "TurnListener",
@@ -65,6 +67,13 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Give seconds that never run backwards."""
+
+
+class SleepingClock(Clock, Protocol):
+    """A clock that can also be waited on."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait so long, as this clock counts."""
 
 
 class ChatModel(Protocol):
@@ -134,6 +143,15 @@ class TurnListener(Protocol):
 
         Raises:
             BaseException: To keep the call from starting; the turn ends.
+        """
+
+    async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
+        """A model call failed and is made once more; what it sent so far is void.
+
+        Args:
+            attempt: Number of the try to come, from 2.
+            delay_s: Seconds until then.
+            error: Why the last one failed.
         """
 
 

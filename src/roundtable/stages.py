@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 import anyio
 
 from roundtable._clock import SystemClock
-from roundtable.errors import AgentError, ConfigurationError, RoundtableError, error_kinds
+from roundtable.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError, error_kinds
 from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ async def run_stage(
     hooks: StageHooks | None = None,
     attempts: Mapping[int, int] | None = None,
     clock: Clock | None = None,
+    turn_timeout_s: float | None = None,
 ) -> tuple[AnyTurn, ...]:
     """Take all turns of a stage at once.
 
@@ -91,6 +92,7 @@ async def run_stage(
         hooks: Hears and stores turns.
         attempts: Slots to run, with the number of the try; all slots, first try, when left out.
         clock: Where durations come from.
+        turn_timeout_s: Seconds each turn has for all its calls; one that takes longer fails with `APITimeoutError`.
 
     Returns:
         Outcomes in slot order; a halted turn has none.
@@ -110,7 +112,8 @@ async def run_stage(
 
     async def run(spec: TurnSpec) -> None:
         try:
-            outcome = await _take(_Order(spec, stage.name, todo[spec.slot], agents[spec.agent]), view, hooks, clock)
+            order = _Order(spec, stage.name, todo[spec.slot], agents[spec.agent], turn_timeout_s)
+            outcome = await _take(order, view, hooks, clock)
             if outcome is not None:
                 if hooks is not None:
                     await hooks.settled(outcome)
@@ -132,6 +135,7 @@ class _Order(NamedTuple):
     stage: str
     attempt: int
     agent: Agent
+    timeout_s: float | None
 
 
 async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
@@ -140,7 +144,7 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
     failure: RoundtableError
     try:
         listener = None if hooks is None else await hooks.started(spec, order.attempt)
-        result = _checked(await agent.take_turn(narrow(view, spec), listener), spec, agent)
+        result = _checked(await _timed(order, narrow(view, spec), listener), spec, agent)
     except Halt:
         return None
     except RoundtableError as error:
@@ -152,6 +156,36 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         return Turn(**_place(order, view, began, clock), result=result, independent=not spec.sees)
     usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
     return FailedTurn(**_place(order, view, began, clock), error=error_info(failure), usage=usage)
+
+
+async def _timed(order: _Order, view: DebateContext, listener: TurnListener | None) -> TurnResult:
+    if order.timeout_s is None:
+        return await order.agent.take_turn(view, listener)
+    ears = None if listener is None else _Counting(listener)
+    with anyio.move_on_after(order.timeout_s):
+        return await order.agent.take_turn(view, ears)
+    late = APITimeoutError(
+        f"agent {order.agent.id!r} did not end its turn within {order.timeout_s:g} s",
+        hint="Raise `turn_timeout_s`, or ask for shorter answers and fewer tools.",
+    )
+    if ears is not None and ears.calls:
+        # What the calls consumed went with the turn that was cut off; that they were made is known.
+        late.usage = Usage(calls=ears.calls, unreported_calls=ears.calls)
+    raise late
+
+
+class _Counting:
+    """Passes on what it hears, and counts the calls."""
+
+    def __init__(self, listener: TurnListener) -> None:
+        self._listener = listener
+        self.calls = 0
+        self.chunk = listener.chunk
+        self.retrying = listener.retrying
+
+    async def before_call(self) -> None:
+        await self._listener.before_call()
+        self.calls += 1
 
 
 class _Place(TypedDict):

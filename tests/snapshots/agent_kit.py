@@ -28,6 +28,9 @@ class Ear:
             raise self._refuse
         self.calls += 1
 
+    async def retrying(self, attempt: int, delay_s: float, error: Exception) -> None:
+        self.heard.append(f"again ({attempt})")
+
 
 def agent(*replies: object, config: AgentConfig = ADA, **more: object) -> tuple[BaseAgent, ScriptedModel]:
     model = ScriptedModel(list(replies), **more)  # type: ignore[arg-type]  # handed on as they are

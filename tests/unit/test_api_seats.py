@@ -25,7 +25,7 @@ def found(settings: Settings, embedded: str | None = None) -> list[tuple[str, bo
     return [(offer.provider, offer.usable) for offer in offers(settings, PROVIDERS, embedded=embedded)]
 
 
-def unguarded(model: ChatModel) -> ChatModel:
+def unguarded(model: ChatModel, *, retry: object = None) -> ChatModel:
     return model
 
 

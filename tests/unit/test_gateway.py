@@ -7,7 +7,7 @@ import pytest
 
 from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, ConfigurationError
 from roundtable.gateway import Gateway, GuardedModel
-from roundtable.gateway.gateway import sane_usage
+from roundtable.gateway.usage import sane_usage
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile, Usage
 
@@ -117,8 +117,12 @@ def test_guarding_twice_is_guarding_once():
 
 
 async def test_errors_of_ours_pass_unchanged():
-    error = APIRateLimitError("slow down")
-    assert await both(Gateway().guard(raising(error))) == (error, error)
+    error = APIRateLimitError("slow down", retryable=False)
+    plain, streamed = await both(Gateway().guard(raising(error)))
+    assert plain is error
+    # Of a stream the pieces that were given out are kept, on a copy.
+    assert (type(streamed), str(streamed), streamed.details) == (type(error), str(error), {"partial_answer": "a"})
+    assert error.details is None
 
 
 async def test_foreign_errors_are_wrapped_once_with_their_cause():
@@ -139,7 +143,7 @@ async def test_a_foreign_error_without_words_is_named():
 
 
 async def test_groups_of_exceptions_never_get_out():
-    ours = APIRateLimitError("inside")
+    ours = APIRateLimitError("inside", retryable=False)
     error, _ = await both(Gateway().guard(raising(ExceptionGroup("g", [ExceptionGroup("h", [ours]), ValueError()]))))
     assert error is ours
     foreign = ValueError("inside")

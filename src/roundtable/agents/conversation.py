@@ -15,6 +15,7 @@ from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.gateway import RetryNotice
     from roundtable.prompts import Fence
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.types import AgentTool, ChatRequest, Citation, JsonValue, ToolCall, ToolPolicy
@@ -119,13 +120,18 @@ class Conversation:
     async def _call(self, request: ChatRequest, *, aloud: bool = True) -> ChatResponse:
         model = self.model
         if self.listener is not None and isinstance(model, GuardedModel):
-            model = model.asking(partial(self._may_call, self.listener))
+            model = model.asking(partial(self._may_call, self.listener), partial(_tell, self.listener))
         elif self.listener is not None:
             await self._may_call(self.listener)
-        if aloud and self.listener is not None and model.profile.streams:
-            response = await self._stream(model, request, self.listener)
-        else:
-            response = await model.complete(request)
+        try:
+            if aloud and self.listener is not None and model.profile.streams:
+                response = await self._stream(model, request, self.listener)
+            else:
+                response = await model.complete(request)
+        except RoundtableError as error:
+            if error.usage is not None:
+                self.usage += error.usage
+            raise
         self.answered = True
         self.usage += response.usage
         self.citations.extend(response.citations)
@@ -203,6 +209,10 @@ class Conversation:
             return _checked(await self.toolkit.execute_tool(call.name, dict(call.arguments)))
         except Exception as error:  # noqa: BLE001  (a tool is foreign code; the model is told)
             return ToolResult(success=False, error=f"{type(error).__name__}: {error}"[:500])
+
+
+async def _tell(listener: TurnListener, notice: RetryNotice) -> None:
+    await listener.retrying(notice.attempt, notice.delay_s, notice.error)
 
 
 def _checked(returned: object) -> ToolResult:

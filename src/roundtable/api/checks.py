@@ -78,11 +78,11 @@ def check_rounds(rounds: int, most: int) -> None:
         raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the upper end.")
 
 
-def check_deadline(deadline_s: float | None) -> None:
+def check_deadline(deadline_s: float | None, what: str = "deadline_s") -> None:
     """Refuse a deadline that lies in no future."""
-    check_seconds("deadline_s", deadline_s)
+    check_seconds(what, deadline_s)
     if deadline_s is not None and not deadline_s > 0:
-        msg = f"deadline_s must be above 0, not {deadline_s}"
+        msg = f"{what} must be above 0, not {deadline_s}"
         raise ConfigurationError(msg)
 
 

@@ -18,12 +18,13 @@ from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from roundtable._registry import Registry
     from roundtable.protocols import ChatModel
     from roundtable.providers import ProviderFactory
     from roundtable.settings import Settings
+    from roundtable.types import RetryPolicy
 
 __all__ = ["AgentLike", "Offer", "Seated", "offers", "seat_agents"]
 
@@ -50,6 +51,13 @@ _KEYS: Final = (
     ("google", ("google",), "google_api_key"),
     ("perplexity", ("perplexity",), "perplexity_api_key"),
 )
+
+
+class Guard(Protocol):
+    """Puts a model behind the gateway, with a policy of its own for retries or with the gateway's rule."""
+
+    def __call__(self, model: ChatModel, /, *, retry: RetryPolicy | None = None) -> ChatModel:
+        """Give the guarded model."""
 
 
 class _Speaker(Agent, Protocol):
@@ -134,7 +142,7 @@ def default_seats(settings: Settings, offered: Sequence[Offer]) -> tuple[Seated,
     return tuple(Seated(config) for config in seat_personas(seats))
 
 
-def seat_agents(given: Sequence[AgentLike], guard: Callable[[ChatModel], ChatModel]) -> tuple[Seated, ...]:
+def seat_agents(given: Sequence[AgentLike], guard: Guard) -> tuple[Seated, ...]:
     """Give every agent of a list its seat; several of one model are told apart by persona.
 
     An agent with a `chat_model` is seated as a shallow copy that speaks through the guarded model. One that
@@ -199,7 +207,7 @@ def _named(provider: str, model: str | None) -> AgentConfig:
     return _config(provider, model, _slug(f"{provider}-{leaf}" if leaf else provider), name)
 
 
-def _seat(item: AgentLike, persona: AgentConfig | None, guard: Callable[[ChatModel], ChatModel]) -> Seated:
+def _seat(item: AgentLike, persona: AgentConfig | None, guard: Guard) -> Seated:
     if isinstance(item, AgentConfig):
         return Seated(item)
     if isinstance(item, str):
@@ -221,11 +229,11 @@ def _completes(item: object) -> TypeGuard[ChatModel]:
     return callable(getattr(item, "complete", None))
 
 
-def _guarded(agent: Agent, guard: Callable[[ChatModel], ChatModel]) -> Agent:
+def _guarded(agent: Agent, guard: Guard) -> Agent:
     """Put the model of an agent behind the gateway, on a copy: the caller's agent stays as it is."""
     if not _speaks(agent):
         return agent
-    guarded = guard(agent.chat_model)
+    guarded = guard(agent.chat_model, retry=config_of(agent).retry)
     if guarded is agent.chat_model:
         return agent
     double = copy.copy(agent)

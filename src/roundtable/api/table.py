@@ -47,7 +47,8 @@ class Roundtable:
             `./data/roundtable.db` when left out.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
-        timeout_s: Total deadline of a model call in seconds; the provider's when left out.
+        timeout_s: Total deadline of a model call in seconds, tries included; the provider's when left out.
+        turn_timeout_s: Seconds an agent has for a turn, with all its calls and tools; no limit when left out.
         seed: Seed of everything random.
         observers: Functions, or objects with `notify`, that hear every event of this table's debates; see
             `roundtable.protocols.Observer`.
@@ -76,6 +77,7 @@ class Roundtable:
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
+        turn_timeout_s: float | None = None,
         seed: int = 0,
         observers: Sequence[Observer | Callable[[Event], None]] = (),
         plugins: Sequence[object] | None = None,
@@ -88,6 +90,7 @@ class Roundtable:
         self._quorum = quorum
         self._concurrency = concurrency
         self._timeout_s = timeout_s
+        self._turn_timeout_s = turn_timeout_s
         self._seed = seed
         self._observers = observers
         self._plugins = plugins
@@ -120,6 +123,7 @@ class Roundtable:
                     quorum=self._quorum,
                     concurrency=self._concurrency,
                     timeout_s=self._timeout_s,
+                    turn_timeout_s=self._turn_timeout_s,
                     seed=self._seed,
                     observers=self._observers,
                     plugins=self._plugins,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
-from roundtable.api.checks import check_list, check_seconds, check_text, check_whole, observing
+from roundtable.api.checks import check_deadline, check_list, check_seconds, check_text, check_whole, observing
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
@@ -51,6 +51,7 @@ class Options:
     quorum: int | None = None
     concurrency: int = 8
     timeout_s: float | None = None
+    turn_timeout_s: float | None = None
     seed: int = 0
     observers: Sequence[Observer | Callable[[Event], None]] = ()
     plugins: Sequence[object] | None = None
@@ -64,6 +65,7 @@ class Wiring:
     def __init__(self, options: Options) -> None:
         check_whole("concurrency", options.concurrency)
         check_seconds("timeout_s", options.timeout_s)
+        check_deadline(options.turn_timeout_s, "turn_timeout_s")
         check_text("tenant", options.tenant)
         check_list("observers", options.observers)
         self.options = options
@@ -87,6 +89,7 @@ class Wiring:
             rules=self.catalog.rules,
             exits=self.catalog.exits,
             exit_settings=ExitSettings.from_settings(self.settings),
+            turn_timeout_s=options.turn_timeout_s,
         )
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
@@ -110,7 +113,9 @@ class Wiring:
         return registry
 
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
-        return lambda config: BaseAgent(config, self.model(config.provider, config.model))
+        return lambda config: BaseAgent(
+            config, self.gateway.guard(self.model(config.provider, config.model), retry=config.retry)
+        )
 
     def model(self, provider: str, model: str | None = None) -> GuardedModel:
         """Give the guarded model of a provider; one object per provider and model.
@@ -124,7 +129,13 @@ class Wiring:
             if self.options.timeout_s is not None:
                 config = replace(config, timeout_s=self.options.timeout_s)
             made = self.catalog.providers.get(provider)(model, config, self.settings)
-            self._models[key] = self.gateway.guard(made, timeout_s=config.timeout_s)
+            self._models[key] = self.gateway.guard(
+                made,
+                timeout_s=config.timeout_s,
+                retry=config.retry,
+                requests_per_minute=config.requests_per_minute,
+                tokens_per_minute=config.tokens_per_minute,
+            )
         return self._models[key]
 
     @staticmethod

@@ -76,6 +76,7 @@ class DebateEngine:
         rules: Where decision rules are found; the built-in ones when left out.
         exits: Where stop criteria are found; the built-in ones when left out.
         exit_settings: When `exit_on_consensus` ends a debate.
+        turn_timeout_s: Seconds each turn has for all its calls; no limit when left out.
 
     Example:
         >>> import anyio
@@ -110,7 +111,9 @@ class DebateEngine:
         rules: Registry[Rule] | None = None,
         exits: Registry[ExitFactory] | None = None,
         exit_settings: ExitSettings | None = None,
+        turn_timeout_s: float | None = None,
     ) -> None:
+        self.turn_timeout_s = turn_timeout_s
         self.sessions = session_manager
         self.agents = agent_registry
         self.modes = mode_registry
@@ -257,6 +260,7 @@ class DebateEngine:
                 exits=self._exit_of(fold.record.config),
                 rules=self.rules,
                 limits=limits,
+                turn_timeout_s=self.turn_timeout_s,
             )
             if on_start is not None:
                 on_start(run)

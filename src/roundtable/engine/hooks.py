@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from roundtable.stages import Halt
-from roundtable.types import AgentComplete, AgentError, AgentResponseChunk, AgentStart
+from roundtable.stages import Halt, error_info
+from roundtable.types import AgentComplete, AgentError, AgentResponseChunk, AgentStart, Retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.engine.journal import Journal
+    from roundtable.errors import RoundtableError
     from roundtable.types import AnyTurn, TurnSpec
 
 __all__ = ["StoringHooks"]
@@ -113,5 +114,21 @@ class _TurnEars:
                 agent=self._agent,
                 round=self._round,
                 chunk=text,
+            )
+        )
+
+    async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
+        journal = self._journal
+        if not journal.hears():
+            return
+        journal.tell(
+            Retry(
+                session_id=journal.session_id,
+                timestamp=journal.clock.now(),
+                after=journal.fold.last_seq,
+                agent=self._agent,
+                attempt=attempt,
+                delay_s=delay_s,
+                error=error_info(error),
             )
         )

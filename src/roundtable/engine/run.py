@@ -69,6 +69,7 @@ class DebateRun:
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
+        turn_timeout_s: Seconds each turn has for all its calls.
     """
 
     def __init__(
@@ -81,7 +82,9 @@ class DebateRun:
         exits: ExitCriterion | None,
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
+        turn_timeout_s: float | None = None,
     ) -> None:
+        self.turn_timeout_s = turn_timeout_s
         self.journal = journal
         self.mode = mode
         self.agents = agents
@@ -271,7 +274,15 @@ class DebateRun:
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
         with anyio.CancelScope() as self._work:
-            await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=self.journal.clock)
+            await run_stage(
+                stage,
+                self.agents,
+                view,
+                hooks=hooks,
+                attempts=attempts,
+                clock=self.journal.clock,
+                turn_timeout_s=self.turn_timeout_s,
+            )
         current = self.fold.current
         turns = current.turns if current else {}
         held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]

@@ -6,10 +6,12 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
+from functools import cache, partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar, cast
 
 import anyio
+import sniffio
 
 from roundtable._version import __version__
 from roundtable.errors import APINetworkError, APITimeoutError, ConfigurationError
@@ -17,6 +19,7 @@ from roundtable.http.addresses import shown_url
 from roundtable.http.decoding import ACCEPT_ENCODING, BodyDecoder
 from roundtable.http.loops import PerLoop
 from roundtable.http.messages import DEFAULT_LIMITS, HttpLimits, HttpRequest, HttpResponse
+from roundtable.http.quiet import Quiet
 
 if TYPE_CHECKING:
     import ssl
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from roundtable.http._transport import ShardingTransport
 
 __all__ = ["HttpClient", "HttpStream"]
 
@@ -52,9 +54,13 @@ class HttpClient:
         ConfigurationError: `client` is something else.
     """
 
+    fast: ClassVar[bool] = True
+    """Whether connections run on aiohttp where the extra `fast` is installed and the loop is asyncio."""
+
     def __init__(
         self, provider: str = "", *, client: object | None = None, limits: HttpLimits = DEFAULT_LIMITS
     ) -> None:
+        Quiet.install()
         self.provider = provider
         self._given = None if client is None else _checked(client)
         self._limits = limits
@@ -117,7 +123,11 @@ class HttpClient:
         sent = httpx.Request(request.method, request.url, headers=dict(request.headers), content=request.body)
         return await self._transports.get().handle_async_request(sent)
 
-    def _make(self) -> ShardingTransport:
+    def _make(self) -> httpx.AsyncBaseTransport:
+        if self.fast and sniffio.current_async_library() == "asyncio" and _has_fast():
+            from roundtable.http._fast import FastTransport
+
+            return FastTransport(self._tls)
         from roundtable.http._transport import ShardingTransport
 
         return ShardingTransport(self._tls)
@@ -203,6 +213,11 @@ class HttpStream:
         return await anext(self._raw, None)
 
 
+@cache
+def _has_fast() -> bool:
+    return find_spec("httpx_aiohttp") is not None
+
+
 def _checked(client: object) -> httpx.AsyncClient:
     import httpx
 
@@ -223,7 +238,7 @@ class _Deadline:
 
     async def run(self, step: Callable[[], Awaitable[T]]) -> T:
         # A scope around each wait, not around the call: one must not stay open across a yield.
-        with anyio.CancelScope(deadline=self._at):
+        with Quiet(), anyio.CancelScope(deadline=self._at):
             return await step()
         raise APITimeoutError(
             f"{self._address}: no complete answer within {self._timeout_s:g} s", provider=self._provider

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.gateway import Gateway
 from roundtable.providers.anthropic import AnthropicMessages
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_provider import HttpProvider
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from roundtable.gateway import StreamingModel
+    from roundtable.types import RetryPolicy
 
 __all__ = ["BUILTIN_SPECS", "builtin_providers", "chat_model", "split_model_name"]
 
@@ -208,6 +210,7 @@ def chat_model(
     base_url: str | None = None,
     client: object | None = None,
     timeout_s: float | None = None,
+    retry: RetryPolicy | None = None,
     profile: str | None = None,
     config: ProviderConfig | None = None,
     settings: Settings | None = None,
@@ -222,7 +225,9 @@ def chat_model(
         client: An `httpx.AsyncClient` of yours, used as it is and never closed.
         timeout_s: Total deadline of a call in seconds.
         profile: Name of the server, such as `"groq"`, where the provider knows several.
-        config: The five above in one value; what is given beside it wins.
+        retry: How often a call is tried. Left out, the model is bare: each call is one request, and whoever seats the
+            model at a table gets the tries of its gateway.
+        config: The six above in one value, and rates; what is given beside it wins.
         settings: What the environment says; read now when left out.
         specs: The HTTP providers known; add your own with `{**BUILTIN_SPECS, "acme": spec}`.
 
@@ -242,6 +247,7 @@ def chat_model(
         base_url=base_url or given.base_url,
         client=given.client if client is None else client,
         timeout_s=given.timeout_s if timeout_s is None else timeout_s,
+        retry=given.retry if retry is None else retry,
         profile=profile or given.profile,
     )
     known = Registry[_Factory]("provider")
@@ -249,4 +255,13 @@ def chat_model(
         known.add(spec.name, HttpProvider(spec), summary=spec.summary)
     for other, factory, summary in _without_http():
         known.add(other, factory, summary=summary)
-    return known.get(provider)(model, given, Settings.from_env() if settings is None else settings)
+    made = known.get(provider)(model, given, Settings.from_env() if settings is None else settings)
+    if given.retry is None:
+        return made
+    return Gateway().guard(
+        made,
+        timeout_s=given.timeout_s,
+        retry=given.retry,
+        requests_per_minute=given.requests_per_minute,
+        tokens_per_minute=given.tokens_per_minute,
+    )

@@ -58,6 +58,7 @@ _TOO_LONG_WORDS: Final = re.compile(
 )
 _MARKUP: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>?")
+_FOREVER_S: Final = 1e12
 _NOT_AGAIN: Final = frozenset({501, 505, 511})
 
 
@@ -225,19 +226,33 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
         >>> retry_after_of({"retry-after": "1.5"}), retry_after_of({"retry-after": "soon"})
         (1.5, None)
     """
-    millis = _positive(headers.get("retry-after-ms", ""))
+    millis = _number(headers.get("retry-after-ms", ""))
     if millis is not None:
-        return millis / 1000
+        # Where it is a number it decides alone, even one that makes no sense.
+        return _sensible(millis / 1000)
     text = headers.get("retry-after", "").strip()
-    seconds = _positive(text)
+    seconds = _number(text)
     if seconds is not None or not text:
-        return seconds
+        return None if seconds is None else _sensible(seconds)
     try:
         at = parsedate_to_datetime(text)
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else utc_now()
         return _positive(str((at - now).total_seconds()))
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _number(text: str) -> float | None:
+    """Read a number; one with more digits than a float can hold is longer than anybody waits, not infinite."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return math.copysign(_FOREVER_S, number) if math.isinf(number) and any(map(str.isdigit, text)) else number
+
+
+def _sensible(seconds: float) -> float | None:
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
 
 
 def _positive(text: str) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError, RoundtableError
@@ -85,14 +85,10 @@ class HttpChatModel:
         Raises:
             RoundtableError: The call failed; `retryable` says whether it may succeed later.
         """
-        dialect = self._spec.dialect
-        with self._named({}):
-            sent = await self._request(request, stream=False)
-            answer = await self._http.send(sent, timeout_s=self._timeout_s)
-        with self._named(answer.headers):
-            if not 200 <= answer.status < 300:
-                raise dialect.parse_error(answer.status, answer.headers, answer.body)
-            return dialect.parse_response(answer.status, answer.headers, answer.body)
+        try:
+            return await self._complete(request)
+        except RoundtableError as error:
+            raise _bare(error) from error.__cause__
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """Answer in pieces, then whole; as a block it gives the pieces alone and keeps the response.
@@ -103,6 +99,14 @@ class HttpChatModel:
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
+        try:
+            async with aclosing(self._pieces(request)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except RoundtableError as error:
+            raise _bare(error) from error.__cause__
+
+    async def _pieces(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         dialect = self._spec.dialect
         with self._named({}):
             sent = await self._request(request, stream=True)
@@ -116,6 +120,16 @@ class HttpChatModel:
                             yield delta
                     response = decoder.finish()
         yield response
+
+    async def _complete(self, request: ChatRequest) -> ChatResponse:
+        dialect = self._spec.dialect
+        with self._named({}):
+            sent = await self._request(request, stream=False)
+            answer = await self._http.send(sent, timeout_s=self._timeout_s)
+        with self._named(answer.headers):
+            if not 200 <= answer.status < 300:
+                raise dialect.parse_error(answer.status, answer.headers, answer.body)
+            return dialect.parse_response(answer.status, answer.headers, answer.body)
 
     async def aclose(self) -> None:
         """Release the connections, unless another model of the provider still uses them; idempotent."""
@@ -161,3 +175,12 @@ class HttpChatModel:
             error.request_id = error.request_id or request_id_of(headers)
             redacted(error, self._key)
             raise
+
+
+def _bare(error: RoundtableError) -> RoundtableError:
+    """Drop the frames below from an error: their variables hold what the server sent, and it may repeat the key."""
+    below: BaseException | None = error
+    while below is not None:
+        below.__traceback__ = None
+        below = below.__cause__ or below.__context__
+    return error

@@ -6,6 +6,9 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.lowlevel
+
 from roundtable.types import (
     AgentComplete,
     AgentConfig,
@@ -57,6 +60,11 @@ class ManualClock:
     def move(self, seconds: float) -> None:
         """Let time pass."""
         self._passed_s += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        """Let the time pass that somebody would wait; others get their turn meanwhile."""
+        self.move(seconds)
+        await anyio.lowlevel.checkpoint()
 
 
 def session_id() -> str:

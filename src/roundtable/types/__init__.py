@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         Persona,
         Perspective,
         ProviderConfig,
+        RetryKind,
+        RetryPolicy,
     )
     from roundtable.types.answers import (
         AgentResponse,
@@ -259,6 +261,8 @@ __all__ = [
     "RankingAnswer",
     "RateLimit",
     "Retry",
+    "RetryKind",
+    "RetryPolicy",
     "Roster",
     "RosterEntry",
     "RoundComplete",
@@ -303,7 +307,7 @@ __all__ = [
 _NAMES = {
     "agents": (
         "AIProvider AgentConfig AgentHealth AgentId AgentInfo GeneratedPerspective ModelProfile Persona "
-        "Perspective ProviderConfig"
+        "Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (
         "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "

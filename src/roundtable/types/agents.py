@@ -20,6 +20,8 @@ __all__ = [
     "Persona",
     "Perspective",
     "ProviderConfig",
+    "RetryKind",
+    "RetryPolicy",
 ]
 
 AIProvider: TypeAlias = str
@@ -75,6 +77,29 @@ class GeneratedPerspective(Perspective):
     """Reasoning this expert must avoid."""
 
 
+RetryKind: TypeAlias = Literal["rate_limit", "network", "timeout", "answer"]
+"""What may be tried again: a rate limit, a fault of network or server, a time-out, an answer that is of no use."""
+
+
+class RetryPolicy(Value):
+    """How often a model call is tried, given instead of the gateway's own rule.
+
+    What is not of a kind listed in `on` is not tried again. A wait that the provider asks for comes before the one
+    stated here; neither ever goes past the deadline of the call.
+
+    Example:
+        >>> RetryPolicy(max_attempts=5, on=("rate_limit", "network")).base_delay_ms
+        1000
+    """
+
+    max_attempts: Annotated[int, Field(ge=1)] = 3
+    """Tries in all, the first included."""
+    base_delay_ms: Annotated[int, Field(ge=0)] = 1000
+    """Milliseconds before the second try; doubles with each further one, up to 32 s."""
+    on: tuple[RetryKind, ...] = ("rate_limit",)
+    """What is tried again."""
+
+
 class AgentConfig(Value):
     """How to build one agent.
 
@@ -99,6 +124,8 @@ class AgentConfig(Value):
     """Most tokens of one completion."""
     persona: Annotated[Persona | None, BeforeValidator(_named)] = None
     """The point of view this agent speaks from; a plain string names one."""
+    retry: RetryPolicy | None = None
+    """How often its model calls are tried; `None` leaves it to the gateway: four times in all, whatever may pass."""
 
 
 class AgentInfo(Value):
@@ -158,7 +185,13 @@ class ProviderConfig:
     client: object | None = field(default=None, repr=False)
     """An `httpx.AsyncClient` of the caller's, used as it is and never closed by the library."""
     timeout_s: float = 120.0
-    """Total deadline of one call in seconds."""
+    """Total deadline of one call in seconds, tries and the waits between them included."""
     profile: str | None = field(default=None, repr=False)
     """Name of the server, such as `"groq"` or `"vllm"`, where a provider knows several; recognised by its address
     when left out."""
+    retry: RetryPolicy | None = field(default=None, repr=False)
+    """How often a call is tried; `None` leaves it to the gateway. An agent's own policy wins."""
+    requests_per_minute: float | None = field(default=None, repr=False)
+    """Calls the provider allows in a minute; they are spread so that it need not refuse any."""
+    tokens_per_minute: float | None = field(default=None, repr=False)
+    """Tokens the provider allows in a minute, sent and generated together."""

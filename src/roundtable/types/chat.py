@@ -34,6 +34,9 @@ Count: TypeAlias = Annotated[int, Field(ge=0)]
 class Usage(Value):
     """What calls consumed. Counts are tokens as the provider reported them; they add up with `+`.
 
+    A provider that reports nothing, or an answer that broke off, leaves counts unknown rather than zero:
+    `unreported_calls` says of how many calls.
+
     Example:
         >>> (Usage(input_tokens=10, calls=1) + Usage(output_tokens=5, calls=1)).total_tokens
         15
@@ -51,6 +54,8 @@ class Usage(Value):
     """Part of the output spent on reasoning."""
     calls: Count = 0
     """Model calls made."""
+    unreported_calls: Count = 0
+    """Calls of these whose provider did not say what they consumed; the counts of tokens are then a lower bound."""
     cost_usd: Annotated[float, Field(ge=0)] | None = None
     """Price in US dollars; `None` when unknown, never a guess."""
 
@@ -77,6 +82,7 @@ class Usage(Value):
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             calls=self.calls + other.calls,
+            unreported_calls=self.unreported_calls + other.unreported_calls,
             cost_usd=_add_costs(self, other),
         )
 

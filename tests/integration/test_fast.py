@@ -1,0 +1,65 @@
+"""The transport of the extra `fast` keeps every promise that the library's own keeps: the same tests, over aiohttp."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("httpx_aiohttp")
+
+from integration.test_bad_hour import test_no_sink_of_an_error_holds_the_key  # noqa: F401
+from integration.test_faults import (  # noqa: F401
+    test_a_broken_connection,
+    test_a_cancelled_call_hangs_up_and_is_nobodys_failure,
+    test_a_compressed_answer_is_read_and_a_bomb_is_not,
+    test_a_consumer_that_leaves_hangs_up,
+    test_a_fault_that_passes_leaves_no_trace_in_the_answer,
+    test_a_kept_connection_that_was_dropped_costs_no_try,
+    test_a_lasting_fault,
+    test_a_lasting_fault_of_a_stream,
+    test_a_port_nobody_listens_on,
+    test_many_headers_are_read,
+    test_many_small_events_cost_little,
+    test_the_deadline_is_that_of_the_whole_call,
+)
+from integration.test_http_client import (  # noqa: F401
+    client,
+    https,
+    server,
+    test_a_certificate_nobody_vouches_for_is_refused_for_good,
+    test_a_connection_the_server_dropped_is_replaced,
+    test_a_header_that_cannot_be_sent_is_not_quoted,
+    test_a_request_and_its_answer_arrive_whole,
+    test_an_odd_but_whole_answer_is_read,
+    test_connections_are_kept_and_used_again,
+)
+
+from roundtable.http import HttpClient, HttpRequest
+from roundtable.testing.servers import LoopbackServer, http_reply
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch):
+    monkeypatch.setattr(HttpClient, "fast", True)
+
+
+async def test_it_is_what_is_used():
+    with LoopbackServer() as running:
+        made = HttpClient("acme")
+        await made.send(HttpRequest("POST", running.origin), timeout_s=5)
+        assert type(made._transports.get()).__name__ == "FastTransport"
+        await made.aclose()
+
+
+async def test_no_cookie_is_kept():
+    with LoopbackServer(lambda seen: http_reply(b"{}", headers={"set-cookie": "who=me"})) as running:
+        made = HttpClient("acme")
+        for _ in range(2):
+            await made.send(HttpRequest("POST", running.origin), timeout_s=5)
+        await made.aclose()
+    assert "cookie" not in running.seen[1].headers
+    assert running.connections == 1

@@ -1,0 +1,459 @@
+"""What is tried again, how often, after how long, and what is said about it."""
+
+from __future__ import annotations
+
+import logging
+import math
+from random import Random
+
+import anyio
+import pytest
+
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    CircuitOpen,
+    ContextTooLong,
+    RoundtableError,
+    error_kinds,
+)
+from roundtable.gateway import CircuitBreaker, Gateway, RetryRule, retry_with_backoff
+from roundtable.gateway.retry import kind_of
+from roundtable.providers import Delay
+from roundtable.testing.storage_samples import ManualClock
+from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile, RetryPolicy, Usage
+
+ASK = ChatRequest(model="", messages=())
+GONE = APINetworkError("gone")
+BUSY = APIRateLimitError("too many requests")
+
+
+class Script:
+    """A model that does what its list says: raises, answers, or gives pieces first."""
+
+    provider = "acme"
+    model = "m"
+    profile = ModelProfile(streams=True)
+
+    def __init__(self, *acts):
+        self.acts = list(acts)
+        self.calls = 0
+
+    async def complete(self, request):
+        self.calls += 1
+        act = self.acts.pop(0) if len(self.acts) > 1 else self.acts[0]
+        if isinstance(act, Delay):
+            await anyio.sleep(act.seconds)
+            act = act.reply
+        if isinstance(act, BaseException):
+            raise act
+        return act if isinstance(act, ChatResponse) else ChatResponse(text=act)
+
+    async def stream(self, request):
+        act = self.acts[0]
+        if isinstance(act, tuple):
+            *pieces, end = self.acts.pop(0)
+            self.calls += 1
+            for piece in pieces:
+                yield ChatDelta(text=piece)
+            if isinstance(end, BaseException):
+                raise end
+            yield ChatResponse(text=end)
+            return
+        yield await self.complete(request)
+
+    async def aclose(self):
+        pass
+
+
+class Waiting(ManualClock):
+    """A manual clock that remembers how long it was waited on."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits = []
+
+    async def sleep(self, seconds):
+        self.waits.append(seconds)
+        await super().sleep(seconds)
+
+
+@pytest.fixture
+def clock():
+    return Waiting()
+
+
+@pytest.fixture
+def gateway(clock):
+    return Gateway(clock=clock, timeout_s=100, seed=7)
+
+
+async def failure(model, request=ASK):
+    with pytest.raises(RoundtableError) as caught:
+        await model.complete(request)
+    return caught.value
+
+
+async def pieces_of(model):
+    return [piece.text async for piece in model.stream(ASK)]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+async def test_what_passes_by_itself_is_tried_again(gateway, clock, streamed):
+    inner = Script(GONE, BUSY, APITimeoutError(), "yes")
+    model = gateway.guard(inner)
+    text = (await pieces_of(model))[-1] if streamed else (await model.complete(ASK)).text
+    assert (text, inner.calls) == ("yes", 4)
+    for wait, least in zip(clock.waits, (1, 2, 4), strict=True):
+        assert least <= wait < least * 1.2
+
+
+async def test_four_tries_are_made_in_all_and_named(gateway, clock):
+    inner = Script(BUSY)
+    error = await failure(gateway.guard(inner))
+    assert inner.calls == 4
+    assert type(error) is APIRateLimitError
+    assert str(error) == "too many requests (after 4 attempts)"
+    assert error.details == {"attempts": 4}
+    # The model's own object stays as it is: it may be raised again.
+    assert (str(BUSY), BUSY.details) == ("too many requests", None)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [AgentError("no"), APIAuthError(), ContextTooLong(), APINetworkError(retryable=False), ValueError("a bug")],
+    ids=repr,
+)
+async def test_what_does_not_pass_is_not_tried_again(gateway, clock, error):
+    inner = Script(error)
+    await failure(gateway.guard(inner))
+    assert (inner.calls, clock.waits) == (1, [])
+
+
+async def test_an_answer_of_no_use_is_asked_for_once_more_and_charged(gateway):
+    inner = Script(AgentError("no JSON", retryable=True))
+    error = await failure(gateway.guard(inner))
+    assert inner.calls == 2
+    assert error.usage == Usage(calls=2, unreported_calls=2)
+    inner = Script(AgentError("no JSON", retryable=True), ChatResponse(text="x", usage=Usage(input_tokens=5, calls=1)))
+    answer = await gateway.guard(inner).complete(ASK)
+    assert answer.usage == Usage(input_tokens=5, calls=2, unreported_calls=1)
+
+
+async def test_what_a_failed_try_is_known_to_have_cost_is_kept(gateway):
+    spent = APINetworkError("cut")
+    spent.usage = Usage(input_tokens=7, calls=1)
+    answer = await gateway.guard(Script(spent, "x")).complete(ASK)
+    assert answer.usage == Usage(input_tokens=7, calls=2)
+    error = await failure(gateway.guard(Script(spent)))
+    assert error.usage == Usage(input_tokens=28, calls=4)
+    assert (await failure(gateway.guard(Script(AgentError("refused"))))).usage is None
+
+
+async def test_a_wait_the_provider_asks_for_is_kept_to(gateway, clock):
+    await gateway.guard(Script(APIRateLimitError(retry_after_s=20), "x")).complete(ASK)
+    assert 20 <= clock.waits[0] < 24
+
+
+@pytest.mark.parametrize(
+    ("asked", "timeout_s"),
+    [
+        pytest.param(121, 1000, id="too long"),
+        pytest.param(86400, None, id="a day"),
+        pytest.param(50, 40, id="too late"),
+    ],
+)
+async def test_a_wait_that_is_too_long_ends_the_call_at_once(gateway, clock, asked, timeout_s):
+    gateway.timeout_s = timeout_s
+    inner = Script(APIRateLimitError("slow down", retry_after_s=asked))
+    error = await failure(gateway.guard(inner))
+    assert (inner.calls, clock.waits, error.retry_after_s) == (1, [], asked)
+
+
+async def test_a_deadline_around_the_call_counts_like_its_own(clock):
+    model = Gateway(clock=clock).guard(Script(APINetworkError(retry_after_s=50), "x"))
+    with anyio.fail_after(30):
+        assert (await failure(model)).retry_after_s == 50
+    assert clock.waits == []
+
+
+async def test_the_tries_share_one_deadline(clock):
+    model = Gateway(clock=clock, timeout_s=4).guard(Script(GONE))
+    assert "after 3 attempts" in str(await failure(model))  # 1 s and 2 s; the 4 s after that do not fit
+    assert len(clock.waits) == 2
+
+
+async def test_a_policy_wins_over_the_rule_of_the_gateway(gateway, clock):
+    inner = Script(BUSY)
+    error = await failure(gateway.guard(inner, retry=RetryPolicy()))
+    assert inner.calls == 3
+    assert str(error).endswith("(after 3 attempts)")
+    inner = Script(GONE)
+    await failure(gateway.guard(inner, retry=RetryPolicy()))
+    assert inner.calls == 1
+    inner = Script(GONE)
+    await failure(gateway.guard(inner, retry=RetryPolicy(max_attempts=1, on=("network",))))
+    assert inner.calls == 1
+
+
+async def test_rate_limited_once_then_fine_logs_one_retry(gateway, caplog):
+    """The first test case of seed 001."""
+    with caplog.at_level(logging.WARNING, "roundtable"):
+        answer = await gateway.guard(Script(BUSY, "fine"), retry=RetryPolicy()).complete(ASK)
+    assert answer.text == "fine"
+    (record,) = caplog.records
+    assert record.attempt == 1
+    assert 1000 <= record.delay_ms <= 1200
+    assert (record.provider, record.model, record.code) == ("acme", "m", "API_RATE_LIMIT")
+
+
+async def test_rate_limited_three_times_fails_after_all_attempts(gateway, caplog):
+    """The second test case of seed 001."""
+    with caplog.at_level(logging.WARNING, "roundtable"):
+        error = await failure(gateway.guard(Script(BUSY, BUSY, BUSY, "never"), retry=RetryPolicy()))
+    assert (error.code, len(caplog.records)) == ("API_RATE_LIMIT", 2)
+    assert [record.attempt for record in caplog.records] == [1, 2]
+
+
+async def test_a_stream_is_not_begun_again_once_a_piece_was_given_out(gateway):
+    inner = Script(("a", "b", GONE), ("c", "cd"))
+    with pytest.raises(APINetworkError) as caught:
+        await pieces_of(gateway.guard(inner))
+    assert inner.calls == 1
+    assert caught.value.details == {"partial_answer": "ab"}
+    assert caught.value.usage == Usage(calls=1, unreported_calls=1)
+
+
+async def test_a_stream_is_begun_again_when_whoever_reads_it_is_told(gateway):
+    told = []
+
+    async def wanted():
+        told.append("wanted?")
+
+    async def hear(notice):
+        told.append((notice.attempt, notice.shown, notice.error.code))
+
+    inner = Script(("a", "b", GONE), ("c", "cd"))
+    model = gateway.guard(inner).asking(wanted, hear)
+    assert await pieces_of(model) == ["a", "b", "c", "cd"]
+    assert told == ["wanted?", (2, True, "API_NETWORK_ERROR"), "wanted?"]
+
+
+async def test_what_broke_off_is_kept_up_to_a_limit(gateway):
+    with pytest.raises(APINetworkError) as caught:
+        await pieces_of(gateway.guard(Script(("x" * 9000, GONE))))
+    assert caught.value.details == {"partial_answer": "x" * 4000}
+
+
+async def test_a_question_that_is_answered_no_ends_the_tries(gateway):
+    asked = []
+
+    async def wanted():
+        asked.append(1)
+        if len(asked) > 1:
+            raise LookupError
+
+    inner = Script(GONE)
+    with pytest.raises(LookupError):
+        await gateway.guard(inner).asking(wanted).complete(ASK)
+    assert inner.calls == 1
+
+
+async def test_a_cancellation_ends_the_wait_for_a_retry_at_once():
+    model = Gateway().guard(Script(GONE))
+    began = anyio.current_time()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(model.complete, ASK)
+        await anyio.sleep(0.05)
+        tasks.cancel_scope.cancel()
+    assert anyio.current_time() - began < 0.9
+    assert model.lane.breaker.failures == 1
+
+
+async def test_failures_are_final_when_the_budget_is_used_up(gateway):
+    model = gateway.guard(Script(BUSY))
+    while model.lane.budget.take(5):
+        pass
+    inner = Script(BUSY)
+    await failure(gateway.guard(inner))
+    assert inner.calls == 1
+    for _ in range(5):
+        await gateway.guard(Script("x")).complete(ASK)
+    await gateway.guard(Script(BUSY, "x")).complete(ASK)
+    assert model.lane.budget.available == 5  # what the retry had cost came back with its success
+
+
+async def test_a_provider_that_is_down_sees_few_more_calls_than_were_made(clock):
+    """Of the first hundred retries each call makes four tries, after that hardly any."""
+    gateway = Gateway(clock=clock)
+    inner = Script(BUSY)  # rate limits leave the breaker closed, so that the budget alone holds back
+    for _ in range(33):
+        await failure(gateway.guard(inner))
+    assert inner.calls <= 4 * 33
+    before = inner.calls
+    for _ in range(200):
+        await failure(gateway.guard(inner))
+    assert inner.calls - before <= 1.1 * 200
+
+
+async def test_the_breaker_opens_after_five_failures_and_lets_one_try_through_a_minute_later(gateway, clock):
+    inner = Script(GONE)
+    model = gateway.guard(inner)
+    await failure(model)
+    error = await failure(model)
+    # The first call made four tries; the second one's first is the fifth failure, and its retry would be refused.
+    assert (inner.calls, type(error), model.lane.breaker.state) == (5, APINetworkError, "open")
+    error = await failure(model)
+    assert (inner.calls, type(error), error.retryable, error.provider) == (5, CircuitOpen, False, "acme")
+    assert "Circuit breaker open for acme:m" in str(error)
+    assert 59 <= error.retry_after_s <= 60
+    clock.move(60)
+    await failure(model)
+    assert (inner.calls, model.lane.breaker.state) == (6, "open")
+    clock.move(60)
+    inner.acts = ["back"]
+    assert (await model.complete(ASK)).text == "back"
+    assert model.lane.breaker.state == "closed"
+
+
+async def test_while_one_call_tries_the_others_are_refused(gateway, clock):
+    model = gateway.guard(Script(GONE))
+    for _ in range(2):
+        await failure(model)
+    clock.move(60)
+    probe = gateway.guard(Script(Delay(0.05, "back")))
+    ended = []
+
+    async def call(one):
+        try:
+            ended.append((await one.complete(ASK)).text)
+        except CircuitOpen as error:
+            ended.append(str(error).rpartition("; ")[2])
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(call, probe)
+    assert sorted(ended) == ["back", "one call is trying it now", "one call is trying it now"]
+
+
+@pytest.mark.parametrize("end", [AgentError("refused"), None], ids=["refusal", "cancelled"])
+async def test_a_trial_that_says_nothing_leaves_the_next_call_to_try(gateway, clock, end):
+    model = gateway.guard(Script(GONE))
+    for _ in range(2):
+        await failure(model)
+    clock.move(60)
+    if end is None:
+        with anyio.move_on_after(0.01):
+            await gateway.guard(Script(Delay(60, "x"))).complete(ASK)
+    else:
+        await failure(gateway.guard(Script(end)))
+    assert model.lane.breaker.state == "half_open"
+    assert (await gateway.guard(Script("back")).complete(ASK)).text == "back"
+
+
+async def test_the_rates_of_a_provider_are_kept_to(gateway, clock):
+    model = gateway.guard(Script("x"), requests_per_minute=2)
+    for _ in range(4):
+        await model.complete(ASK)
+    assert clock.waits == [30, 30]
+
+
+async def test_tokens_are_set_aside_and_settled(gateway, clock):
+    used = ChatResponse(text="x", usage=Usage(input_tokens=100, output_tokens=100, calls=1))
+    model = gateway.guard(Script(used), tokens_per_minute=6000)
+    ask = ASK.model_copy(update={"max_tokens": 6000})
+    await model.complete(ask)
+    assert clock.waits == []
+    await model.complete(ask)
+    assert clock.waits == [2.0]  # 200 of 6,000 had been used, not the 6,000 set aside
+    await failure(gateway.guard(Script(AgentError("refused"))), ask)
+    assert len(clock.waits) == 2
+
+
+async def test_a_rate_that_would_take_too_long_is_an_error_at_once(gateway, clock):
+    model = gateway.guard(Script("x"), requests_per_minute=0.1)
+    await model.complete(ASK)
+    error = await failure(model)
+    assert (type(error), clock.waits) == (APIRateLimitError, [])
+    assert "rate set for 'acme'" in str(error)
+    assert error.retry_after_s > 120
+    clock.move(error.retry_after_s)
+    await model.complete(ASK)  # what was refused took nothing
+
+
+async def test_a_model_of_another_gateway_is_taken_over_and_not_guarded_twice(gateway, clock):
+    inner = Script(BUSY)
+    theirs = Gateway(timeout_s=9).guard(inner, retry=RetryPolicy(max_attempts=2))
+    ours = gateway.guard(theirs)
+    await failure(ours)
+    assert inner.calls == 2
+    assert (ours.inner, ours.guard.timeout_s, ours.gateway) == (inner, 9, gateway)
+    assert gateway.guard(ours, retry=RetryPolicy()).guard.rule.max_retries == 2
+    assert ours.endpoint == ""
+    assert [lane.key.provider for lane in gateway.lanes] == ["acme"]
+
+
+@pytest.mark.parametrize("rate", [0, -1, math.nan])
+def test_a_rate_is_positive(gateway, rate):
+    with pytest.raises(RoundtableError, match="per_minute must be a positive number, not"):
+        gateway.guard(Script("x"), tokens_per_minute=rate)
+
+
+def test_the_jitter_can_be_repeated():
+    assert Gateway(seed=3).random.random() == Random(3).random()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (APIRateLimitError(), "rate_limit"),
+        (APITimeoutError(), "timeout"),
+        (APINetworkError(), "network"),
+        (APIAuthError(retryable=True), "network"),
+        (AgentError(retryable=True), "answer"),
+        (AgentError(retryable=True, details={"status": 400}), "network"),
+        (AgentError(), None),
+        (CircuitOpen(), None),
+    ],
+)
+def test_kinds_of_trouble(error, kind):
+    assert kind_of(error) == kind
+
+
+def test_every_error_says_how_to_recover():
+    """As the error classes of seed 002 do; of a wrong configuration the message itself says it."""
+    without = {kind.__name__ for kind in error_kinds() if kind.default_hint is None}
+    assert without == {"RoundtableError", "ConfigurationError", "PluginError"}
+
+
+def test_a_rule_follows_from_a_policy():
+    rule = RetryRule.of(RetryPolicy(max_attempts=5, base_delay_ms=200, on=("answer", "timeout")))
+    assert (rule.max_retries, rule.base_delay_s, rule.answer_retries) == (4, 0.2, 4)
+    assert rule.on == {"answer", "timeout"}
+
+
+async def test_the_helper_of_seed_000_waits_twice_as_long_each_time(clock):
+    inner = Script(GONE)
+
+    async def operation():
+        return await inner.complete(ASK)
+
+    with pytest.raises(APINetworkError) as caught:
+        await retry_with_backoff(operation, clock=clock)
+    assert caught.value is GONE
+    assert clock.waits == [1, 2, 4]
+    assert inner.calls == 4
+
+
+async def test_the_helper_of_seed_000_raises_what_cannot_be_retried_at_once(clock):
+    inner = Script(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        await retry_with_backoff(lambda: inner.complete(ASK), 5, 10, clock=clock)
+    assert (inner.calls, clock.waits) == (1, [])
+
+
+def test_a_breaker_shows_its_state():
+    assert repr(CircuitBreaker("acme:m")) == "CircuitBreaker('acme:m', state='closed', failures=0)"
