@@ -107,7 +107,7 @@ def test_a_plugin_adds_things_of_every_kind_and_is_told_where_it_runs() -> None:
 
 
 def test_a_rule_of_a_plugin_decides_like_a_built_in_one() -> None:
-    rules = load_catalog({"roundtable-acme": Acme()}).rules
+    rules = load_catalog([Acme()]).rules
     assert decide(["tea", "Tea"], rule="veto", rules=rules).winner == "Tea"
     assert decide(["tea", "milk"], rule="Veto", rules=rules).winners == ()
     with pytest.raises(ConfigurationError, match="unknown rule 'veto'"):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import anyio
-from tenacity import AsyncRetrying, retry_if_exception
 
 from roundtable.errors import APITimeoutError, RoundtableError
 from roundtable.gateway.usage import usage_of_failure
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from random import Random
 
-    from tenacity import RetryCallState
+    from tenacity import AsyncRetrying, RetryCallState
 
     from roundtable.gateway.lanes import Lane
     from roundtable.gateway.retry import RetryRule
@@ -105,7 +104,7 @@ class Tries:
         self._clock = clock
         self._random = random
         self._tell = tell
-        self.cost = 0
+        self.cost: int = 0
         """Price of the try under way."""
         self._made = 0
         self._usage = Usage()
@@ -153,6 +152,9 @@ class Tries:
 
     def _policy(self) -> AsyncRetrying:
         # tenacity asks whether, then how long, then whether to stop; then it says so and waits.
+        # Loaded at the first retry: tenacity brings asyncio and ssl along, which naming a model does not need.
+        from tenacity import AsyncRetrying, retry_if_exception
+
         return AsyncRetrying(
             retry=retry_if_exception(self._may),
             wait=self._wait_s,
