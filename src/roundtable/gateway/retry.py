@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
-
 from roundtable._clock import SystemClock
 from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, RoundtableError
 
@@ -154,6 +152,8 @@ async def retry_with_backoff(
         >>> anyio.run(main), len(tries)
         ('done', 3)
     """
+    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
+
     patiently = AsyncRetrying(
         retry=retry_if_exception(_is_retryable),
         stop=stop_after_attempt(max_retries + 1),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import anyio
-from tenacity import AsyncRetrying, retry_if_exception
 
 from roundtable.errors import APITimeoutError, RoundtableError
 from roundtable.gateway.usage import usage_of_failure
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from random import Random
 
-    from tenacity import RetryCallState
+    from tenacity import AsyncRetrying, RetryCallState
 
     from roundtable.gateway.lanes import Lane
     from roundtable.gateway.retry import RetryRule
@@ -152,6 +151,9 @@ class Tries:
         raise error from error.__cause__
 
     def _policy(self) -> AsyncRetrying:
+        # Loaded with the first failure: it brings in asyncio, TLS and all.
+        from tenacity import AsyncRetrying, retry_if_exception
+
         # tenacity asks whether, then how long, then whether to stop; then it says so and waits.
         return AsyncRetrying(
             retry=retry_if_exception(self._may),
