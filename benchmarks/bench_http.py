@@ -1,6 +1,6 @@
 """CPU of a model call over loopback HTTP, beside plain httpx in the same run.
 
-    python benchmarks/bench_http.py [--calls 400] [--reps 3]
+    python benchmarks/bench_http.py [--calls 400] [--reps 3] [--no-fast]
 
 CPU is the process time of the caller; the server is a process of its own. Ratios matter, not milliseconds:
 other work on the machine moves both alike. Printed, never asserted.
@@ -107,7 +107,7 @@ async def measure(origin: str, calls: int, reps: int) -> None:
         ("chat model", lambda: model.complete(ask)),
         ("through the gateway", lambda: guarded.complete(ask)),
     ]
-    for at_once in (1, 32):
+    for at_once in (1, 32, 256):
         found = {name: [await cost(call, calls=calls, at_once=at_once) for _ in range(reps)] for name, call in rows}
         table(f"{at_once} in flight, CPU ms a call", found)
 
@@ -147,11 +147,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--calls", type=int, default=640)
     parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--no-fast", action="store_true", help="leave the extra fast alone where it is installed")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         asyncio.run(serve())
         return
+    HttpClient.fast = not options.no_fast
     command = [sys.executable, __file__, "--serve"]
     # This very file, as a server.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import email.utils
 import gzip
+import json
 import socket
 import time
 from collections.abc import Sequence
@@ -351,3 +352,19 @@ async def test_a_cancelled_call_hangs_up_and_is_nobodys_failure():
             while not fault.server.hang_ups:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         assert fault.model.lane.breaker.failures == 0
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        pytest.param(None, Usage(calls=1, unreported_calls=1), id="missing"),
+        pytest.param({"prompt_tokens": -3, "completion_tokens": "many"}, Usage(calls=1, unreported_calls=1), id="odd"),
+        pytest.param({"prompt_tokens": 3}, Usage(input_tokens=3, calls=1), id="half"),
+    ],
+)
+async def test_usage_that_is_not_told_is_unknown_and_not_zero(usage, expected):
+    """P46."""
+    message = {"role": "assistant", "content": "fine"}
+    body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage})
+    async with scene(http_reply(body.encode())) as fault:
+        assert (await fault.call(streamed=False)).usage == expected

@@ -303,7 +303,9 @@ async def test_usage_is_made_sane():
     )  # fmt: skip
     response = await Gateway().guard(giving(ChatResponse.model_construct(text="x", usage=odd))).complete(ASK)
     assert response.usage == Usage(output_tokens=3, calls=1)
-    assert sane_usage(Usage(calls=2, cost_usd=0.5)) == Usage(calls=2, cost_usd=0.5)
+    told = Usage(input_tokens=1, calls=2, cost_usd=0.5)
+    assert sane_usage(told) is told
+    assert sane_usage(Usage(calls=2, cost_usd=0.5)) == Usage(calls=2, cost_usd=0.5, unreported_calls=2)
 
 
 @pytest.mark.parametrize("concurrency", [0, -1])

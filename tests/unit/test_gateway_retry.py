@@ -146,8 +146,9 @@ async def test_an_answer_of_no_use_is_asked_for_once_more_and_charged(gateway):
 async def test_what_a_failed_try_is_known_to_have_cost_is_kept(gateway):
     spent = APINetworkError("cut")
     spent.usage = Usage(input_tokens=7, calls=1)
-    answer = await gateway.guard(Script(spent, "x")).complete(ASK)
-    assert answer.usage == Usage(input_tokens=7, calls=2)
+    told = ChatResponse(text="x", usage=Usage(output_tokens=2, calls=1))
+    answer = await gateway.guard(Script(spent, told)).complete(ASK)
+    assert answer.usage == Usage(input_tokens=7, output_tokens=2, calls=2)
     error = await failure(gateway.guard(Script(spent)))
     assert error.usage == Usage(input_tokens=28, calls=4)
     assert (await failure(gateway.guard(Script(AgentError("refused"))))).usage is None

@@ -151,9 +151,11 @@ class Tries:
         raise error from error.__cause__
 
     def _policy(self) -> AsyncRetrying:
+        # Loaded with the first failure: it brings in asyncio, TLS and all.
+        from tenacity import AsyncRetrying, retry_if_exception
+
         # tenacity asks whether, then how long, then whether to stop; then it says so and waits.
         # Loaded at the first retry: tenacity brings asyncio and ssl along, which naming a model does not need.
-        from tenacity import AsyncRetrying, retry_if_exception
 
         return AsyncRetrying(
             retry=retry_if_exception(self._may),

@@ -18,8 +18,12 @@ __all__ = ["sane_usage", "usage_of_failure"]
 def sane_usage(usage: Usage) -> Usage:
     """Read usage so that sums of it make sense: no negative count, at least one call, a finite price or none.
 
+    No call reads and writes nothing, so a provider that states no tokens at all has not said what it consumed.
+
     Example:
         >>> sane_usage(Usage(input_tokens=3)).calls
+        1
+        >>> sane_usage(Usage(calls=1)).unreported_calls
         1
     """
     cost = usage.cost_usd
@@ -31,8 +35,11 @@ def sane_usage(usage: Usage) -> Usage:
         usage.reasoning_tokens,
         usage.unreported_calls,
     )
+    is_silent = usage.input_tokens <= 0 and usage.output_tokens <= 0
     if usage.calls >= 1 and min(counts) >= 0 and (cost is None or (math.isfinite(cost) and cost >= 0)):
-        return usage
+        if not is_silent or usage.unreported_calls:
+            return usage
+        return usage.model_copy(update={"unreported_calls": usage.calls})
     return Usage(
         input_tokens=max(0, usage.input_tokens),
         output_tokens=max(0, usage.output_tokens),
@@ -40,7 +47,7 @@ def sane_usage(usage: Usage) -> Usage:
         cache_write_tokens=max(0, usage.cache_write_tokens),
         reasoning_tokens=max(0, usage.reasoning_tokens),
         calls=max(1, usage.calls),
-        unreported_calls=max(0, usage.unreported_calls),
+        unreported_calls=max(0, usage.unreported_calls, usage.calls if is_silent else 0),
         cost_usd=cost if cost is not None and math.isfinite(cost) and cost >= 0 else None,
     )
 

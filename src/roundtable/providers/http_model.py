@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError, RoundtableError
@@ -99,26 +99,23 @@ class HttpChatModel:
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
+        dialect, chunk = self._spec.dialect, b""
         try:
-            async with aclosing(self._pieces(request)) as pieces:
-                async for piece in pieces:
-                    yield piece
+            with self._named({}):
+                sent = await self._request(request, stream=True)
+                async with self._http.stream(sent, timeout_s=self._timeout_s) as answer:
+                    with self._named(answer.headers):
+                        if not 200 <= answer.status < 300:
+                            raise dialect.parse_error(answer.status, answer.headers, await answer.read())
+                        decoder = dialect.stream_decoder(answer.headers)
+                        async for chunk in answer:
+                            for delta in decoder.feed(chunk):
+                                yield delta
+                        response = decoder.finish()
         except RoundtableError as error:
+            # A traceback may show this frame's variables.
+            del chunk
             raise _bare(error) from error.__cause__
-
-    async def _pieces(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        dialect = self._spec.dialect
-        with self._named({}):
-            sent = await self._request(request, stream=True)
-            async with self._http.stream(sent, timeout_s=self._timeout_s) as answer:
-                with self._named(answer.headers):
-                    if not 200 <= answer.status < 300:
-                        raise dialect.parse_error(answer.status, answer.headers, await answer.read())
-                    decoder = dialect.stream_decoder(answer.headers)
-                    async for chunk in answer:
-                        for delta in decoder.feed(chunk):
-                            yield delta
-                    response = decoder.finish()
         yield response
 
     async def _complete(self, request: ChatRequest) -> ChatResponse:
