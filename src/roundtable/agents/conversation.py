@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.types import AgentTool, ChatRequest, Citation, JsonValue, ToolCall, ToolPolicy
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "allowed_tools"]
 
 _MAX_RESULT_CHARS = 20_000
 _MAX_ARGUMENT_CHARS = 65_536
@@ -75,10 +75,15 @@ class Conversation:
             said = Message(role="assistant", content=response.text, tool_calls=calls)
             request = request.model_copy(update={"messages": (*request.messages, said, *answers)})
 
-    def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
-        if self.toolkit is None or policy.max == 0:
+    def shortfall(self, policy: ToolPolicy) -> tuple[str, ...]:
+        """Say that fewer tool calls were made than the mode asked for, where there were tools to call."""
+        made = len(self.tool_calls)
+        if made >= policy.min or not self._allowed(policy):
             return ()
-        return tuple(tool for tool in self.toolkit.get_tools() if policy.allow is None or tool.name in policy.allow)
+        return (f"{made} tool calls were made, where at least {policy.min} was asked for",)
+
+    def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
+        return allowed_tools(self.toolkit, policy)
 
     async def _call(self, request: ChatRequest) -> ChatResponse:
         model = self.model
@@ -162,6 +167,13 @@ class Conversation:
             return _checked(await self.toolkit.execute_tool(call.name, dict(call.arguments)))
         except Exception as error:  # noqa: BLE001  (a tool is foreign code; the model is told)
             return ToolResult(success=False, error=f"{type(error).__name__}: {error}"[:500])
+
+
+def allowed_tools(toolkit: AgentToolkit | None, policy: ToolPolicy) -> tuple[AgentTool, ...]:
+    """Give the tools that a turn may call."""
+    if toolkit is None or policy.max == 0:
+        return ()
+    return tuple(tool for tool in toolkit.get_tools() if policy.allow is None or tool.name in policy.allow)
 
 
 def _checked(returned: object) -> ToolResult:

@@ -19,6 +19,7 @@ from roundtable.engine.journal import Journal
 from roundtable.engine.run import DebateRun, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError
 from roundtable.exits import exit_from_spec
+from roundtable.modes import check_fits
 from roundtable.scoring import find_rule
 from roundtable.types import RoundResult
 
@@ -110,13 +111,11 @@ class DebateEngine:
             agents: Configurations of agents that the registry does not keep.
 
         Raises:
-            ConfigurationError: The mode is unknown, an agent is, or the mode cannot hold so many rounds.
+            ConfigurationError: The mode is unknown, an agent is, or the mode cannot be held for so many rounds or
+                by so many agents.
         """
         mode = self.modes.get_mode(config.mode)
-        if config.rounds not in mode.rounds:
-            allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
-            msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
-            raise ConfigurationError(msg)
+        check_fits(mode, config.mode, agents=len(config.agents) or None, rounds=config.rounds)
         find_rule(config.decide)
         if config.exit is not None:
             exit_from_spec(config.exit)

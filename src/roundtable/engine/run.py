@@ -13,12 +13,13 @@ from roundtable.engine.closing import (
     last_events,
     leaving_events,
     lost_quorum,
+    lost_round,
     measured_events,
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
 from roundtable.errors import ConfigurationError, QuorumLost, RoundtableError, SessionBusy, SessionError, StorageError
-from roundtable.stages import error_info, run_stage
+from roundtable.stages import error_info, run_stage, shaper_of
 from roundtable.types import (
     Control,
     DebateError,
@@ -250,7 +251,9 @@ class DebateRun:
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
         # A process may have died between the last failure and the word that quorum was lost.
         taken = [turn for turn in held.values() if turn is not None]
-        if retry_failed or (not attempts and lost_quorum(plan, taken, self.fold.record.config.quorum)):
+        needed = self.fold.record.config.quorum
+        lost = lost_quorum(plan, taken, needed) or lost_round(current.in_order(), needed)
+        if retry_failed or (not attempts and lost):
             attempts |= {turn.slot: turn.attempt + 1 for turn in taken if turn.outcome == "failed"}
         if attempts:
             await self._take_stage(plan, attempts, view)
@@ -271,7 +274,8 @@ class DebateRun:
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
         with anyio.CancelScope() as self._work:
-            await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=self.journal.clock)
+            clock, shaper = self.journal.clock, shaper_of(self.mode)
+            await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=clock, shaper=shaper)
         current = self.fold.current
         turns = current.turns if current else {}
         held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
@@ -285,6 +289,9 @@ class DebateRun:
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
         fold = self.fold
+        lost = lost_round(current.turns, fold.record.config.quorum)
+        if lost is not None:
+            raise lost
         consensus: AnyConsensus | None = None
         with anyio.CancelScope() as self._work:
             consensus = await self.meter.measure(current.responses, fold.record.config.topic)

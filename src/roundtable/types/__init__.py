@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ImageResult,
         PlanAnswer,
         RankingAnswer,
+        RoleViolation,
         ScoresAnswer,
         Stance,
         TextAnswer,
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
         ContextPolicy,
         EndDebate,
         EndRound,
+        Note,
         Plan,
         Stage,
         ToolPolicy,
@@ -237,6 +239,7 @@ __all__ = [
     "MetadataLayer",
     "ModelProfile",
     "NonEmpty",
+    "Note",
     "Nuances",
     "OutputSchema",
     "Owner",
@@ -247,6 +250,7 @@ __all__ = [
     "ProviderConfig",
     "RankingAnswer",
     "Retry",
+    "RoleViolation",
     "Roster",
     "RosterEntry",
     "RoundComplete",
@@ -292,7 +296,7 @@ _NAMES = {
         "Perspective ProviderConfig"
     ),
     "answers": (
-        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
+        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer RoleViolation "
         "ScoresAnswer Stance TextAnswer ToolCallRecord"
     ),
     "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
@@ -319,7 +323,7 @@ _NAMES = {
         "ConflictPosition ConsensusLevel DecisionLayer DetailReference EvidenceLayer EvidenceUsed "
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
-    "plan": "ContextPolicy EndDebate EndRound Plan Stage ToolPolicy TurnKey TurnSpec Visible",
+    "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
     "storage": "Lease Owner SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }
