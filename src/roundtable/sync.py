@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable.api.handle import DebateHandle as AsyncHandle
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
@@ -193,6 +193,7 @@ class Roundtable:
         decide: str = "plurality",
         exit_when: Exit | None = None,
         focus_question: str | None = None,
+        perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
@@ -207,6 +208,7 @@ class Roundtable:
                 decide=decide,
                 exit_when=exit_when,
                 focus_question=focus_question,
+                perspectives=perspectives,
                 agents=agents,
                 deadline_s=deadline_s,
                 metadata=metadata,

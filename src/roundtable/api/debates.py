@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from pydantic import ValidationError
 
-from roundtable.api.checks import check_deadline, check_mapping, check_options, check_rounds, check_text
+from roundtable.api.checks import check_deadline, check_list, check_mapping, check_options, check_rounds, check_text
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, QuorumLost, SessionBusy, SessionError
 from roundtable.result import DebateResult
 from roundtable.scoring import find_rule
-from roundtable.types import DebateConfig
+from roundtable.types import DebateConfig, Perspective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
@@ -45,6 +45,7 @@ class _Ask:
     decide: str = "plurality"
     exit_when: Exit | None = None
     focus_question: str | None = None
+    perspectives: Perspectives = None
     agents: Sequence[AgentLike] | None = None
     deadline_s: float | None = None
     metadata: Mapping[str, JsonValue] | None = None
@@ -74,10 +75,15 @@ class Debates:
         check_options(ask.options)
         check_text("decide", ask.decide)
         check_text("mode", ask.mode)
+        if ask.perspectives == "auto":
+            written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
+            ask = replace(ask, mode=written, perspectives=None)
+        elif ask.perspectives is not None:
+            check_list("perspectives", ask.perspectives)
         check_mapping("metadata", ask.metadata)
         find_rule(ask.decide)
-        wiring.engine.modes.get_mode(ask.mode)
-        seats = wiring.seats(ask.agents)
+        mode = wiring.engine.modes.get_mode(ask.mode)
+        seats = wiring.seats(ask.agents, mode)
         config = _config(ask, [seat.config.id for seat in seats], wiring)
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await wiring.make_ready(agents.values())
@@ -222,6 +228,9 @@ def _config(ask: _Ask, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
             agents=tuple(agents),
             rounds=ask.rounds,
             focus_question=ask.focus_question,
+            perspectives=tuple(
+                Perspective(name=one) if isinstance(one, str) else one for one in ask.perspectives or ()
+            ),
             options=None if ask.options is None else tuple(ask.options),
             decide=ask.decide,
             exit=None if ask.exit_when is None else _exit_spec(ask.exit_when),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.api.seats import AgentLike
     from roundtable.exits import Exit
-    from roundtable.types import JsonValue
+    from roundtable.types import JsonValue, Perspective
 
-__all__ = ["DebateOptions"]
+__all__ = ["DebateOptions", "Perspectives"]
+
+Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
+"""Perspectives of an expert panel: names or values; `"auto"` has them written for the question."""
 
 
 class DebateOptions(TypedDict, total=False):
@@ -23,6 +26,7 @@ class DebateOptions(TypedDict, total=False):
     decide: str
     exit_when: Exit | None
     focus_question: str | None
+    perspectives: Perspectives
     agents: Sequence[AgentLike] | None
     deadline_s: float | None
     metadata: Mapping[str, JsonValue] | None

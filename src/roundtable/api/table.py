@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.wiring import Wiring
@@ -135,6 +135,7 @@ class Roundtable:
         decide: str = "plurality",
         exit_when: Exit | None = None,
         focus_question: str | None = None,
+        perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
@@ -152,6 +153,8 @@ class Roundtable:
             decide: Rule that turns the last round's positions into a decision.
             exit_when: Criterion that ends the debate early.
             focus_question: Narrower question for the rounds.
+            perspectives: Perspectives of an expert panel, by name or in full; `"auto"` has them written for the
+                question.
             agents: Who debates, instead of the table's agents.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
             metadata: Your own notes, kept with the session.
@@ -169,6 +172,7 @@ class Roundtable:
             decide=decide,
             exit_when=exit_when,
             focus_question=focus_question,
+            perspectives=perspectives,
             agents=agents,
             deadline_s=deadline_s,
             metadata=metadata,

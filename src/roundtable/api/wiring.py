@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.seats import Offer
     from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, ChatModel, Storage
+    from roundtable.protocols import Agent, ChatModel, DebateModeStrategy, Storage
     from roundtable.types import AgentConfig
 
 __all__ = ["Options", "Wiring"]
@@ -104,11 +104,14 @@ class Wiring:
         """
         key = (provider, model)
         if key not in self._models:
-            config = self.options.providers.get(provider) or ProviderConfig()
+            given = self.options.providers.get(provider)
+            config = given or ProviderConfig()
             if self.options.timeout_s is not None:
                 config = replace(config, timeout_s=self.options.timeout_s)
             made = self.catalog.providers.get(provider)(model, config, self.settings)
-            self._models[key] = self.gateway.guard(made, timeout_s=config.timeout_s)
+            # A person takes longer than a server; what the caller says of the provider or the table still holds.
+            patient = getattr(made, "patience_s", None) if given is None and self.options.timeout_s is None else None
+            self._models[key] = self.gateway.guard(made, timeout_s=patient or config.timeout_s)
         return self._models[key]
 
     @staticmethod
@@ -129,7 +132,7 @@ class Wiring:
         fix = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
         return offers(self.settings, self.catalog.providers, embedded=fix)
 
-    def seats(self, given: Sequence[AgentLike] | None) -> tuple[Seated, ...]:
+    def seats(self, given: Sequence[AgentLike] | None, mode: DebateModeStrategy | None = None) -> tuple[Seated, ...]:
         """Give the agents of one debate; the table's, or what the environment offers, when none are given.
 
         Raises:
@@ -137,9 +140,9 @@ class Wiring:
         """
         chosen = given if given is not None else self.options.agents
         if chosen is None:
-            seated = default_seats(self.settings, self.offers())
+            seated = default_seats(self.settings, self.offers(), mode)
         else:
-            seated = seat_agents(chosen, self.gateway.guard)
+            seated = seat_agents(chosen, self.gateway.guard, mode)
         return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
 
     async def aclose(self) -> None:

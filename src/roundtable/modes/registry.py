@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
@@ -143,7 +143,7 @@ def _configured(plain: DebateModeStrategy, mode: str, chosen: dict[str, str]) ->
             given[name] = known[name](text)
         except ValueError as error:
             raise ConfigurationError(f"mode {mode!r}: {name}: {error}") from error
-    build: Callable[..., DebateModeStrategy] = type(plain)
+    build = cast("Callable[..., DebateModeStrategy]", type(plain))
     return build(**given, prompts=getattr(plain, "prompts", None))
 
 

@@ -13,7 +13,7 @@ from roundtable.scoring.delphi import interquartile_range, median
 from roundtable.types import Note
 
 if TYPE_CHECKING:
-    from roundtable.types import AgentResponse, Stance
+    from roundtable.types import AgentResponse
 
 __all__ = ["DebateStatistics", "calculate_stats", "key_position", "statistics_note"]
 
@@ -33,7 +33,7 @@ class DebateStatistics:
     """Median reported confidence, 0 to 100 %."""
     confidence_iqr: float
     """Interquartile range of the confidence in percentage points, type 7."""
-    stance_distribution: Mapping[Stance, int]
+    stance_distribution: Mapping[str, int]
     """Answers by side, of those that took one."""
     position_distribution: Mapping[str, int]
     """Answers by key position, most common first."""

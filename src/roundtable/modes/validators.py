@@ -44,7 +44,7 @@ class StanceValidator:
     """
 
     def __init__(self, expected: Stance | None = None) -> None:
-        self.expected = expected
+        self.expected: Stance | None = expected
 
     def validate(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
         """Mark the answer where it strays."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from roundtable.providers.builtin import BUILTIN_SPECS, builtin_providers, chat_model, split_model_name
 from roundtable.providers.http_model import HttpChatModel
 from roundtable.providers.http_provider import HttpProvider
+from roundtable.providers.human import HumanModel, HumanProvider, HumanReply, HumanTurn
 from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_chat import OpenAIChat
 from roundtable.providers.scripted import Delay, ScriptedModel
@@ -17,6 +18,10 @@ __all__ = [
     "Dialect",
     "HttpChatModel",
     "HttpProvider",
+    "HumanModel",
+    "HumanProvider",
+    "HumanReply",
+    "HumanTurn",
     "LocalProvider",
     "OpenAIChat",
     "ProviderEntry",
