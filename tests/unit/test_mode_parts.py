@@ -423,7 +423,8 @@ async def test_a_trajectory_is_every_answer_of_an_agent_in_order() -> None:
 async def test_samples_of_one_agent_are_counted_one_by_one() -> None:
     from integration.mode_kit import seats
 
-    model = ScriptedModel([{"position": text} for text in ("Tea", "Coffee", "tea.", "Tea", "Milk")])
+    samples = ("Tea", "Coffee", "tea.", "Tea", "Milk")
+    model = ScriptedModel(lambda request: {"position": samples[int(request.metadata["slot"])]})
     table = Roundtable(seats(model, ("ada",)), storage="memory://")
     result = await table.debate("Tea?", mode="self-consistency:samples=5", rounds=1)
     assert result.answer == "Tea"
