@@ -18,6 +18,7 @@ SHOWN = 6
 
 def wanted() -> dict[Path, str]:
     """Give the text of every generated file."""
+    import reference_modes as modes
     import reference_pages as pages
     import reference_schemas as schemas
 
@@ -28,6 +29,7 @@ def wanted() -> dict[Path, str]:
     files[REFERENCE / "errors.md"] = pages.errors_page()
     files[REFERENCE / "environment.md"] = pages.environment_page()
     files[REFERENCE / "from-typescript.md"] = pages.typescript_page()
+    files |= {REFERENCE / name: text for name, text in modes.pages().items()}
     return files
 
 

@@ -40,7 +40,8 @@ def diagram(mode: DebateModeStrategy, *, agents: int = 3, rounds: int = 2) -> st
             boxes += ["  end"] * bool(held)
             held = view.current_round
             boxes += [f'  subgraph round{held}["Round {held}"]']
-        boxes += _stage_lines(held, stage, len(boxes), names, nodes)
+        place = len({(key.round, key.stage) for key in nodes}) + 1
+        boxes += _stage_lines(held, stage, place, names, nodes)
         for spec in stage.turns:
             arrows += _arrows(spec, nodes[TurnKey(held, stage.name, spec.slot)][0], nodes)
     boxes += ["  end"] * bool(held)
