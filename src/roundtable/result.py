@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
+from roundtable.analysis.decision import themes_of
 from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
 from roundtable.types import (
     AgentConfig,
@@ -134,7 +135,12 @@ class DebateResult(Value):
             status=self.session_status,
             current_round=len(self.rounds),
             total_rounds=self.total_rounds,
-            responses=tuple(response for held in self.rounds for response in held.responses),
+            responses=tuple(
+                turn.answer
+                for held in self.rounds
+                for turn in held.turns
+                if turn.outcome == "answered" and turn.answer.kind == "position"
+            ),
             consensus=self.consensus,
             perspectives=self.config.perspectives,
             exit_on_consensus=self.config.exit_on_consensus,
@@ -160,9 +166,7 @@ class DebateResult(Value):
             return tuple(response.choice for response in held.responses)
         if how == "stance":
             return tuple(response.stance for response in held.responses)
-        clusters = held.consensus.clusters if held.consensus else ()
-        theme_of = {agent: cluster.theme for cluster in clusters for agent in cluster.agent_ids}
-        return tuple(theme_of.get(response.agent_id) for response in held.responses)
+        return themes_of(held.responses, held.consensus)
 
     def to_records(self) -> list[JsonObject]:
         """Give one flat row per turn, for data frames and CSV."""

@@ -15,6 +15,9 @@ from roundtable.types import DebateContext, EndDebate, EndRound, Plan, Stage, Tu
 
 @pytest.mark.parametrize("mode", [name for name, _, _ in BUILTIN_MODES], indirect=True)
 class TestBuiltinModes(ModeSuite):
+    most_agents = 5
+    most_rounds = 3
+
     @pytest.fixture
     def mode(self, request: pytest.FixtureRequest) -> DebateModeStrategy:
         return ModeRegistry().get_mode(request.param)

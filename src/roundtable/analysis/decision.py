@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.scoring import decide
+from roundtable.scoring import casefold, decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from roundtable.scoring import Rule
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, Decision
 
-__all__ = ["ballots_of", "decide_round", "independent_agreement"]
+__all__ = ["ballots_of", "decide_round", "independent_agreement", "themes_of"]
 
 
 def ballots_of(
@@ -26,9 +26,24 @@ def ballots_of(
     """
     if options is not None:
         return tuple(response.choice for response in responses)
-    clusters = consensus.clusters if consensus else ()
-    theme_of = {agent_id: cluster.theme for cluster in clusters for agent_id in cluster.agent_ids}
-    return tuple(theme_of.get(response.agent_id) for response in responses)
+    return themes_of(responses, consensus)
+
+
+def themes_of(responses: Sequence[AgentResponse], consensus: AnyConsensus | None) -> tuple[str | None, ...]:
+    """Give the theme of the cluster each position is in, `None` where it is in none.
+
+    An agent that answered several times may be in several clusters; each of its answers is counted in the one
+    whose theme it words, else in the first.
+    """
+    themes: dict[str, list[str]] = {}
+    for cluster in consensus.clusters if consensus else ():
+        for agent_id in dict.fromkeys(cluster.agent_ids):
+            themes.setdefault(agent_id, []).append(cluster.theme)
+    found: list[str | None] = []
+    for response in responses:
+        said, own = casefold(response.position), themes.get(response.agent_id, [])
+        found.append(next((theme for theme in own if casefold(theme) == said), own[0] if own else None))
+    return tuple(found)
 
 
 def decide_round(

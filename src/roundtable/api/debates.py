@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from roundtable.api.checks import (
     check_deadline,
     check_flag,
+    check_list,
     check_mapping,
     check_mode_given,
     check_options,
@@ -22,12 +23,12 @@ from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.modes import check_mode
 from roundtable.result import DebateResult
-from roundtable.types import DebateConfig
+from roundtable.types import DebateConfig, Perspective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
@@ -55,6 +56,7 @@ class _Ask:
     exit_when: Exit | None = None
     exit_on_consensus: bool | None = None
     focus_question: str | None = None
+    perspectives: Perspectives = None
     agents: Sequence[AgentLike] | None = None
     deadline_s: float | None = None
     metadata: Mapping[str, JsonValue] | None = None
@@ -93,10 +95,11 @@ class Debates:
         check_mapping("metadata", ask.metadata)
         check_flag("exit_on_consensus", ask.exit_on_consensus)
         check_mode_given(ask.mode)
-        mode, own_mode = _mode(ask.mode, wiring.engine.modes)
+        ask = _facilitated(ask)
+        name, own_mode = _mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
-        seats = wiring.seats(ask.agents)
-        config = _config(ask, (mode, rule), [seat.config.id for seat in seats], wiring)
+        seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
+        config = _config(ask, (name, rule), [seat.config.id for seat in seats], wiring)
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await wiring.make_ready(agents.values())
         session = await wiring.engine.start_debate(config, [seat.config for seat in seats], mode=own_mode)
@@ -230,6 +233,20 @@ def _to_result(fold: Fold) -> DebateResult:
     return DebateResult.from_record(fold.to_record())
 
 
+def _facilitated(ask: _Ask) -> _Ask:
+    """Turn `perspectives="auto"` into the option of the mode that has them written."""
+    if ask.perspectives is None:
+        return ask
+    if ask.perspectives != "auto":
+        check_list("perspectives", ask.perspectives)
+        return ask
+    if not isinstance(ask.mode, str):
+        msg = "perspectives='auto' goes with a mode given by name"
+        raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
+    written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
+    return replace(ask, mode=written, perspectives=None)
+
+
 def _mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
     """Give the name of a mode, and the mode itself when the caller brought it.
 
@@ -255,6 +272,9 @@ def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wi
             agents=tuple(agents),
             rounds=ask.rounds,
             focus_question=ask.focus_question,
+            perspectives=tuple(
+                Perspective(name=one) if isinstance(one, str) else one for one in ask.perspectives or ()
+            ),
             options=None if ask.options is None else tuple(ask.options),
             decide=rule,
             exit=None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
-    from roundtable.types import JsonValue
+    from roundtable.types import JsonValue, Perspective
 
-__all__ = ["DebateOptions"]
+__all__ = ["DebateOptions", "Perspectives"]
+
+Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
+"""Perspectives of an expert panel: names or values; `"auto"` has them written for the question."""
 
 
 class DebateOptions(TypedDict, total=False):
@@ -26,6 +29,7 @@ class DebateOptions(TypedDict, total=False):
     exit_when: Exit | None
     exit_on_consensus: bool | None
     focus_question: str | None
+    perspectives: Perspectives
     agents: Sequence[AgentLike] | None
     deadline_s: float | None
     metadata: Mapping[str, JsonValue] | None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.wiring import Wiring
@@ -152,6 +152,7 @@ class Roundtable:
         exit_when: Exit | None = None,
         exit_on_consensus: bool | None = None,
         focus_question: str | None = None,
+        perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
@@ -173,6 +174,8 @@ class Roundtable:
             exit_on_consensus: Whether also to end when agreement, convergence or confidence reach the thresholds of
                 `ROUNDTABLE_EXIT_*`; asked after `exit_when`.
             focus_question: Narrower question for the rounds.
+            perspectives: Perspectives of an expert panel, by name or in full; `"auto"` has them written for the
+                question.
             agents: Who debates, instead of the table's agents.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
             metadata: Your own notes, kept with the session.
@@ -191,6 +194,7 @@ class Roundtable:
             exit_when=exit_when,
             exit_on_consensus=exit_on_consensus,
             focus_question=focus_question,
+            perspectives=perspectives,
             agents=agents,
             deadline_s=deadline_s,
             metadata=metadata,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Offer
     from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, ExitCriterion, Observer, Storage
+    from roundtable.protocols import Agent, DebateModeStrategy, ExitCriterion, Observer, Storage
     from roundtable.types import AgentConfig, Event, JsonObject
 
 __all__ = ["Options", "Wiring"]
@@ -125,13 +125,16 @@ class Wiring:
         """
         key = (provider, model)
         if key not in self._models:
-            config = self.options.providers.get(provider) or ProviderConfig()
+            given = self.options.providers.get(provider)
+            config = given or ProviderConfig()
             if self.options.timeout_s is not None:
                 config = replace(config, timeout_s=self.options.timeout_s)
             made = self.catalog.providers.get(provider)(model, config, self.settings)
+            # A person takes longer than a server; what the caller says of the provider or the table still holds.
+            patient = getattr(made, "patience_s", None) if given is None and self.options.timeout_s is None else None
             self._models[key] = self.gateway.guard(
                 made,
-                timeout_s=config.timeout_s,
+                timeout_s=patient or config.timeout_s,
                 retry=config.retry,
                 requests_per_minute=config.requests_per_minute,
                 tokens_per_minute=config.tokens_per_minute,
@@ -187,7 +190,7 @@ class Wiring:
         fix = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
         return offers(self.settings, self.catalog.providers, embedded=fix)
 
-    def seats(self, given: Sequence[AgentLike] | None) -> tuple[Seated, ...]:
+    def seats(self, given: Sequence[AgentLike] | None, mode: DebateModeStrategy | None = None) -> tuple[Seated, ...]:
         """Give the agents of one debate; the table's, or what the environment offers, when none are given.
 
         Raises:
@@ -195,9 +198,9 @@ class Wiring:
         """
         chosen = given if given is not None else self.options.agents
         if chosen is None:
-            seated = default_seats(self.settings, self.offers())
+            seated = default_seats(self.settings, self.offers(), mode)
         else:
-            seated = seat_agents(chosen, self.gateway.guard)
+            seated = seat_agents(chosen, self.gateway.guard, mode)
         return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
 
     async def aclose(self) -> None:

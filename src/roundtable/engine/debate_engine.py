@@ -27,6 +27,7 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
+from roundtable.modes import check_fits
 from roundtable.scoring import find_rule, rule_registry
 from roundtable.types import RoundResult
 
@@ -136,14 +137,11 @@ class DebateEngine:
             mode: The mode itself, where the registry does not keep it.
 
         Raises:
-            ConfigurationError: The mode, the rule, the exit or an agent is unknown, or the mode cannot hold so many
-                rounds.
+            ConfigurationError: The mode, the rule, the exit or an agent is unknown, or the mode cannot be held for so
+                many rounds or by so many agents.
         """
         mode = mode or self.modes.get_mode(config.mode)
-        if config.rounds not in mode.rounds:
-            allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
-            msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
-            raise ConfigurationError(msg)
+        check_fits(mode, config.mode, agents=len(config.agents) or None, rounds=config.rounds)
         find_rule(config.decide, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):

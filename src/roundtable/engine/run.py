@@ -12,12 +12,13 @@ from roundtable.engine.closing import (
     last_events,
     leaving_events,
     lost_quorum,
+    lost_round,
     measured_events,
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
+from roundtable.engine.plans import check_plan
 from roundtable.errors import (
-    ConfigurationError,
     LeaseLost,
     QuorumLost,
     RoundtableError,
@@ -26,7 +27,7 @@ from roundtable.errors import (
     StorageError,
 )
 from roundtable.exits import unmet
-from roundtable.stages import error_info, run_stage
+from roundtable.stages import error_info, run_stage, shaper_of
 from roundtable.types import (
     Control,
     DebateError,
@@ -204,7 +205,7 @@ class DebateRun:
         view = self.fold.view()
         plan = self.mode.next_stage(view)
         if isinstance(plan, Stage):
-            self._check_plan(plan)
+            check_plan(self.mode.name, plan, held={name for name, _ in current.turns})
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
         else:
             await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)
@@ -253,23 +254,13 @@ class DebateRun:
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
         # A process may have died between the last failure and the word that quorum was lost.
         taken = [turn for turn in held.values() if turn is not None]
-        if retry_failed or (not attempts and lost_quorum(plan, taken, self.fold.record.config.quorum)):
+        needed = self.fold.record.config.quorum
+        lost = lost_quorum(plan, taken, needed) or lost_round(current.in_order(), needed)
+        if retry_failed or (not attempts and lost):
             attempts |= {turn.slot: turn.attempt + 1 for turn in taken if turn.outcome == "failed"}
         if attempts:
             await self._take_stage(plan, attempts, view)
         return bool(attempts)
-
-    def _check_plan(self, stage: Stage) -> None:
-        """Refuse a plan that would never end, before anybody is asked.
-
-        Raises:
-            ConfigurationError: The stage has no turns, or was held in this round already.
-        """
-        held = {name for name, _ in self.fold.current.turns} if self.fold.current else set()
-        if not stage.turns or stage.name in held:
-            why = "a second time in one round" if stage.turns else "without any turn"
-            msg = f"mode {self.mode.name!r} plans the stage {stage.name!r} {why}"
-            raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
@@ -282,6 +273,7 @@ class DebateRun:
                 attempts=attempts,
                 clock=self.journal.clock,
                 turn_timeout_s=self.turn_timeout_s,
+                shaper=shaper_of(self.mode),
             )
         current = self.fold.current
         turns = current.turns if current else {}
@@ -296,6 +288,9 @@ class DebateRun:
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
         fold = self.fold
+        lost = lost_round(current.turns, fold.record.config.quorum)
+        if lost is not None:
+            raise lost
         consensus: AnyConsensus | None = None
         with anyio.CancelScope() as self._work:
             consensus = await self.meter.measure(current.responses, fold.record.config.topic)

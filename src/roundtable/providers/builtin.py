@@ -11,6 +11,7 @@ from roundtable.gateway import Gateway
 from roundtable.providers.anthropic import AnthropicMessages
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_provider import HttpProvider
+from roundtable.providers.human import HumanProvider
 from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat, server_at
 from roundtable.providers.openai_responses import OpenAIResponses
@@ -170,7 +171,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
     Example:
         >>> [entry.name for entry in builtin_providers()]
-        ['anthropic', 'openai', 'openai-chat', 'google', 'perplexity', 'compatible', 'local', 'scripted']
+        ['anthropic', 'openai', 'openai-chat', 'google', 'perplexity', 'compatible', 'local', 'human', 'scripted']
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
@@ -181,6 +182,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
     return (
         ("local", LocalProvider(), "A small model inside this process, without a key or a network."),
+        ("human", HumanProvider(), "A person at this terminal; 'human:NAME' tells several apart."),
         ("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
     )
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ImageResult,
         PlanAnswer,
         RankingAnswer,
+        RoleViolation,
         ScoresAnswer,
         Stance,
         TextAnswer,
@@ -149,6 +150,7 @@ if TYPE_CHECKING:
         ContextPolicy,
         EndDebate,
         EndRound,
+        Note,
         Plan,
         Stage,
         ToolPolicy,
@@ -250,6 +252,7 @@ __all__ = [
     "NativeContent",
     "NativeSearch",
     "NonEmpty",
+    "Note",
     "Nuances",
     "OutputSchema",
     "Owner",
@@ -263,6 +266,7 @@ __all__ = [
     "Retry",
     "RetryKind",
     "RetryPolicy",
+    "RoleViolation",
     "Roster",
     "RosterEntry",
     "RoundComplete",
@@ -310,7 +314,7 @@ _NAMES = {
         "Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (
-        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
+        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer RoleViolation "
         "ScoresAnswer Stance TextAnswer ToolCallRecord"
     ),
     "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
@@ -339,7 +343,7 @@ _NAMES = {
         "ConflictPosition ConsensusLevel DecisionLayer DetailReference EvidenceLayer EvidenceUsed "
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
-    "plan": "ContextPolicy EndDebate EndRound Plan Stage ToolPolicy TurnKey TurnSpec Visible",
+    "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
     "storage": "Lease Owner SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }
