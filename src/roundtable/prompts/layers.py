@@ -147,7 +147,7 @@ class PromptLibrary:
 
     def has(self, mode: str) -> bool:
         """Tell whether there are texts for a mode."""
-        return any(place.joinpath(f"{mode}.toml").is_file() for place in self._places)
+        return mode in self._read or any(place.joinpath(f"{mode}.toml").is_file() for place in self._places)
 
     def load(self, mode: str) -> ModePrompt:
         """Give the instructions of a mode.
