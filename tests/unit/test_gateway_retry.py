@@ -458,3 +458,17 @@ async def test_the_helper_of_seed_000_raises_what_cannot_be_retried_at_once(cloc
 
 def test_a_breaker_shows_its_state():
     assert repr(CircuitBreaker("acme:m")) == "CircuitBreaker('acme:m', state='closed', failures=0)"
+
+
+def test_a_breaker_that_another_thread_closed_lets_a_call_in():
+    assert CircuitBreaker()._enter_open() is False
+
+
+def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
+    breaker = CircuitBreaker(clock=clock)
+    for _ in range(5):
+        breaker.record_failure()
+    clock.move(30)
+    breaker.record_failure()
+    breaker.record_success()
+    assert (breaker.state, breaker.wait_s) == ("open", 30)

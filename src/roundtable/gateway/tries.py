@@ -171,18 +171,18 @@ class Tries:
         return isinstance(error, RoundtableError) and self._rule.allows(error, self._made)
 
     def _wait_s(self, state: RetryCallState) -> float:
-        return self._rule.wait_s(_error_of(state), self._made, self._random.random())
+        return self._rule.wait_s(self._last, self._made, self._random.random())
 
     def _is_over(self, state: RetryCallState) -> bool:
         wait_s = state.upcoming_sleep
         # Where the breaker opened meanwhile, the cause is more telling than its refusal would be.
         if wait_s >= self._deadline.left_s or self._lane.breaker.wait_s > wait_s:
             return True
-        self.cost = self._lane.pay_for_retry(_error_of(state))
+        self.cost = self._lane.pay_for_retry(self._last)
         return self.cost == 0
 
     async def _say(self, state: RetryCallState) -> None:
-        error, delay_s = _error_of(state), state.upcoming_sleep
+        error, delay_s = self._last, state.upcoming_sleep
         key = self._lane.key
         _log.warning(
             "%s: call failed (%s), trying again in %.1f s",
@@ -199,13 +199,6 @@ class Tries:
         )
         if self._tell is not None:
             await self._tell(RetryNotice(self._made + 1, delay_s, error, self._begun))
-
-
-def _error_of(state: RetryCallState) -> RoundtableError:
-    error = None if state.outcome is None else state.outcome.exception()
-    if not isinstance(error, RoundtableError):
-        raise TypeError("tenacity was given something else than an error of this library")
-    return error
 
 
 def named(error: RoundtableError, attempts: int, shown: str = "") -> RoundtableError:
