@@ -299,3 +299,16 @@ def test_a_deadline_is_positive(timeout_s):
         Gateway(timeout_s=timeout_s)
     with pytest.raises(ConfigurationError, match="timeout_s"):
         Gateway().guard(giving(None), timeout_s=timeout_s)
+
+
+async def test_a_model_is_made_ready_through_its_guard_if_it_has_to_be():
+    class Heavy(Plain):
+        ready = 0
+
+        async def prepare(self):
+            self.ready += 1
+
+    inner = Heavy(None)
+    await Gateway().guard(inner).prepare()
+    await Gateway().guard(giving(None)).prepare()
+    assert inner.ready == 1

@@ -132,7 +132,7 @@ class Wiring:
         """
         for agent in agents:
             model = getattr(agent, "chat_model", None)
-            prepare = getattr(getattr(model, "inner", model), "prepare", None)
+            prepare = getattr(model, "prepare", None)
             if prepare is not None:
                 await prepare()
 

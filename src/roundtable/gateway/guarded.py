@@ -113,6 +113,16 @@ class GuardedModel:
         """State of the provider, address and model: breaker, rates, budget for retries."""
         return self.gateway.lane(self.inner, self.inner.model, self.guard.rates)
 
+    async def prepare(self) -> None:
+        """Let the model fetch or load what it needs, if it has to.
+
+        Raises:
+            RoundtableError: It cannot be had.
+        """
+        prepare = getattr(self.inner, "prepare", None)
+        if prepare is not None:
+            await prepare()
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once.
 
@@ -145,9 +155,10 @@ class GuardedModel:
             while True:
                 await call.let_in()
                 pieces = self.inner.stream(request)
+                step = partial(anext, pieces, None)
                 try:
                     with call:
-                        while isinstance(piece := await call.within(partial(anext, pieces, None)), ChatDelta):
+                        while isinstance(piece := await call.within(step), ChatDelta):
                             call.given(piece)
                             yield piece
                         response = call.done(self._whole(piece))
