@@ -472,3 +472,12 @@ def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
     breaker.record_failure()
     breaker.record_success()
     assert (breaker.state, breaker.wait_s) == ("open", 30)
+
+
+async def test_an_error_that_a_model_keeps_is_never_changed(gateway):
+    kept = AgentError("no JSON", retryable=True)
+    model = gateway.guard(Script(kept), retry=RetryPolicy(max_attempts=1))
+    for _ in range(2):
+        error = await failure(model)
+        assert (error.usage, str(error), error.details) == (Usage(calls=1, unreported_calls=1), "no JSON", None)
+    assert kept.usage is None

@@ -146,8 +146,7 @@ class Tries:
         return response.model_copy(update={"usage": self._usage + response.usage})
 
     def _give_up(self) -> NoReturn:
-        error = named(self._last, self._made, self._shown)
-        error.usage = self._usage if self._usage.calls else error.usage
+        error = named(self._last, self._made, self._shown, self._usage)
         raise error from error.__cause__
 
     def _policy(self) -> AsyncRetrying:
@@ -201,21 +200,23 @@ class Tries:
             await self._tell(RetryNotice(self._made + 1, delay_s, error, self._begun))
 
 
-def named(error: RoundtableError, attempts: int, shown: str = "") -> RoundtableError:
-    """Give an error that says how many tries it took and what was shown; the same one where there is nothing to say.
+def named(error: RoundtableError, attempts: int, shown: str, usage: Usage) -> RoundtableError:
+    """Give an error that says how many tries it took, what was shown and spent; the same one if that is nothing.
 
     The model may keep and raise one error object again and again, so it is copied, not changed.
     """
-    if attempts < 2 and not shown:
+    if attempts < 2 and not shown and (not usage.calls or usage == error.usage):
         return error
     double = type(error).__new__(type(error), *error.args)
     double.__dict__.update(error.__dict__)
-    double.details = dict(error.details or {})
+    details = dict(error.details or {})
     if attempts > 1:
         double.message = f"{error.message} (after {attempts} attempts)"
-        double.details["attempts"] = attempts
+        details["attempts"] = attempts
     if shown:
-        double.details["partial_answer"] = shown[:PARTIAL_CHARS]
+        details["partial_answer"] = shown[:PARTIAL_CHARS]
+    double.details = details or None
+    double.usage = usage if usage.calls else error.usage
     double.args = (double.message,)
     double.__cause__ = error.__cause__
     return double.with_traceback(error.__traceback__)
