@@ -159,9 +159,10 @@ class GuardedModel:
             while True:
                 await call.let_in()
                 pieces = self.inner.stream(request)
+                step = partial(anext, pieces, None)
                 try:
                     with call:
-                        while isinstance(piece := await call.within(partial(anext, pieces, None)), ChatDelta):
+                        while isinstance(piece := await call.within(step), ChatDelta):
                             call.given(piece)
                             yield piece
                         response = call.done(self._whole(piece))
