@@ -29,6 +29,12 @@ VARIANTS = [
 ]
 
 
+@pytest.fixture(params=["asyncio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """One backend for the laws; that every mode runs on the other is a law of its own."""
+    return request.param
+
+
 def golden(mode: str) -> Path:
     return PLANS / f"{mode.replace(':', '--').replace('=', '-')}.txt"
 
