@@ -50,6 +50,7 @@ from roundtable.modes import (
     trajectories,
     two_phase,
     with_facilitator,
+    with_reask,
 )
 from roundtable.modes.statistics import key_position
 from roundtable.providers.scripted import ScriptedModel
@@ -226,6 +227,15 @@ async def test_who_left_its_side_is_asked_once_more_where_the_mode_was_told_to()
     assert [one.stance for one in record.responses] == ["YES", "NO", "NEUTRAL", "NEUTRAL"]
     assert len(held.result.session.responses) == 7
     assert not DevilsAdvocateMode().reask_steps(view())
+    plain = DevilsAdvocateMode()
+    assert (with_reask(plain).reask, plain.reask) == (True, False)
+
+
+async def test_a_speaker_of_an_oxford_debate_that_left_its_side_is_asked_before_the_last_vote() -> None:
+    held = await hold("oxford:reask=true", reply=lambda request: {**answer(request), "stance": "YES"}, rounds=1)  # type: ignore[dict-item]
+    stages = list(dict.fromkeys(turn.stage for turn in held.turns()))
+    assert stages == ["vote-before", "speaker-1", "speaker-2", "speaker-3", "speaker-4", "reask", "vote-after"]
+    assert [turn.agent_id for turn in held.turns() if turn.stage == "reask"] == ["bo", "dee"]
 
 
 # ---------------------------------------------------------------- perspectives
