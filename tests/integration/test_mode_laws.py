@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import anyio
 import pytest
 from integration.engine_kit import FailingStorage
 from integration.mode_kit import CANARY, MODES, NAMES, TOPIC, Held, answer, hold, seats, table_of_run, text_of
+from snapshots.prompt_views import COMPACT
 
 from roundtable import Roundtable
 from roundtable.errors import AgentError, ConfigurationError, StorageError
 from roundtable.modes import ModeRegistry, plan_table, rehearse
 from roundtable.modes.rehearsal import MAX_STAGES
+from roundtable.prompts import PROMPT_VERSION, estimate_tokens, load_mode_prompt
 from roundtable.providers.scripted import Delay, Reply, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, Seat, ToolPolicy
@@ -152,6 +155,35 @@ async def test_options_reach_every_answer_and_no_instruction(mode: str) -> None:
     assert held.result.roster.complete
     assert held.result.decision is not None
     assert all("Against" not in request.messages[0].content for request in held.requests)
+
+
+@pytest.mark.parametrize("mode", VARIANTS)
+async def test_a_small_model_is_prompted_in_short_and_sees_no_more(mode: str) -> None:
+    held = await hold(mode, profile=COMPACT)
+    assert held.result.roster.complete
+    for request in held.requests:
+        system, user = request.messages[0].content, request.messages[-1].content
+        assert "CONTRACT" not in system
+        assert estimate_tokens(system) + estimate_tokens(user) <= 350
+    if mode == "delphi":
+        assert not any(re.search(r"\b(ada|bo|cy|dee)\b", text_of(one), re.IGNORECASE) for one in held.requests)
+
+
+@pytest.mark.parametrize("mode", VARIANTS)
+async def test_the_version_of_its_instructions_is_stored_with_every_turn(mode: str, tmp_path: Path) -> None:
+    model = ScriptedModel(answer)
+    address = f"sqlite:///{tmp_path / 'debates.db'}"
+    async with Roundtable(seats(model), storage=address) as table:
+        session_id = (await table.debate(TOPIC, mode=mode, rounds=2)).session_id
+    async with Roundtable(seats(model), storage=address) as table:
+        stored = await table.session(session_id)
+    name = mode.partition(":")[0]
+    version = load_mode_prompt(name).version
+    for held in stored.rounds:
+        for turn in held.turns:
+            assert turn.outcome == "answered"
+            told = turn.result.prompt_version
+            assert told in {f"{PROMPT_VERSION} {name}/{turn.role}/{form}@{version}-en" for form in ("first", "later")}
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
