@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -13,7 +14,7 @@ from integration.mode_kit import CANARY, MODES, NAMES, TOPIC, Held, answer, hold
 from snapshots.prompt_views import COMPACT
 
 from roundtable import Roundtable
-from roundtable.errors import AgentError, ConfigurationError, StorageError
+from roundtable.errors import AgentError, ConfigurationError, QuorumLost, StorageError
 from roundtable.modes import ModeRegistry, plan_table, rehearse
 from roundtable.modes.rehearsal import MAX_STAGES
 from roundtable.prompts import PROMPT_VERSION, estimate_tokens, load_mode_prompt
@@ -107,6 +108,62 @@ async def test_the_failure_of_one_changes_no_other_prompt_of_its_stage(mode: str
         assert all(prompts[key] == whole[key] for key in same)
     assert broken.result.status == "completed"
     assert broken.result.roster.complete is (not failed)
+
+
+SEQUENTIAL = ["adversarial", "socratic", "devils-advocate", "freeform", "oxford"]
+
+
+def down(*names: str, kind: str = "") -> Callable[[ChatRequest], Reply]:
+    """Answer, except for some, whose model is down."""
+
+    def reply(request: ChatRequest) -> Reply:
+        voting = "You vote on the question" in request.messages[0].content
+        broken = request.metadata["agent"] in names and not (voting and kind == "speech")
+        return AgentError(f"{request.metadata['agent']} is down") if broken else answer(request)
+
+    return reply
+
+
+@pytest.mark.parametrize("mode", SEQUENTIAL)
+async def test_where_one_speaks_after_another_one_failure_ends_nothing(mode: str) -> None:
+    held = await hold(mode, reply=down("ada", "cy"))
+    assert held.result.status == "completed"
+    assert {one.agent_id for one in held.result.rounds[0].responses} == {"bo", "dee"}
+    assert not held.result.roster.complete
+
+
+@pytest.mark.parametrize("mode", SEQUENTIAL)
+async def test_where_nobody_of_a_round_answers_quorum_is_lost_with_every_cause(mode: str) -> None:
+    with pytest.raises(QuorumLost, match="0 of 4 agents answered, 1 needed") as lost:
+        await hold(mode, reply=down(*NAMES, kind="speech"))
+    assert all(f"{name} is down" in lost.value.message for name in NAMES)
+    assert lost.value.partial is not None
+
+
+async def test_a_quorum_of_several_is_counted_over_the_round_and_the_rest_asked_again() -> None:
+    broken = {"ada", "bo", "dee"}
+
+    def reply(request: ChatRequest) -> Reply:
+        return down(*broken)(request)
+
+    model = ScriptedModel(reply)
+    table = Roundtable(seats(model), storage=MemoryStorage(), quorum=2)
+    with pytest.raises(QuorumLost, match="1 of 4 agents answered, 2 needed") as lost:
+        await table.debate(TOPIC, mode="freeform", rounds=1)
+    broken.clear()
+    assert lost.value.partial is not None
+    result = await table.resume(lost.value.partial.session_id)
+    assert result.status == "completed"
+    assert [one.agent_id for one in result.rounds[0].responses] == ["cy", "dee"]
+
+
+async def test_a_vote_that_fails_is_no_lost_quorum() -> None:
+    def silent(request: ChatRequest) -> Reply:
+        return AgentError("down") if "You vote on the question" in request.messages[0].content else answer(request)
+
+    held = await hold("oxford", reply=silent)
+    assert held.result.status == "completed"
+    assert len(held.result.rounds[0].responses) == 4
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
