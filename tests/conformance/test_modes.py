@@ -102,6 +102,17 @@ class Nameless(Sample):
     name = ""
 
 
+class Hasty(Sample):
+    def stage(self, view: DebateContext, **changes: object) -> Stage:
+        return super().stage(view, task="Rebut what the other agents said.")
+
+
+class Timed(Sample):
+    def stage(self, view: DebateContext, **changes: object) -> Stage:
+        slow = any(turn.duration_s > 0 for turn in view.transcript)
+        return super().stage(view, role="hurried" if slow else "calm")
+
+
 class Ending(Sample):
     """No fault: a mode may end the debate itself."""
 
@@ -124,6 +135,8 @@ FAULTS = {
     Optionless: "test_a_turn_is_asked_for_something",
     Unending: "test_it_can_be_registered",
     Nameless: "test_it_can_be_registered",
+    Hasty: "test_opening_instructions_answer_nobody",
+    Timed: "test_it_does_not_matter_in_which_order_the_turns_of_a_stage_ended",
 }
 
 

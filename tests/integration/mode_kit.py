@@ -42,6 +42,7 @@ def answer(request: ChatRequest) -> Reply:
     """Answer any kind of turn, with the canary in every text."""
     word, user = canary(request), request.messages[-1].content
     options = re.findall(r"^\| ((?:Answer \d+|For|Against))$", user, re.MULTILINE)
+    options = options or re.findall(r'"(Answer \d+|For|Against)"', user.partition("The options are: ")[2])
     role, stance = request.messages[0].content, "YES"
     if "take the stance NO" in role or "speak for the opposition" in role:
         stance = "NO"

@@ -43,6 +43,12 @@ from roundtable.types import (
 PROVIDERS = ("anthropic", "openai", "google", "perplexity")
 
 
+@pytest.fixture(params=["asyncio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """One backend: nothing here depends on it."""
+    return request.param
+
+
 def position(agent: str, text: str, **more: Any) -> AgentResponse:
     return AgentResponse(agent_id=agent, agent_name=agent.title(), position=text, **more)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
 from integration.engine_kit import FailingStorage
 from integration.mode_kit import CANARY, MODES, NAMES, TOPIC, Held, answer, hold, seats, table_of_run, text_of
+from snapshots.prompt_views import COMPACT
 
 from roundtable import Roundtable
-from roundtable.errors import AgentError, ConfigurationError, StorageError
+from roundtable.errors import AgentError, ConfigurationError, QuorumLost, StorageError
 from roundtable.modes import ModeRegistry, plan_table, rehearse
 from roundtable.modes.rehearsal import MAX_STAGES
+from roundtable.prompts import PROMPT_VERSION, estimate_tokens, load_mode_prompt
 from roundtable.providers.scripted import Delay, Reply, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, Seat, ToolPolicy
@@ -27,6 +31,12 @@ VARIANTS = [
     "red-team-blue-team:cross_team=true",
     "self-consistency:samples=2",
 ]
+
+
+@pytest.fixture(params=["asyncio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """One backend for the laws; that every mode runs on the other is a law of its own."""
+    return request.param
 
 
 def golden(mode: str) -> Path:
@@ -100,6 +110,62 @@ async def test_the_failure_of_one_changes_no_other_prompt_of_its_stage(mode: str
     assert broken.result.roster.complete is (not failed)
 
 
+SEQUENTIAL = ["adversarial", "socratic", "devils-advocate", "freeform", "oxford"]
+
+
+def down(*names: str, kind: str = "") -> Callable[[ChatRequest], Reply]:
+    """Answer, except for some, whose model is down."""
+
+    def reply(request: ChatRequest) -> Reply:
+        voting = "You vote on the question" in request.messages[0].content
+        broken = request.metadata["agent"] in names and not (voting and kind == "speech")
+        return AgentError(f"{request.metadata['agent']} is down") if broken else answer(request)
+
+    return reply
+
+
+@pytest.mark.parametrize("mode", SEQUENTIAL)
+async def test_where_one_speaks_after_another_one_failure_ends_nothing(mode: str) -> None:
+    held = await hold(mode, reply=down("ada", "cy"))
+    assert held.result.status == "completed"
+    assert {one.agent_id for one in held.result.rounds[0].responses} == {"bo", "dee"}
+    assert not held.result.roster.complete
+
+
+@pytest.mark.parametrize("mode", SEQUENTIAL)
+async def test_where_nobody_of_a_round_answers_quorum_is_lost_with_every_cause(mode: str) -> None:
+    with pytest.raises(QuorumLost, match="0 of 4 agents answered, 1 needed") as lost:
+        await hold(mode, reply=down(*NAMES, kind="speech"))
+    assert all(f"{name} is down" in lost.value.message for name in NAMES)
+    assert lost.value.partial is not None
+
+
+async def test_a_quorum_of_several_is_counted_over_the_round_and_the_rest_asked_again() -> None:
+    broken = {"ada", "bo", "dee"}
+
+    def reply(request: ChatRequest) -> Reply:
+        return down(*broken)(request)
+
+    model = ScriptedModel(reply)
+    table = Roundtable(seats(model), storage=MemoryStorage(), quorum=2)
+    with pytest.raises(QuorumLost, match="1 of 4 agents answered, 2 needed") as lost:
+        await table.debate(TOPIC, mode="freeform", rounds=1)
+    broken.clear()
+    assert lost.value.partial is not None
+    result = await table.resume(lost.value.partial.session_id)
+    assert result.status == "completed"
+    assert [one.agent_id for one in result.rounds[0].responses] == ["cy", "dee"]
+
+
+async def test_a_vote_that_fails_is_no_lost_quorum() -> None:
+    def silent(request: ChatRequest) -> Reply:
+        return AgentError("down") if "You vote on the question" in request.messages[0].content else answer(request)
+
+    held = await hold("oxford", reply=silent)
+    assert held.result.status == "completed"
+    assert len(held.result.rounds[0].responses) == 4
+
+
 @pytest.mark.parametrize("mode", VARIANTS)
 async def test_a_debate_that_broke_at_any_write_ends_as_if_it_had_not(mode: str) -> None:
     straight = await hold(mode)
@@ -146,6 +212,35 @@ async def test_options_reach_every_answer_and_no_instruction(mode: str) -> None:
     assert held.result.roster.complete
     assert held.result.decision is not None
     assert all("Against" not in request.messages[0].content for request in held.requests)
+
+
+@pytest.mark.parametrize("mode", VARIANTS)
+async def test_a_small_model_is_prompted_in_short_and_sees_no_more(mode: str) -> None:
+    held = await hold(mode, profile=COMPACT)
+    assert held.result.roster.complete
+    for request in held.requests:
+        system, user = request.messages[0].content, request.messages[-1].content
+        assert "CONTRACT" not in system
+        assert estimate_tokens(system) + estimate_tokens(user) <= 350
+    if mode == "delphi":
+        assert not any(re.search(r"\b(ada|bo|cy|dee)\b", text_of(one), re.IGNORECASE) for one in held.requests)
+
+
+@pytest.mark.parametrize("mode", VARIANTS)
+async def test_the_version_of_its_instructions_is_stored_with_every_turn(mode: str, tmp_path: Path) -> None:
+    model = ScriptedModel(answer)
+    address = f"sqlite:///{tmp_path / 'debates.db'}"
+    async with Roundtable(seats(model), storage=address) as table:
+        session_id = (await table.debate(TOPIC, mode=mode, rounds=2)).session_id
+    async with Roundtable(seats(model), storage=address) as table:
+        stored = await table.session(session_id)
+    name = mode.partition(":")[0]
+    version = load_mode_prompt(name).version
+    for held in stored.rounds:
+        for turn in held.turns:
+            assert turn.outcome == "answered"
+            told = turn.result.prompt_version
+            assert told in {f"{PROMPT_VERSION} {name}/{turn.role}/{form}@{version}-en" for form in ("first", "later")}
 
 
 @pytest.mark.parametrize("mode", VARIANTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -19,11 +20,13 @@ from roundtable.modes import (
     BaseModeStrategy,
     ConfidenceRangeValidator,
     CouncilMode,
+    DelphiMode,
     DevilsAdvocateMode,
     ExpertPanelMode,
     ModeRegistry,
     OxfordMode,
     ProcessorChain,
+    RedTeamBlueTeamMode,
     RequiredFieldsValidator,
     RoleBasedModeStrategy,
     RoleConfig,
@@ -33,6 +36,7 @@ from roundtable.modes import (
     Step,
     ValidatorChain,
     calculate_stats,
+    check_fits,
     fan_in,
     fit_perspectives,
     last_only,
@@ -40,11 +44,13 @@ from roundtable.modes import (
     oxford_swing,
     parse_perspectives,
     plan_round,
+    plan_table,
     rehearse,
     teams,
     trajectories,
     two_phase,
     with_facilitator,
+    with_reask,
 )
 from roundtable.modes.statistics import key_position
 from roundtable.providers.scripted import ScriptedModel
@@ -221,6 +227,15 @@ async def test_who_left_its_side_is_asked_once_more_where_the_mode_was_told_to()
     assert [one.stance for one in record.responses] == ["YES", "NO", "NEUTRAL", "NEUTRAL"]
     assert len(held.result.session.responses) == 7
     assert not DevilsAdvocateMode().reask_steps(view())
+    plain = DevilsAdvocateMode()
+    assert (with_reask(plain).reask, plain.reask) == (True, False)
+
+
+async def test_a_speaker_of_an_oxford_debate_that_left_its_side_is_asked_before_the_last_vote() -> None:
+    held = await hold("oxford:reask=true", reply=lambda request: {**answer(request), "stance": "YES"}, rounds=1)  # type: ignore[dict-item]
+    stages = list(dict.fromkeys(turn.stage for turn in held.turns()))
+    assert stages == ["vote-before", "speaker-1", "speaker-2", "speaker-3", "speaker-4", "reask", "vote-after"]
+    assert [turn.agent_id for turn in held.turns() if turn.stage == "reask"] == ["bo", "dee"]
 
 
 # ---------------------------------------------------------------- perspectives
@@ -463,3 +478,98 @@ async def test_seats_of_one_model_get_personas_that_fit_the_mode() -> None:
     ]
     plain = await table.debate("Tea?", rounds=1)
     assert plain.agents[0].id == "synthesizer"
+
+
+# ---------------------------------------------------------------- diagrams
+
+
+def test_a_diagram_shows_who_speaks_when_and_sees_whom() -> None:
+    assert (
+        AdversarialMode().diagram(agents=2, rounds=1)
+        == """\
+flowchart LR
+  subgraph round1["Round 1"]
+    subgraph r1s1["speaker-1"]
+      r1s1t0["Agent 1<br/>challenger"]
+    end
+    subgraph r1s2["speaker-2"]
+      r1s2t0["Agent 2<br/>challenger"]
+    end
+  end
+  r1s1t0 --> r1s2t0
+"""
+    )
+
+
+def test_a_diagram_shows_the_names_that_are_shown_and_what_is_asked_for() -> None:
+    council = CouncilMode().diagram(agents=3, rounds=1)
+    assert 'r1s2t0["Agent 1<br/>reviewer: ranking"]' in council
+    assert 'r1s1t1 -->|"Answer' in council
+    assert "Agent 1" not in council.partition("-->")[2]
+
+
+@pytest.mark.parametrize("name", ModeRegistry().get_available_modes())
+def test_every_diagram_is_whole(name: str) -> None:
+    strategy = ModeRegistry().get_mode(name)
+    text = strategy.diagram()  # type: ignore[attr-defined]
+    lines = text.splitlines()
+    assert lines[0] == "flowchart LR"
+    assert text.count("subgraph ") == sum(line.strip() == "end" for line in lines)
+    boxes = set(re.findall(r"^ +(r\d+s\d+t\d+)\[", text, re.MULTILINE))
+    assert set(re.findall(r"r\d+s\d+t\d+", text)) == boxes
+    turns = sum(len(planned.stage.turns) for planned in rehearse(strategy, agents=3, rounds=2))
+    assert len(boxes) == turns
+
+
+def test_a_diagram_of_a_debate_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="needs 2 to 100 agents, not 1"):
+        AdversarialMode().diagram(agents=1)
+    with pytest.raises(ConfigurationError, match="holds 1 to 100 rounds, not 0"):
+        AdversarialMode().diagram(rounds=0)
+
+
+def test_a_mode_of_somebody_else_needs_no_hooks_and_no_counts() -> None:
+    class Foreign:
+        name, rounds, assigns_stances, needs_groupthink_detection = "foreign", range(1, 3), False, False
+
+        def next_stage(self, view: DebateContext) -> Plan:
+            return Shaped(last_only).next_stage(view)
+
+        def build_agent_prompt(self, context: DebateContext) -> str:
+            return ""
+
+    assert shaper_of(Foreign()) is None
+    check_fits(Foreign(), "foreign", agents=77, rounds=2)
+    assert (
+        plan_table(Foreign(), agents=2, rounds=1).splitlines()[2]
+        == "1 | last | 0 | agent-2 | participant | position | 1/first/0 as Agent 1"
+    )
+    modes = ModeRegistry()
+    modes.register_mode("foreign", Foreign())
+    with pytest.raises(ConfigurationError, match="no option 'x'"):
+        modes.get_mode("foreign:x=1")
+
+
+def test_predecessor_visibility_shows_the_latest_answer_of_somebody_else() -> None:
+    seen = [
+        [(at.turn.round, at.turn.stage) for spec in planned.stage.turns for at in spec.sees]
+        for planned in rehearse(AdversarialMode(visibility="predecessor"), agents=2, rounds=2)
+    ]
+    assert seen == [[], [(1, "speaker-1")], [(1, "speaker-2")], [(2, "speaker-1")]]
+
+
+def test_the_other_team_s_findings_are_those_of_the_round_before() -> None:
+    *_, last = rehearse(RedTeamBlueTeamMode(cross_team=True), agents=4, rounds=3)
+    seen = sorted((at.turn.round, at.turn.slot) for at in last.stage.turns[0].sees)
+    assert seen == [(1, 0), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3)]
+
+
+def test_answers_from_outside_are_seen_without_a_number() -> None:
+    guest = said("Guest", "From outside.", slot=7).model_copy(update={"stage": "external"})
+    context = view(*ROUND_ONE, guest, mode="delphi")
+    stage = DelphiMode().next_stage(context)
+    assert isinstance(stage, Stage)
+    assert [seen.shown_as for seen in stage.turns[0].sees][-1] == "An outside contribution"
+    stage = CouncilMode().next_stage(context)
+    assert isinstance(stage, Stage)
+    assert [seen.shown_as for seen in stage.turns[0].sees][-1] == "An outside answer"

@@ -43,6 +43,7 @@ async def test_a_plain_sentence_is_a_position() -> None:
     assert asked.agent == "ada"
     assert asked.fields == ("position", "reasoning", "confidence", "stance")
     assert "Should a five-person startup" in asked.prompt
+    assert "JSON" not in asked.prompt
     assert "ROLE: Consensus builder" in asked.instructions
     assert (result.provider, result.model, result.usage.calls) == ("human", "human", 1)
 
@@ -145,7 +146,7 @@ async def test_the_terminal_asks_member_by_member(pipe: tuple[int, int], capsys:
     assert said == {"position": "Tea.", "reasoning": "It keeps.", "confidence": 70}
     shown = capsys.readouterr().err
     assert "=== ada ===\nBe brief.\n\nWell?" in shown
-    assert shown.endswith("position: reasoning: confidence: stance: ")
+    assert shown.endswith("position: reasoning: confidence (0 to 100): stance (YES, NO or NEUTRAL): ")
 
 
 async def test_the_terminal_takes_rankings_scores_text_and_the_end_of_input(pipe: tuple[int, int]) -> None:
@@ -164,6 +165,13 @@ async def test_the_terminal_takes_rankings_scores_text_and_the_end_of_input(pipe
     with anyio.move_on_after(0.05) as scope:
         await terminal.ask(HumanTurn("", "", "", ()))
     assert scope.cancelled_caught
+
+
+async def test_the_terminal_lists_the_options(pipe: tuple[int, int], capsys: pytest.CaptureFixture[str]) -> None:
+    read, write = pipe
+    os.write(write, b"Tea\n")
+    assert await Terminal(read).ask(HumanTurn("", "", "Well?", ("choice",), ("Tea", "Coffee"))) == {"choice": "Tea"}
+    assert "The options: Tea, Coffee\nchoice: " in capsys.readouterr().err
 
 
 async def test_the_terminal_reads_a_file_to_its_end(tmp_path: Any) -> None:

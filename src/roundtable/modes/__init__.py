@@ -28,7 +28,7 @@ from roundtable.modes.registry import (
     reset_global_mode_registry,
 )
 from roundtable.modes.rehearsal import Planned, check_fits, plan_table, rehearse
-from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig
+from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig, with_reask
 from roundtable.modes.shapes import (
     Ask,
     Sees,
@@ -117,4 +117,5 @@ __all__ = [
     "trajectories",
     "two_phase",
     "with_facilitator",
+    "with_reask",
 ]

@@ -101,7 +101,7 @@ class CouncilMode(BaseModeStrategy):
 def _shown(view: DebateContext, turns: Sequence[Turn]) -> tuple[Visible, ...]:
     numbers = shuffled_numbers(view)
     last = len(numbers) + 1
-    ordered = sorted(turns, key=lambda turn: (turn.round, turn.stage, numbers.get(turn.agent_id, last)))
+    ordered = sorted(turns, key=lambda turn: (turn.round, turn.stage == _CHAIR, numbers.get(turn.agent_id, last)))
     return tuple(Visible(turn=turn.key, shown_as=_alias(numbers, turn)) for turn in ordered)
 
 

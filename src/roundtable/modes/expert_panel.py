@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, ClassVar
 
 from roundtable.modes.base import BaseModeStrategy
@@ -77,4 +78,6 @@ class ExpertPanelMode(BaseModeStrategy):
 
 def with_facilitator(mode: ExpertPanelMode) -> ExpertPanelMode:
     """Give a panel whose perspectives are written for the question by a facilitator."""
-    return type(mode)(facilitated=True, prompts=mode.prompts)
+    double = copy.copy(mode)
+    double.facilitated = True
+    return double

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from roundtable.modes.instructions import NO_TOOLS
+from roundtable.modes.options import flag
 from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig
 from roundtable.modes.shapes import Step, everything, nothing, parallel, sequential
 from roundtable.types import BallotAnswer, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.types import AnyTurn, DebateContext, Seat, TurnSpec, Visible
 
@@ -74,6 +75,10 @@ class OxfordMode(RoleBasedModeStrategy):
 
     The first vote is taken before the first round, the second after the last planned one. With options the
     proposition speaks for the first of them, the opposition for the second.
+
+    Args:
+        reask: Whether a speaker that left its side is asked once more at the end of the round.
+        prompts: Where the instructions come from.
     """
 
     name: str = "oxford"
@@ -83,6 +88,7 @@ class OxfordMode(RoleBasedModeStrategy):
     assigns_stances: bool = True
     agent_counts: range = range(2, 101)
     role: str = "proposition"
+    options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
     role_configs: tuple[RoleConfig, ...] = (
         RoleConfig("proposition", "Proposition", "YES"),
         RoleConfig("opposition", "Opposition", "NO"),
@@ -90,7 +96,7 @@ class OxfordMode(RoleBasedModeStrategy):
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Plan the first vote, the speeches, and in the last round the second vote."""
-        planned = sequential(view, lambda seat, sees: self._speech(view, seat, sees))
+        planned = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
         if view.current_round == 1:
             planned = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=_BEFORE) + planned
         if view.current_round == view.total_rounds:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from roundtable.errors import ConfigurationError
 from roundtable.modes.base import BaseModeStrategy
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent
     from roundtable.types import AgentResponse, DebateContext, Seat, TurnSpec
 
-__all__ = ["RoleBasedModeStrategy", "RoleConfig"]
+__all__ = ["RoleBasedModeStrategy", "RoleConfig", "with_reask"]
+
+RoleModeT = TypeVar("RoleModeT", bound="RoleBasedModeStrategy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +111,16 @@ class RoleBasedModeStrategy(BaseModeStrategy):
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
         """Mark an answer that takes another side than the one its turn was given."""
         return StanceValidator().validate(response, context)
+
+
+def with_reask(mode: RoleModeT) -> RoleModeT:
+    """Give a mode like this one that asks those once more that left their side.
+
+    Example:
+        >>> from roundtable.modes import DevilsAdvocateMode
+        >>> with_reask(DevilsAdvocateMode()).reask
+        True
+    """
+    double = copy.copy(mode)
+    double.reask = True
+    return double

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.prompts.fence import Fence, neutralise
 from roundtable.types import OutputSchema
@@ -11,7 +11,10 @@ from roundtable.types import OutputSchema
 if TYPE_CHECKING:
     from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile
 
-__all__ = ["answer_example", "answer_format", "answer_schema"]
+__all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema"]
+
+JSON_WANTED: Final = "Answer with one JSON object and nothing else:"
+"""Begins the part of a full prompt that says how a model has to write its answer."""
 
 _COMPACT_FORMAT = "Answer in one sentence, and give the reason."
 _COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "position", "reasoning", "confidence".'
@@ -73,7 +76,7 @@ def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -
     }[kind]
     if options and kind == "position":
         fields.append('"choice": one of the options, spelt exactly as given')
-    lines = ["Answer with one JSON object and nothing else:", *(f"- {field}" for field in fields)]
+    lines = [JSON_WANTED, *(f"- {field}" for field in fields)]
     if profile.prompt_style == "compact":
         return _list_compact(options) + "\n".join(lines)
     return "\n".join([*lines, *_list(options, fence)])

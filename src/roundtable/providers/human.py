@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from roundtable.errors import AgentError
 from roundtable.gateway.streams import ChatStream
+from roundtable.prompts import JSON_WANTED
 from roundtable.types import ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["HumanModel", "HumanProvider", "HumanReply", "HumanTurn", "Terminal"]
 
 _PATIENCE_S: Final = 3600.0
+_HINTS: Final = {
+    "confidence": " (0 to 100)",
+    "stance": " (YES, NO or NEUTRAL)",
+    "ranking": " (best > next > ...)",
+    "scores": " (option=number, ...)",
+}
 _LEADING: Final = ("position", "choice", "ranking", "scores", "goal")
 
 
@@ -40,7 +47,7 @@ class HumanTurn:
     instructions: str
     """The role and its rules."""
     prompt: str
-    """The question, what may be seen of earlier answers, and the form of the answer."""
+    """The question, and what may be seen of earlier answers."""
     fields: tuple[str, ...]
     """Members an answer may have, such as `position`, `reasoning` and `confidence` (0 to 100); none for free text."""
     options: tuple[str, ...] = ()
@@ -115,10 +122,15 @@ def _turn(request: ChatRequest) -> HumanTurn:
     return HumanTurn(
         agent=request.metadata.get("agent", ""),
         instructions="\n\n".join(message.content for message in request.messages if message.role == "system"),
-        prompt="\n\n".join(message.content for message in request.messages if message.role != "system"),
+        prompt="\n\n".join(_asked(message.content) for message in request.messages if message.role == "user"),
         fields=tuple(properties),
         options=_options(json.dumps(properties.get("choice") or properties.get("ranking"))),
     )
+
+
+def _asked(content: str) -> str:
+    """Leave out how a model has to write its answer; a person is asked for its members."""
+    return content.partition(f"\n\n{JSON_WANTED}")[0]
 
 
 def _options(schema: str) -> tuple[str, ...]:
@@ -171,6 +183,8 @@ class Terminal:
         """Show the turn and read an answer, member by member; an empty line leaves a member out."""
         async with self._lock:
             sys.stderr.write(f"\n=== {turn.agent or 'Your turn'} ===\n{turn.instructions}\n\n{turn.prompt}\n\n")
+            if turn.options:
+                sys.stderr.write(f"The options: {', '.join(turn.options)}\n")
             if not turn.fields:
                 return await self._line("answer")
             said = {name: await self._line(name) for name in turn.fields}
@@ -178,7 +192,7 @@ class Terminal:
         return {name: _value(name, text) for name, text in given.items()} if given else ""
 
     async def _line(self, name: str) -> str:
-        sys.stderr.write(f"{name}: ")
+        sys.stderr.write(f"{name}{_HINTS.get(name, '')}: ")
         sys.stderr.flush()
         while b"\n" not in self._buffer:
             try:

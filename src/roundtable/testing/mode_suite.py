@@ -156,13 +156,3 @@ class ModeSuite:
                 for place, turn in enumerate(reversed(view.transcript))
             )
             assert mode.next_stage(view.model_copy(update={"transcript": late[::-1]})) == plan
-
-    @_LAW
-    @given(data=st.data())
-    def test_a_failure_changes_no_other_turn_of_its_stage(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """What is shown and said to one of a stage rests on earlier stages alone."""
-        played = self._played(data, mode)
-        for view, stage in played.stages:
-            own = {(view.current_round, stage.name)}
-            for spec in stage.turns:
-                assert own.isdisjoint((seen.turn.round, seen.turn.stage) for seen in spec.sees)
