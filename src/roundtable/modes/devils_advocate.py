@@ -58,7 +58,7 @@ class DevilsAdvocateMode(RoleBasedModeStrategy):
     assigns_stances: bool = True
     role: str = "primary"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
-    role_configs = (
+    role_configs: tuple[RoleConfig, ...] = (
         RoleConfig("primary", "Advocate", "YES"),
         RoleConfig("opposition", "Devil's advocate", "NO"),
         RoleConfig("evaluator", "Evaluator", "NEUTRAL"),

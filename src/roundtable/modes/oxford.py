@@ -89,7 +89,10 @@ class OxfordMode(RoleBasedModeStrategy):
     agent_counts: range = range(2, 101)
     role: str = "proposition"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
-    role_configs = (RoleConfig("proposition", "Proposition", "YES"), RoleConfig("opposition", "Opposition", "NO"))
+    role_configs: tuple[RoleConfig, ...] = (
+        RoleConfig("proposition", "Proposition", "YES"),
+        RoleConfig("opposition", "Opposition", "NO"),
+    )
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Plan the first vote, the speeches, and in the last round the second vote."""

@@ -177,7 +177,7 @@ class ProcessorChain:
     """
 
     def __init__(self, processors: Sequence[ContextProcessor] = ()) -> None:
-        self.processors = tuple(processors)
+        self.processors: tuple[ContextProcessor, ...] = tuple(processors)
 
     def process(self, context: DebateContext) -> DebateContext:
         """Run them all."""

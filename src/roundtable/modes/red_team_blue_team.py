@@ -36,7 +36,7 @@ class RedTeamBlueTeamMode(RoleBasedModeStrategy):
     role: str = "red"
     tools = PARALLEL_TOOLS
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"cross_team": flag}
-    role_configs = (RoleConfig("red", "Red team"), RoleConfig("blue", "Blue team"))
+    role_configs: tuple[RoleConfig, ...] = (RoleConfig("red", "Red team"), RoleConfig("blue", "Blue team"))
 
     def __init__(self, *, cross_team: bool = False, prompts: PromptLibrary | None = None) -> None:
         super().__init__(prompts=prompts)

@@ -86,7 +86,7 @@ class ValidatorChain:
     """
 
     def __init__(self, validators: Sequence[ResponseValidator] = ()) -> None:
-        self.validators = tuple(validators)
+        self.validators: tuple[ResponseValidator, ...] = tuple(validators)
 
     def validate(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
         """Run them all."""
