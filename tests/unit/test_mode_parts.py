@@ -486,6 +486,21 @@ async def test_seats_of_one_model_get_personas_that_fit_the_mode() -> None:
 # ---------------------------------------------------------------- hooks
 
 
+def test_hooks_of_a_plain_mode_change_nothing_and_say_the_common_role() -> None:
+    mode, context = CollaborativeMode(), view(*ROUND_ONE)
+    answer_ = ROUND_ONE[0].answer
+    assert isinstance(answer_, AgentResponse)
+    assert mode.transform_context(context) is context
+    assert mode.validate_response(answer_, context) is answer_
+    assert mode.get_agent_role(SEATS[0], 0, context) == "participant"
+    assert mode.stage_turns(context, "positions") == ()
+    assert mode.stage_turns(context.model_copy(update={"current_round": 1}), "positions") == ROUND_ONE
+    assert [seen.shown_as for seen in mode.earlier_positions(context)] == ["Ada", "Bo", "Cy", "Dee"]
+    planned_ = next(iter(rehearse(mode, rounds=1)))
+    turn = narrow(planned_.view, planned_.stage.turns[0])
+    assert mode.build_agent_prompt(turn) == planned_.stage.turns[0].task
+
+
 class Blind(CollaborativeMode):
     def transform_context(self, context: DebateContext, agent: Any = None) -> DebateContext:
         raise KeyError("no eyes")
