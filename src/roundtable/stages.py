@@ -176,9 +176,7 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
     failure: RoundtableError
     try:
         listener = None if hooks is None else await hooks.started(spec, order.attempt)
-        context = narrow(view, spec)
-        if order.shaper is not None:
-            context = order.shaper.transform_context(context, agent)
+        context = _transformed(narrow(view, spec), order)
         result = _checked(await _timed(order, context, listener), spec, agent)
         result = _shaped(result, context, order.shaper)
     except Halt:
@@ -194,11 +192,32 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
     return FailedTurn(**_place(order, view, began, clock), error=error_info(failure), usage=usage)
 
 
+def _transformed(context: DebateContext, order: _Order) -> DebateContext:
+    """Let the mode change what the agent gets to see."""
+    if order.shaper is None:
+        return context
+    try:
+        return order.shaper.transform_context(context, order.agent)
+    except Exception as error:
+        raise _hook_failed("transform_context", error) from error
+
+
+def _hook_failed(hook: str, error: Exception) -> AgentError:
+    """Say that a turn failed by the fault of its mode, and not of its agent."""
+    text = str(error)[:_MESSAGE_CHARS]
+    return AgentError(f"{hook} of the mode raised {type(error).__name__}: {text}", code="MODE_HOOK", cause=error)
+
+
 def _shaped(result: TurnResult, context: DebateContext, shaper: TurnShaper | None) -> TurnResult:
     """Let the mode mark a position; a side taken against the one that was given is told to whoever reads the turn."""
     if shaper is None or not isinstance(result.answer, AgentResponse):
         return result
-    answer = shaper.validate_response(result.answer, context)
+    try:
+        answer = shaper.validate_response(result.answer, context)
+    except Exception as error:
+        failure = _hook_failed("validate_response", error)
+        failure.usage = result.usage  # the answer was paid for
+        raise failure from error
     breach = answer.role_violation
     told = result.warnings
     if breach is not None:

@@ -18,6 +18,7 @@ from roundtable.modes import (
     AdversarialMode,
     AnonymizationProcessor,
     BaseModeStrategy,
+    CollaborativeMode,
     ConfidenceRangeValidator,
     CouncilMode,
     DelphiMode,
@@ -54,7 +55,8 @@ from roundtable.modes import (
 )
 from roundtable.modes.statistics import key_position
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.stages import narrow, shaper_of
+from roundtable.stages import narrow, run_stage, shaper_of
+from roundtable.testing import scripted_agents
 from roundtable.types import (
     AgentResponse,
     DebateContext,
@@ -64,6 +66,7 @@ from roundtable.types import (
     Perspective,
     Plan,
     RankingAnswer,
+    Seat,
     Stage,
     Turn,
     TurnResult,
@@ -478,6 +481,54 @@ async def test_seats_of_one_model_get_personas_that_fit_the_mode() -> None:
     ]
     plain = await table.debate("Tea?", rounds=1)
     assert plain.agents[0].id == "synthesizer"
+
+
+# ---------------------------------------------------------------- hooks
+
+
+def test_hooks_of_a_plain_mode_change_nothing_and_say_the_common_role() -> None:
+    mode, context = CollaborativeMode(), view(*ROUND_ONE)
+    answer_ = ROUND_ONE[0].answer
+    assert isinstance(answer_, AgentResponse)
+    assert mode.transform_context(context) is context
+    assert mode.validate_response(answer_, context) is answer_
+    assert mode.get_agent_role(SEATS[0], 0, context) == "participant"
+    assert mode.stage_turns(context, "positions") == ()
+    assert mode.stage_turns(context.model_copy(update={"current_round": 1}), "positions") == ROUND_ONE
+    assert [seen.shown_as for seen in mode.earlier_positions(context)] == ["Ada", "Bo", "Cy", "Dee"]
+    planned_ = next(iter(rehearse(mode, rounds=1)))
+    turn = narrow(planned_.view, planned_.stage.turns[0])
+    assert mode.build_agent_prompt(turn) == planned_.stage.turns[0].task
+
+
+class Blind(CollaborativeMode):
+    def transform_context(self, context: DebateContext, agent: Any = None) -> DebateContext:
+        raise KeyError("no eyes")
+
+
+class Picky(CollaborativeMode):
+    def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
+        if response.agent_id == "bo":
+            raise ValueError("not good enough")
+        return response.model_copy(update={"reasoning": f"seen: {response.reasoning}"})
+
+
+async def test_hooks_of_a_mode_shape_every_turn_and_a_faulty_one_is_named() -> None:
+    agents = scripted_agents({"ada": "Tea", "bo": "Coffee"})
+    seats = tuple(Seat(id=agent.id, name=agent.name) for agent in agents)
+    context = view(agents=seats)
+    stage = Picky().next_stage(context)
+    assert isinstance(stage, Stage)
+    by_id = {agent.id: agent for agent in agents}
+    ada, bo = await run_stage(stage, by_id, context, shaper=Picky())
+    assert ada.answer.reasoning == "seen: ada thinks so."  # type: ignore[union-attr]
+    assert bo.outcome == "failed"
+    assert bo.usage.calls == 1
+    assert bo.error.message == "validate_response of the mode raised ValueError: not good enough"
+    (ada, _) = await run_stage(stage, by_id, context, shaper=Blind())
+    assert ada.outcome == "failed"
+    assert (ada.error.code, "transform_context of the mode raised KeyError" in ada.error.message) == ("MODE_HOOK", True)
+    assert [one.reasoning for one in await Picky().execute_round(agents, context)] == ["seen: ada thinks so."]
 
 
 # ---------------------------------------------------------------- diagrams

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CollaborativeMode"]
 
-_TEXTS = "collaborative"
-"""Its instructions; a subclass of another name speaks the same unless it overrides them."""
-
 
 class CollaborativeMode(BaseModeStrategy):
     """All agents speak in parallel; from the second round on each sees every earlier position.

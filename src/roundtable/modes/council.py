@@ -49,7 +49,7 @@ class CouncilMode(BaseModeStrategy):
     """Members answer alone, rank the answers of the others without names, and the chair writes the council's answer.
 
     Nobody ranks its own answer. The first agent is the chair; in the chair's turn no answer is marked as its own. The
-    chair's answer takes the place of its earlier one in the round's positions.
+    chair's answer takes the place of its earlier one in the round's positions. `mean_ranks` puts rankings together.
     """
 
     name: str = "council"

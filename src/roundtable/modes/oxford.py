@@ -74,7 +74,7 @@ class OxfordMode(RoleBasedModeStrategy):
     """Seats at even places speak for the proposition, the others against it, in turn; all vote in private.
 
     The first vote is taken before the first round, the second after the last planned one. With options the
-    proposition speaks for the first of them, the opposition for the second.
+    proposition speaks for the first of them, the opposition for the second. `oxford_swing` counts how votes moved.
 
     Args:
         reask: Whether a speaker that left its side is asked once more at the end of the round.

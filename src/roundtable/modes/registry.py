@@ -50,10 +50,6 @@ BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = tuple(
 )
 """Name, class and summary of the modes that ship with the library."""
 
-PLANNED_MODES: frozenset[str] = frozenset(
-    {"adversarial", "delphi", "devils-advocate", "expert-panel", "red-team-blue-team", "socratic"}
-)
-"""Modes of later versions; a plugin may bring one of these names before."""
 
 _PARTS = ("next_stage", "build_agent_prompt", "name", "rounds", "assigns_stances", "needs_groupthink_detection")
 
@@ -90,7 +86,7 @@ class ModeRegistry:
     """
 
     def __init__(self, *, builtin: bool = True) -> None:
-        self.registry: Registry[DebateModeStrategy] = Registry("mode", planned=PLANNED_MODES)
+        self.registry: Registry[DebateModeStrategy] = Registry("mode")
         if builtin:
             self.reset()
 
