@@ -55,6 +55,8 @@ class RunLimits:
     """Rounds to hold at most in this run; as many as planned when left out."""
     deadline_s: float | None = None
     """Seconds after which running calls are cancelled and the run ends."""
+    turn_timeout_s: float | None = None
+    """Seconds each turn has for all its calls."""
     lease_ttl_s: float = 15.0
     """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
     wait_s: float = 0.0
@@ -73,7 +75,6 @@ class DebateRun:
         meter: Measures each round.
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
         limits: How far this run may go.
-        turn_timeout_s: Seconds each turn has for all its calls.
     """
 
     def __init__(
@@ -85,9 +86,7 @@ class DebateRun:
         meter: ConsensusMeter,
         exits: ExitCriterion | None,
         limits: RunLimits,
-        turn_timeout_s: float | None = None,
     ) -> None:
-        self.turn_timeout_s = turn_timeout_s
         self.journal = journal
         self.mode = mode
         self.agents = agents
@@ -273,15 +272,10 @@ class DebateRun:
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
+        clock, most_s = self.journal.clock, self.limits.turn_timeout_s
         with anyio.CancelScope() as self._work:
             await run_stage(
-                stage,
-                self.agents,
-                view,
-                hooks=hooks,
-                attempts=attempts,
-                clock=self.journal.clock,
-                turn_timeout_s=self.turn_timeout_s,
+                stage, self.agents, view, hooks=hooks, attempts=attempts, clock=clock, turn_timeout_s=most_s
             )
         current = self.fold.current
         turns = current.turns if current else {}
