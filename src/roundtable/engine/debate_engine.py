@@ -17,7 +17,8 @@ from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
-from roundtable.engine.run import DebateRun, RunLimits
+from roundtable.engine.limits import RunLimits
+from roundtable.engine.run import DebateRun
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError
 from roundtable.exits import exit_from_spec
 from roundtable.scoring import find_rule

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -35,34 +34,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.engine.journal import Journal
+    from roundtable.engine.limits import RunLimits
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
 
-__all__ = ["DebateRun", "RunLimits"]
+__all__ = ["DebateRun"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
 _CONTROL_INTERVAL_S = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """How far one run may go."""
-
-    rounds: int | None = None
-    """Rounds to hold at most in this run; as many as planned when left out."""
-    deadline_s: float | None = None
-    """Seconds after which running calls are cancelled and the run ends."""
-    turn_timeout_s: float | None = None
-    """Seconds each turn has for all its calls."""
-    lease_ttl_s: float = 15.0
-    """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
-    wait_s: float = 0.0
-    """Seconds to wait for another owner's lease to lapse before giving up."""
-    resume: bool = False
-    """Whether the caller asks to go on, so that a request to pause or stop that nobody answered is void."""
 
 
 class DebateRun:
