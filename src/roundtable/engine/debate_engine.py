@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -257,8 +258,7 @@ class DebateEngine:
                 meter=self.meter,
                 exits=self._exit_of(fold.record.config),
                 rules=self.rules,
-                limits=limits,
-                turn_timeout_s=self.turn_timeout_s,
+                limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
             )
             if on_start is not None:
                 on_start(run)

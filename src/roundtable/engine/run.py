@@ -70,7 +70,6 @@ class DebateRun:
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
-        turn_timeout_s: Seconds each turn has for all its calls.
     """
 
     def __init__(
@@ -83,9 +82,7 @@ class DebateRun:
         exits: ExitCriterion | None,
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
-        turn_timeout_s: float | None = None,
     ) -> None:
-        self.turn_timeout_s = turn_timeout_s
         self.journal = journal
         self.mode = mode
         self.agents = agents
@@ -264,6 +261,7 @@ class DebateRun:
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
+        clock, most_s = self.journal.clock, self.limits.turn_timeout_s
         with anyio.CancelScope() as self._work:
             await run_stage(
                 stage,
