@@ -261,7 +261,6 @@ class DebateRun:
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
-        clock, most_s = self.journal.clock, self.limits.turn_timeout_s
         with anyio.CancelScope() as self._work:
             await run_stage(
                 stage,
@@ -270,7 +269,7 @@ class DebateRun:
                 hooks=hooks,
                 attempts=attempts,
                 clock=self.journal.clock,
-                turn_timeout_s=self.turn_timeout_s,
+                turn_timeout_s=self.limits.turn_timeout_s,
                 shaper=shaper_of(self.mode),
             )
         current = self.fold.current
