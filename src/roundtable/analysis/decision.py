@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from roundtable.scoring import decide
+from roundtable.errors import ConfigurationError
+from roundtable.logs import ROOT
+from roundtable.scoring import Choice, Rule, decide
+from roundtable.types import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable._registry import Registry
-    from roundtable.scoring import Rule
-    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, Decision
+    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig
 
-__all__ = ["ballots_of", "decide_round", "independent_agreement"]
+__all__ = ["ballots_of", "check_rule", "decide_round", "independent_agreement"]
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
+
+_TRIAL = (Choice("one", confidence=1), Choice("other", confidence=1))
+
+
+def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None) -> None:
+    """Try a rule on two made-up positions, so that one that cannot decide a debate is refused before anybody is paid.
+
+    Args:
+        rule: The rule, or its name with parameters.
+        rules: Where the name is looked up; `None` knows the built-in rules.
+
+    Raises:
+        ConfigurationError: The rule or a parameter is unknown or out of range.
+    """
+    try:
+        decide(_TRIAL, rule=rule, rules=rules)
+    except ConfigurationError:
+        raise
+    except Exception as error:  # noqa: BLE001  (foreign code; what it makes of a real round is decided there)
+        logger.info("the rule %r breaks on two made-up positions: %s", _name(rule), error)
 
 
 def ballots_of(
@@ -40,10 +65,20 @@ def decide_round(
     """Apply the debate's decision rule to the positions of one round.
 
     The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots. The
-    rule is looked up in `rules`; without them, among the built-in ones.
+    rule is looked up in `rules`; without them, among the built-in ones. A rule that breaks decides nothing, and
+    the decision says so: a round that was paid for is closed all the same.
     """
     ballots = ballots_of(responses, consensus, config.options)
-    return decide(ballots, rule=config.decide, options=config.options, rules=rules)
+    try:
+        return decide(ballots, rule=config.decide, options=config.options, rules=rules)
+    except Exception as error:  # noqa: BLE001  (a rule may be foreign code)
+        cause = f"{type(error).__name__}: {error}"
+        logger.warning("the rule %r broke: %s", config.decide, cause)
+        return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")
+
+
+def _name(rule: str | Rule) -> str:
+    return rule.name if isinstance(rule, Rule) else rule
 
 
 def independent_agreement(

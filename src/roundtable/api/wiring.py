@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
+from roundtable.analysis import check_rule
 from roundtable.api.checks import check_deadline, check_list, check_seconds, check_text, check_whole, observing
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
@@ -22,7 +23,7 @@ from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
 from roundtable.protocols import Prepares
 from roundtable.providers import LocalProvider
-from roundtable.scoring import Rule, find_rule
+from roundtable.scoring import Rule
 from roundtable.settings import Settings
 from roundtable.storage.locations import default_database
 from roundtable.types import ProviderConfig
@@ -153,12 +154,13 @@ class Wiring:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.
 
         Raises:
-            ConfigurationError: There is no such rule, or another one has this name.
+            ConfigurationError: There is no such rule, it cannot work with its parameters, or another one has this name.
         """
         rules = self.catalog.rules
         if not isinstance(decide, Rule):
             check_text("decide", decide)
-            find_rule(decide, rules)
+        check_rule(decide, rules)
+        if not isinstance(decide, Rule):
             return decide
         known = rules.get(decide.name) if decide.name in rules else None
         if known is None:

@@ -11,7 +11,7 @@ import anyio
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from roundtable.agents import config_of
-from roundtable.analysis import BasicMeter
+from roundtable.analysis import BasicMeter, check_rule
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -136,15 +136,15 @@ class DebateEngine:
             mode: The mode itself, where the registry does not keep it.
 
         Raises:
-            ConfigurationError: The mode, the rule, the exit or an agent is unknown, or the mode cannot hold so many
-                rounds.
+            ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
+                range, or the mode cannot hold so many rounds.
         """
         mode = mode or self.modes.get_mode(config.mode)
         if config.rounds not in mode.rounds:
             allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
             msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
             raise ConfigurationError(msg)
-        find_rule(config.decide, self.rules)
+        check_rule(config.decide, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
