@@ -1,9 +1,17 @@
 """Reading a round: how far its positions agree, and what follows by the debate's rule."""
 
 from roundtable.analysis.basic import BasicMeter, ConsensusAnalyzer, cluster_positions
-from roundtable.analysis.decision import ballots_of, check_rule, decide_round, independent_agreement
+from roundtable.analysis.decision import (
+    BallotBasis,
+    ballots_of,
+    check_rule,
+    decide_round,
+    independent_agreement,
+    last_positions,
+)
 
 __all__ = [
+    "BallotBasis",
     "BasicMeter",
     "ConsensusAnalyzer",
     "ballots_of",
@@ -11,4 +19,5 @@ __all__ = [
     "cluster_positions",
     "decide_round",
     "independent_agreement",
+    "last_positions",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
-from roundtable.scoring import Choice, Rule, decide
+from roundtable.scoring import Choice, Rule, decide, rule_registry
 from roundtable.types import Decision
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from roundtable._registry import Registry
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig
 
-__all__ = ["ballots_of", "check_rule", "decide_round", "independent_agreement"]
+__all__ = ["BallotBasis", "ballots_of", "check_rule", "decide_round", "independent_agreement", "last_positions"]
+
+BallotBasis: TypeAlias = Literal["choice", "stance", "cluster"]
+"""What of a position counts as its vote."""
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
 
@@ -31,29 +35,47 @@ def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None) -> None:
         rules: Where the name is looked up; `None` knows the built-in rules.
 
     Raises:
-        ConfigurationError: The rule or a parameter is unknown or out of range.
+        ConfigurationError: The rule or a parameter is unknown or out of range, or the rule cannot count a position,
+            which is a choice with a confidence.
     """
     try:
-        decide(_TRIAL, rule=rule, rules=rules)
+        trial = decide(_TRIAL, rule=rule, rules=rules)
     except ConfigurationError:
         raise
     except Exception as error:  # noqa: BLE001  (foreign code; what it makes of a real round is decided there)
         logger.info("the rule %r breaks on two made-up positions: %s", _name(rule), error)
+        return
+    if len(trial.invalid) == len(_TRIAL):
+        why = next(iter(trial.invalid.values()))
+        msg = f"the rule {_name(rule)!r} cannot decide a debate: of a position it says {why!r}"
+        raise ConfigurationError(msg, hint=f"In a debate these rules work: {', '.join(_usable())}.")
+
+
+def last_positions(responses: Sequence[AgentResponse]) -> tuple[AgentResponse, ...]:
+    """Give each agent one voice in a round: the last position it gave, in the order in which these were given."""
+    last = {response.agent_id: place for place, response in enumerate(responses)}
+    return tuple(response for place, response in enumerate(responses) if last[response.agent_id] == place)
 
 
 def ballots_of(
-    responses: Sequence[AgentResponse], consensus: AnyConsensus | None, options: Sequence[str] | None
+    responses: Sequence[AgentResponse], consensus: AnyConsensus | None, by: BallotBasis
 ) -> tuple[str | None, ...]:
-    """Turn positions into ballots, one per response in order.
+    """Turn positions into ballots, one per agent: its last position counts, in the order in which these were given.
 
-    With options a ballot is the option chosen, and an answer without a choice abstains. Without
-    options the clusters of the consensus are the options.
+    Args:
+        responses: The positions of a round.
+        consensus: What was measured over them; without it nobody is in a cluster.
+        by: What counts as the vote: the option chosen, the stance, or the cluster. An answer without one abstains.
     """
-    if options is not None:
-        return tuple(response.choice for response in responses)
     clusters = consensus.clusters if consensus else ()
     theme_of = {agent_id: cluster.theme for cluster in clusters for agent_id in cluster.agent_ids}
-    return tuple(theme_of.get(response.agent_id) for response in responses)
+
+    def vote(response: AgentResponse) -> str | None:
+        if by == "cluster":
+            return theme_of.get(response.agent_id)
+        return response.choice if by == "choice" else response.stance
+
+    return tuple(map(vote, last_positions(responses)))
 
 
 def decide_round(
@@ -62,19 +84,29 @@ def decide_round(
     config: DebateConfig,
     rules: Registry[Rule] | None = None,
 ) -> Decision:
-    """Apply the debate's decision rule to the positions of one round.
+    """Apply the debate's decision rule to the positions of one round, one ballot per agent with its confidence.
 
+    With options a ballot is the option chosen; without them the clusters of the consensus are the options.
     The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots. The
     rule is looked up in `rules`; without them, among the built-in ones. A rule that breaks decides nothing, and
     the decision says so: a round that was paid for is closed all the same.
     """
-    ballots = ballots_of(responses, consensus, config.options)
+    votes = ballots_of(responses, consensus, "cluster" if config.options is None else "choice")
+    held = zip(votes, last_positions(responses), strict=True)
+    ballots = [Choice(vote, confidence=response.confidence) for vote, response in held]
     try:
         return decide(ballots, rule=config.decide, options=config.options, rules=rules)
     except Exception as error:  # noqa: BLE001  (a rule may be foreign code)
         cause = f"{type(error).__name__}: {error}"
         logger.warning("the rule %r broke: %s", config.decide, cause)
         return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")
+
+
+@cache
+def _usable() -> tuple[str, ...]:
+    """List the built-in rules that can count positions."""
+    known = rule_registry()
+    return tuple(entry.name for entry in known if not decide(_TRIAL, rule=entry.thing).invalid)
 
 
 def _name(rule: str | Rule) -> str:

@@ -11,7 +11,7 @@ import anyio
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from roundtable.agents import config_of
-from roundtable.analysis import BasicMeter, check_rule
+from roundtable.analysis import BasicMeter, check_rule, last_positions
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -342,7 +342,7 @@ class DebateEngine:
         for held in reversed(fold.rounds):
             if held.consensus is not None:
                 return held.consensus
-        responses = fold.view().previous_responses
+        responses = last_positions(fold.view().previous_responses)
         if not responses:
             msg = f"session {session_id!r} has no answers yet"
             raise SessionConflict(msg)

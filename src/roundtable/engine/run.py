@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable.analysis import last_positions
 from roundtable.engine.closing import (
     exit_after,
     last_events,
@@ -298,7 +299,7 @@ class DebateRun:
         fold = self.fold
         consensus: AnyConsensus | None = None
         with anyio.CancelScope() as self._work:
-            consensus = await self.meter.measure(current.responses, fold.record.config.topic)
+            consensus = await self.meter.measure(last_positions(current.responses), fold.record.config.topic)
         if consensus is None:  # somebody asked to stop meanwhile
             return
         now = self.journal.clock.now()
