@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from roundtable.api.seats import Offer
+    from roundtable.exits import Exit
     from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
     from roundtable.protocols import Agent, ExitCriterion, Observer, Storage
@@ -174,15 +175,25 @@ class Wiring:
         """Give a stop criterion as JSON; kinds of the caller's are known from now on.
 
         Raises:
-            ConfigurationError: It is no criterion.
+            ConfigurationError: It is no criterion, has no kind, or the kind of another one.
         """
         if not callable(getattr(exit_when, "to_spec", None)):
             msg = f"exit_when must be an exit such as MaxRounds(3), not {exit_when!r}"
             raise ConfigurationError(msg)
         for member in members(exit_when):
-            if member.kind not in self.catalog.exits:
-                self.catalog.exits.add(member.kind, member.from_spec, source="this table")
+            self._know_exit(member)
         return exit_when.to_spec()
+
+    def _know_exit(self, member: Exit) -> None:
+        kind, own, exits = member.kind, type(member), self.catalog.exits
+        if not isinstance(kind, str) or not kind:
+            msg = f"exit_when: {own.__name__} has no kind, under which a session keeps it"
+            raise ConfigurationError(msg, hint=f'Write `kind = "..."` in the class {own.__name__}.')
+        if kind not in exits:
+            exits.add(kind, member.from_spec, source="this table")
+        elif getattr(exits.get(kind), "__self__", own) is not own:
+            msg = f"exit_when: {own.__name__} has the kind of another exit, {kind!r}"
+            raise ConfigurationError(msg, hint="Give your exit a kind of its own; sessions are stored with it.")
 
     def offers(self) -> tuple[Offer, ...]:
         """List what the environment offers."""
