@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.analysis import check_rule
-from roundtable.api.checks import check_deadline, check_list, check_seconds, check_text, check_whole, observing
+from roundtable.api.checks import (
+    check_deadline,
+    check_list,
+    check_name,
+    check_providers,
+    check_seconds,
+    check_storage,
+    check_text,
+    check_whole,
+    observing,
+)
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
@@ -68,7 +78,11 @@ class Wiring:
         check_whole("concurrency", options.concurrency)
         check_seconds("timeout_s", options.timeout_s)
         check_deadline(options.turn_timeout_s, "turn_timeout_s")
-        check_text("tenant", options.tenant)
+        check_name("tenant", options.tenant)
+        check_storage(options.storage)
+        check_providers(options.providers)
+        if options.quorum is not None:
+            check_whole("quorum", options.quorum)
         check_list("observers", options.observers)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
