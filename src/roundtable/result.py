@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
-from roundtable.analysis.decision import themes_of
+from roundtable.analysis import BallotBasis, ballots_of
 from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
 from roundtable.types import (
     AgentConfig,
@@ -148,10 +148,10 @@ class DebateResult(Value):
             updated_at=self.updated_at,
         )
 
-    def ballots(
-        self, round: int = -1, by: Literal["choice", "stance", "cluster"] | None = None
-    ) -> tuple[str | None, ...]:
-        """Give the positions of a round as ballots, one per response in speaking order, for `roundtable.decide`.
+    def ballots(self, round: int = -1, by: BallotBasis | None = None) -> tuple[str | None, ...]:
+        """Give the positions of a round as ballots, for `roundtable.decide`.
+
+        Each agent has one, for the last position it gave in the round, in the order in which these were given.
 
         Args:
             round: Round number from 1, or from the end with -1 for the last one.
@@ -161,12 +161,8 @@ class DebateResult(Value):
             IndexError: There is no such round.
         """
         held = self.rounds[round if round < 0 else round - 1 if round else len(self.rounds)]
-        how = by or ("choice" if self.config.options is not None else "cluster")
-        if how == "choice":
-            return tuple(response.choice for response in held.responses)
-        if how == "stance":
-            return tuple(response.stance for response in held.responses)
-        return themes_of(held.responses, held.consensus)
+        default: BallotBasis = "choice" if self.config.options is not None else "cluster"
+        return ballots_of(held.responses, held.consensus, by or default)
 
     def to_records(self) -> list[JsonObject]:
         """Give one flat row per turn, for data frames and CSV."""

@@ -85,7 +85,7 @@ class Roundtable:
         settings: Settings | None = None,
     ) -> None:
         self._agents = agents
-        self._providers = dict(providers or {})
+        self._providers = providers or {}
         self._storage = storage
         self._quorum = quorum
         self._concurrency = concurrency

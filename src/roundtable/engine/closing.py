@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.analysis import decide_round, independent_agreement
 from roundtable.errors import QuorumLost
+from roundtable.exits import broken_in
 from roundtable.stages import error_from_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateExit, ExitResult, RoundComplete
 
@@ -148,7 +149,7 @@ def exit_after(
 ) -> ExitResult | None:
     """Say why the debate ends after these complete rounds; `None` while it goes on.
 
-    Without `exits` it ends after the planned rounds.
+    Without `exits` it ends after the planned rounds. Exits that broke, where they are guarded, are named in the result.
     """
     if ended_by_mode is not None:
         return ExitResult(should_exit=True, reason=ended_by_mode, details="the mode has nothing more to ask")
@@ -156,10 +157,10 @@ def exit_after(
     if result is not None and result.should_exit:
         return result
     if len(rounds) >= planned:
-        return ExitResult(
-            should_exit=True,
-            reason="max_rounds",
-            details=f"{len(rounds)} of {planned} planned rounds were held",
-            figures={"rounds": len(rounds), "maxRounds": planned},
-        )
+        broken = () if result is None else broken_in(result.figures)
+        details = (f"{len(rounds)} of {planned} planned rounds were held", *(f"broken exit {name}" for name in broken))
+        figures: dict[str, JsonValue] = {"rounds": len(rounds), "maxRounds": planned}
+        if broken:
+            figures["broken"] = list(broken)
+        return ExitResult(should_exit=True, reason="max_rounds", details="; ".join(details), figures=figures)
     return None

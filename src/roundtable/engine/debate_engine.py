@@ -12,7 +12,7 @@ import anyio
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from roundtable.agents import config_of
-from roundtable.analysis import BasicMeter
+from roundtable.analysis import BasicMeter, check_rule
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -138,12 +138,12 @@ class DebateEngine:
             mode: The mode itself, where the registry does not keep it.
 
         Raises:
-            ConfigurationError: The mode, the rule, the exit or an agent is unknown, or the mode cannot be held for so
-                many rounds or by so many agents.
+            ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
+                range, or the mode cannot be held for so many rounds or by so many agents.
         """
         mode = mode or self.modes.get_mode(config.mode)
         check_fits(mode, config.mode, agents=len(config.agents) or None, rounds=config.rounds)
-        find_rule(config.decide, self.rules)
+        check_rule(config.decide, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"

@@ -26,7 +26,7 @@ from roundtable.errors import (
     SessionError,
     StorageError,
 )
-from roundtable.exits import unmet
+from roundtable.exits import guarded, unmet
 from roundtable.stages import error_info, run_stage, shaper_of
 from roundtable.types import (
     Control,
@@ -298,7 +298,7 @@ class DebateRun:
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
         # A criterion that held when the debate was extended by hand has had its say.
-        exits = self.exits and unmet(self.exits, rounds[: fold.extended_after])
+        exits = self.exits and unmet(guarded(self.exits), rounds[: fold.extended_after])
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
         if leaving is None:
             await self.journal.append(*closing)

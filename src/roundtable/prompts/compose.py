@@ -229,9 +229,9 @@ def _notes_compact(notes: Sequence[Note]) -> str:
 
 
 def _head_compact(context: DebateContext) -> str:
-    parts = [f"Question: {_in_quotes(context.topic)}"]
+    parts = [f"Question: {_asked(context.topic)}"]
     if context.focus_question:
-        parts.append(f"Now think about this: {_in_quotes(context.focus_question)}")
+        parts.append(f"Now think about this: {_asked(context.focus_question)}")
     parts += [f"Fact: {_in_quotes(item.result, 300)}" for item in context.context_results if item.result]
     return "\n".join(parts)
 
@@ -250,6 +250,15 @@ def _quote_compact(quotations: Sequence[Quotation], *, latest: bool) -> list[str
     ]
 
 
-def _in_quotes(text: str, limit: int = 10_000) -> str:
-    inline = Fence.inline(text, limit).replace('"', "'")
-    return f'"{inline}"'
+def _asked(text: str) -> str:
+    """Quote the caller's own question, which keeps its brackets and signs: without them it may be another one."""
+    return _quoted(Fence.line(text))
+
+
+def _in_quotes(text: str, limit: int) -> str:
+    return _quoted(Fence.inline(text, limit))
+
+
+def _quoted(line: str) -> str:
+    inner = line.replace('"', "'")
+    return f'"{inner}"'
