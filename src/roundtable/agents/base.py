@@ -164,12 +164,12 @@ class BaseAgent:
         return TurnResult(
             answer=to_answer(parsed, self._kind(context), self.config, talk, response),
             usage=talk.usage,
-            provider=self.provider,
+            provider=response.provider or self.provider,
             model=response.model or self.model,
             finish_reason=response.finish_reason,
             truncated=parsed.truncated or response.finish_reason == "length",
             repaired=parsed.repaired,
-            warnings=parsed.warnings,
+            warnings=(*talk.warnings, *parsed.warnings),
             request_ids=tuple(talk.request_ids),
             prompt_version=PROMPT_VERSION,
         )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roundtable.errors import AgentError, APINetworkError
-from roundtable.gateway import GuardedModel
+from roundtable.gateway import FallbackModel, GuardedModel
 from roundtable.stages import Halt
 from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
 
@@ -50,6 +50,8 @@ class Conversation:
     """Whether the model has answered a call, which then was paid for."""
     citations: list[Citation] = field(default_factory=list)
     """Sources the provider returned, over all calls."""
+    warnings: list[str] = field(default_factory=list)
+    """What a reader should know of the calls, each said once."""
 
     async def ask(self, request: ChatRequest, policy: ToolPolicy, max_steps: int | None = None) -> ChatResponse:
         """Call the model until it answers without asking for a tool.
@@ -82,7 +84,7 @@ class Conversation:
 
     async def _call(self, request: ChatRequest) -> ChatResponse:
         model = self.model
-        if self.listener is not None and isinstance(model, GuardedModel):
+        if self.listener is not None and isinstance(model, GuardedModel | FallbackModel):
             model = model.asking(partial(self._may_call, self.listener))
         elif self.listener is not None:
             await self._may_call(self.listener)
@@ -93,6 +95,7 @@ class Conversation:
         self.answered = True
         self.usage += response.usage
         self.citations.extend(response.citations)
+        self.warnings.extend(note for note in response.warnings if note not in self.warnings)
         if response.request_id:
             self.request_ids.append(response.request_id)
         return response

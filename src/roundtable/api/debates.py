@@ -144,7 +144,7 @@ class Debates:
     def _agents_of(self, session_id: str, fold: Fold) -> Mapping[str, Agent]:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
         chosen = self._wiring.options.agents
-        seats = () if chosen is None else seat_agents(chosen, self._wiring.gateway.guard)
+        seats = () if chosen is None else seat_agents(chosen, self._wiring.guarded)
         wanted = {config.id for config in fold.record.agents}
         brought = {seat.config.id: seat.agent for seat in seats if seat.agent and seat.config.id in wanted}
         brought |= self._brought.get(session_id, {})

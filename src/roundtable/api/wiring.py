@@ -14,7 +14,8 @@ from roundtable.api.checks import check_seconds, check_text, check_whole
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
-from roundtable.gateway import Gateway
+from roundtable.gateway import FallbackModel, Gateway
+from roundtable.gateway.wrapping import make_ready
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
@@ -111,6 +112,12 @@ class Wiring:
             self._models[key] = self.gateway.guard(made, timeout_s=config.timeout_s)
         return self._models[key]
 
+    def guarded(self, model: ChatModel) -> ChatModel:
+        """Put a model that a caller brought behind the gateway; each of a fallback's for itself."""
+        if isinstance(model, FallbackModel):
+            return model.over(self.guarded)
+        return self.gateway.guard(model)
+
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:
         """Let models that have to fetch or load something do so, before the deadline of any call runs.
@@ -119,10 +126,7 @@ class Wiring:
             RoundtableError: A model cannot be had.
         """
         for agent in agents:
-            model = getattr(agent, "chat_model", None)
-            prepare = getattr(getattr(model, "inner", model), "prepare", None)
-            if prepare is not None:
-                await prepare()
+            await make_ready(getattr(agent, "chat_model", None))
 
     def offers(self) -> tuple[Offer, ...]:
         """List what the environment offers."""
@@ -136,10 +140,7 @@ class Wiring:
             ConfigurationError: There is no model to debate with, or an agent cannot be made.
         """
         chosen = given if given is not None else self.options.agents
-        if chosen is None:
-            seated = default_seats(self.settings, self.offers())
-        else:
-            seated = seat_agents(chosen, self.gateway.guard)
+        seated = default_seats(self.settings, self.offers()) if chosen is None else seat_agents(chosen, self.guarded)
         return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
 
     async def aclose(self) -> None:

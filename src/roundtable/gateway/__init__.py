@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from roundtable.gateway.fallback import FallbackModel
 from roundtable.gateway.gateway import Gateway, GuardedModel
 
-__all__ = ["Gateway", "GuardedModel"]
+__all__ = ["FallbackModel", "Gateway", "GuardedModel"]

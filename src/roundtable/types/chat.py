@@ -189,10 +189,14 @@ class ChatResponse(Value):
     """Follow-up questions the provider suggested."""
     usage: Usage = Usage(calls=1)
     """What the call consumed."""
+    provider: str | None = None
+    """Provider that answered, where several were asked in turn."""
     model: str | None = None
     """Model that answered, as the provider named it."""
     request_id: str | None = None
     """The provider's id of the call, for support requests."""
+    warnings: tuple[str, ...] = ()
+    """What a reader should know of the call, such as models that did not answer."""
 
 
 class ChatDelta(Value):
