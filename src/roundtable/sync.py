@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
     from roundtable.exits import Exit
+    from roundtable.gateway.prices import PriceLike
     from roundtable.protocols import ChatModel, Storage
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
@@ -163,6 +164,7 @@ class Roundtable:
         concurrency: int = 8,
         timeout_s: float | None = None,
         seed: int = 0,
+        prices: Mapping[str, PriceLike] | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
@@ -175,6 +177,7 @@ class Roundtable:
             concurrency=concurrency,
             timeout_s=timeout_s,
             seed=seed,
+            prices=prices,
             tenant=tenant,
             settings=settings,
         )

@@ -164,6 +164,7 @@ class BaseAgent:
         return TurnResult(
             answer=to_answer(parsed, self._kind(context), self.config, talk, response),
             usage=talk.usage,
+            usage_by_call=tuple(talk.usage_by_call),
             provider=response.provider or self.provider,
             model=response.model or self.model,
             finish_reason=response.finish_reason,

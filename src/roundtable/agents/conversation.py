@@ -40,6 +40,8 @@ class Conversation:
     """Tools offered; none when left out."""
     usage: Usage = field(default_factory=Usage)
     """What has been spent so far."""
+    usage_by_call: list[Usage] = field(default_factory=list)
+    """The same by call."""
     request_ids: list[str] = field(default_factory=list)
     """The provider's ids of the calls."""
     tool_calls: list[ToolCallRecord] = field(default_factory=list)
@@ -94,6 +96,7 @@ class Conversation:
             response = await model.complete(request)
         self.answered = True
         self.usage += response.usage
+        self.usage_by_call.append(response.usage)
         self.citations.extend(response.citations)
         self.warnings.extend(note for note in response.warnings if note not in self.warnings)
         if response.request_id:

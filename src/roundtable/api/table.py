@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
+    from roundtable.gateway.prices import PriceLike
     from roundtable.protocols import ChatModel, Storage
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
@@ -47,6 +48,7 @@ class Roundtable:
         concurrency: Most calls under way at once per model.
         timeout_s: Total deadline of a model call in seconds; the provider's when left out.
         seed: Seed of everything random.
+        prices: Prices by `"provider:model"`, before those of the packaged table (extra `prices`).
         tenant: Whose sessions these are.
         settings: What the environment says; read from it when left out.
 
@@ -71,6 +73,7 @@ class Roundtable:
         concurrency: int = 8,
         timeout_s: float | None = None,
         seed: int = 0,
+        prices: Mapping[str, PriceLike] | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
@@ -81,6 +84,7 @@ class Roundtable:
         self._concurrency = concurrency
         self._timeout_s = timeout_s
         self._seed = seed
+        self._prices = prices
         self._tenant = tenant
         self._settings = settings
         self._wired: Wiring | None = None
@@ -111,6 +115,7 @@ class Roundtable:
                     concurrency=self._concurrency,
                     timeout_s=self._timeout_s,
                     seed=self._seed,
+                    prices=self._prices,
                     tenant=self._tenant,
                     settings=self._settings,
                 )

@@ -5,6 +5,7 @@ Loaded late: `import roundtable; roundtable.Roundtable` must not load the engine
 
 from __future__ import annotations
 
+import copy
 import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from roundtable.api.checks import check_seconds, check_text, check_whole
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
-from roundtable.gateway import FallbackModel, Gateway
+from roundtable.gateway import FallbackModel, Gateway, GuardedModel, MeteredModel, PriceTable
 from roundtable.gateway.wrapping import make_ready
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roundtable.api.seats import Offer
+    from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import Catalog
     from roundtable.protocols import Agent, ChatModel, Storage
     from roundtable.types import AgentConfig
@@ -48,6 +50,7 @@ class Options:
     concurrency: int = 8
     timeout_s: float | None = None
     seed: int = 0
+    prices: Mapping[str, PriceLike] | None = None
     tenant: str = "default"
     settings: Settings | None = None
 
@@ -63,6 +66,7 @@ class Wiring:
         self.settings: Settings = options.settings or Settings.from_env()
         self.catalog: Catalog = load_catalog()
         self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
+        self.prices: PriceTable = PriceTable(options.prices)
         self._models: dict[tuple[str, str | None], ChatModel] = {}
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
@@ -109,14 +113,27 @@ class Wiring:
             if self.options.timeout_s is not None:
                 config = replace(config, timeout_s=self.options.timeout_s)
             made = self.catalog.providers.get(provider)(model, config, self.settings)
-            self._models[key] = self.gateway.guard(made, timeout_s=config.timeout_s)
+            self._models[key] = self.gateway.guard(self._metered(made), timeout_s=config.timeout_s)
         return self._models[key]
 
     def guarded(self, model: ChatModel) -> ChatModel:
-        """Put a model that a caller brought behind the gateway; each of a fallback's for itself."""
+        """Put a model that a caller brought behind meter and gateway; each of a fallback's for itself."""
         if isinstance(model, FallbackModel):
             return model.over(self.guarded)
-        return self.gateway.guard(model)
+        if not isinstance(model, GuardedModel):
+            return self.gateway.guard(self._metered(model))
+        metered = self._metered(model.inner)
+        if metered is model.inner:
+            return self.gateway.guard(model)
+        # One of another table: its limits stay, its meter is this table's.
+        double = copy.copy(model)
+        double.inner = metered
+        return self.gateway.guard(double)
+
+    def _metered(self, model: ChatModel) -> ChatModel:
+        if isinstance(model, MeteredModel):
+            return model if model.prices is self.prices else MeteredModel(model.inner, self.prices)
+        return MeteredModel(model, self.prices)
 
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:

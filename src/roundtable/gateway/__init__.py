@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from roundtable.gateway.fallback import FallbackModel
 from roundtable.gateway.gateway import Gateway, GuardedModel
+from roundtable.gateway.metering import MeteredModel
+from roundtable.gateway.prices import ModelPrice, PriceTable
 
-__all__ = ["FallbackModel", "Gateway", "GuardedModel"]
+__all__ = ["FallbackModel", "Gateway", "GuardedModel", "MeteredModel", "ModelPrice", "PriceTable"]

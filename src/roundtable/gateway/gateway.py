@@ -228,6 +228,7 @@ def sane_usage(usage: Usage) -> Usage:
         reasoning_tokens=max(0, usage.reasoning_tokens),
         calls=max(1, usage.calls),
         cost_usd=cost if cost is not None and math.isfinite(cost) and cost >= 0 else None,
+        partial_cost_usd=usage.partial_cost_usd,
     )
 
 

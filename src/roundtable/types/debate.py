@@ -197,6 +197,8 @@ class RoundRecord(Value):
     """Outcome of the decision rule over this round's positions."""
     complete: bool = False
     """Whether the round ran to its end."""
+    usage: Usage = Usage()
+    """What the round consumed: all its turns, attempts that were made anew included, and its analysis."""
 
     @property
     def responses(self) -> tuple[AgentResponse, ...]:
@@ -223,6 +225,8 @@ class RosterEntry(Value):
     """Turns that failed."""
     errors: tuple[ErrorInfo, ...] = ()
     """Why."""
+    usage: Usage = Usage()
+    """What its turns consumed, failed ones and attempts that were made anew included."""
 
 
 class Roster(Value):
@@ -275,6 +279,8 @@ class DebateRecord(Value):
     """Why the debate last stopped."""
     usage: Usage = Usage()
     """What all turns consumed, failed ones included."""
+    usage_by_agent: Mapping[str, Usage] = Field(default_factory=dict)
+    """The same by agent id, without analysis and synthesis, which are nobody's turn."""
     error: ErrorInfo | None = None
     """What put the session into `error`."""
     last_seq: int = 0
