@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from roundtable.types import (
         AgentConfig,
         AgentResponse,
+        Budget,
         Citation,
         ConsensusResult,
         DebateConfig,
@@ -52,6 +53,7 @@ __all__ = [
     "AgentConfig",
     "AgentResponse",
     "BaseAgent",
+    "Budget",
     "Citation",
     "ConsensusResult",
     "DebateConfig",
@@ -83,6 +85,7 @@ _HOME = {
     "AgentConfig": "types.agents",
     "AgentResponse": "types.answers",
     "BaseAgent": "agents",
+    "Budget": "types.budget",
     "Citation": "types.answers",
     "ConsensusResult": "types.consensus",
     "DebateConfig": "types.debate",

@@ -279,11 +279,13 @@ class PluginError(RoundtableError):
 
 
 class BudgetExceeded(RoundtableError):
-    """The debate cannot start within its budget; raised before any paid call."""
+    """The budget does not cover a call; raised to a caller only where nothing was paid for and nothing is stored."""
 
     default_message = "The budget does not cover this debate"
     default_code = "BUDGET_EXCEEDED"
-    default_hint: ClassVar[str | None] = "Raise the budget, or use fewer rounds or agents."
+    default_hint: ClassVar[str | None] = (
+        "Raise the budget, lower `max_tokens` of the agents, or use fewer of them; then resume the session."
+    )
 
 
 class QuorumLost(RoundtableError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 import anyio
 
 from roundtable._clock import SystemClock
-from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.errors import AgentError, BudgetExceeded, ConfigurationError, RoundtableError
 from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
@@ -143,6 +143,11 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         result = _checked(await agent.take_turn(narrow(view, spec), listener), spec, agent)
     except Halt:
         return None
+    except BudgetExceeded as error:
+        if not _has_spent(error):
+            # Nobody was asked, so nobody failed: the turn stays open for whoever goes on with a larger budget.
+            return None
+        failure = error
     except RoundtableError as error:
         failure = error
     except Exception as error:  # noqa: BLE001  (an agent is foreign code; its error becomes data)
@@ -152,6 +157,10 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         return Turn(**_place(order, view, began, clock), result=result, independent=not spec.sees)
     usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
     return FailedTurn(**_place(order, view, began, clock), error=error_info(failure), usage=usage)
+
+
+def _has_spent(error: BudgetExceeded) -> bool:
+    return isinstance(error.usage, Usage) and error.usage != Usage()
 
 
 class _Place(TypedDict):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ChatModel, Storage
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
-    from roundtable.types import ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+    from roundtable.types import Budget, ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
 
 __all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
 
@@ -160,6 +160,7 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
@@ -173,6 +174,7 @@ class Roundtable:
             agents,
             providers=providers,
             storage=storage,
+            budget=budget,
             quorum=quorum,
             concurrency=concurrency,
             timeout_s=timeout_s,
@@ -197,6 +199,7 @@ class Roundtable:
         exit_when: Exit | None = None,
         focus_question: str | None = None,
         agents: Sequence[AgentLike] | None = None,
+        budget: Budget | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
@@ -211,6 +214,7 @@ class Roundtable:
                 exit_when=exit_when,
                 focus_question=focus_question,
                 agents=agents,
+                budget=budget,
                 deadline_s=deadline_s,
                 metadata=metadata,
             )
@@ -228,9 +232,9 @@ class Roundtable:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
         return Watch(_made(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
 
-    def resume(self, session_id: str, *, deadline_s: float | None = None) -> DebateResult:
+    def resume(self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died."""
-        return self._portal.call(lambda: self._table.resume(session_id, deadline_s=deadline_s))
+        return self._portal.call(lambda: self._table.resume(session_id, budget=budget, deadline_s=deadline_s))
 
     def extend(
         self,

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
+from roundtable.types import Budget
 
 __all__ = [
+    "check_budget",
     "check_deadline",
     "check_list",
     "check_mapping",
@@ -63,6 +65,12 @@ def check_deadline(deadline_s: float | None) -> None:
     if deadline_s is not None and not deadline_s > 0:
         msg = f"deadline_s must be above 0, not {deadline_s}"
         raise ConfigurationError(msg)
+
+
+def check_budget(budget: object) -> None:
+    """Refuse what is no budget."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise _wrong("budget", "a Budget, such as Budget(max_cost_usd=0.5)", budget)
 
 
 def check_options(options: Sequence[str] | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from pydantic import ValidationError
 
-from roundtable.api.checks import check_deadline, check_mapping, check_options, check_rounds, check_text
+from roundtable.api.checks import check_budget, check_deadline, check_mapping, check_options, check_rounds, check_text
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.protocols import Agent, ExitCriterion
     from roundtable.record import Fold
-    from roundtable.types import ContextResult, JsonObject, JsonValue
+    from roundtable.types import Budget, ContextResult, JsonObject, JsonValue
 
 __all__ = ["Debates", "finish"]
 
@@ -46,6 +46,7 @@ class _Ask:
     exit_when: Exit | None = None
     focus_question: str | None = None
     agents: Sequence[AgentLike] | None = None
+    budget: Budget | None = None
     deadline_s: float | None = None
     metadata: Mapping[str, JsonValue] | None = None
 
@@ -70,6 +71,7 @@ class Debates:
         """
         ask, wiring = _Ask(topic=topic, **options), self._wiring
         check_rounds(ask.rounds, wiring.settings.max_rounds)
+        check_budget(ask.budget)
         check_deadline(ask.deadline_s)
         check_options(ask.options)
         check_text("decide", ask.decide)
@@ -81,6 +83,7 @@ class Debates:
         config = _config(ask, [seat.config.id for seat in seats], wiring)
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await wiring.make_ready(agents.values())
+        wiring.check_prices(agents.values(), ask.budget)
         session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
         if ask.agents is not None:
             self._keep(session.id, agents)
@@ -124,7 +127,9 @@ class Debates:
         """Hold a debate from its first to its last event."""
         return await finish(await self.prepare(topic, **options))
 
-    async def continued(self, session_id: str, *, deadline_s: float | None = None) -> Prepared:
+    async def continued(
+        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+    ) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
         Raises:
@@ -135,10 +140,12 @@ class Debates:
         if fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
             raise SessionError(msg, hint="Extend it to hold further rounds.")
+        check_budget(budget)
         check_deadline(deadline_s)
-        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True)
+        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
         agents = self._agents_of(session_id, fold)
         await self._wiring.make_ready(agents.values())
+        self._wiring.check_prices(agents.values(), budget or fold.record.config.budget)
         return self._prepared(session_id, limits, agents)
 
     def _agents_of(self, session_id: str, fold: Fold) -> Mapping[str, Agent]:
@@ -164,6 +171,7 @@ class Debates:
         extension = Extension(rounds=rounds, focus_question=focus_question, context_results=tuple(context_results))
         agents = self._agents_of(session_id, fold)
         await self._wiring.make_ready(agents.values())
+        self._wiring.check_prices(agents.values(), fold.record.config.budget)
         return await finish(self._prepared(session_id, RunLimits(), agents, extension))
 
     async def load(self, session_id: str) -> DebateResult:
@@ -225,6 +233,7 @@ def _config(ask: _Ask, agents: Sequence[str], wiring: Wiring) -> DebateConfig:
             options=None if ask.options is None else tuple(ask.options),
             decide=ask.decide,
             exit=None if ask.exit_when is None else _exit_spec(ask.exit_when),
+            budget=ask.budget,
             quorum=wiring.options.quorum,
             seed=wiring.options.seed,
             metadata=dict(ask.metadata or {}),

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.seats import AgentLike
     from roundtable.exits import Exit
-    from roundtable.types import JsonValue
+    from roundtable.types import Budget, JsonValue
 
 __all__ = ["DebateOptions"]
 
@@ -24,5 +24,6 @@ class DebateOptions(TypedDict, total=False):
     exit_when: Exit | None
     focus_question: str | None
     agents: Sequence[AgentLike] | None
+    budget: Budget | None
     deadline_s: float | None
     metadata: Mapping[str, JsonValue] | None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ChatModel, Storage
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
-    from roundtable.types import ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+    from roundtable.types import Budget, ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
 
 __all__ = ["Roundtable", "debate"]
 
@@ -44,6 +44,7 @@ class Roundtable:
         providers: Overrides by provider name.
         storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
+        budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
         timeout_s: Total deadline of a model call in seconds; the provider's when left out.
@@ -69,6 +70,7 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
@@ -80,6 +82,7 @@ class Roundtable:
         self._agents = agents
         self._providers = dict(providers or {})
         self._storage = storage
+        self._budget = budget
         self._quorum = quorum
         self._concurrency = concurrency
         self._timeout_s = timeout_s
@@ -111,6 +114,7 @@ class Roundtable:
                     agents=self._agents,
                     providers=self._providers,
                     storage=self._storage,
+                    budget=self._budget,
                     quorum=self._quorum,
                     concurrency=self._concurrency,
                     timeout_s=self._timeout_s,
@@ -141,6 +145,7 @@ class Roundtable:
         exit_when: Exit | None = None,
         focus_question: str | None = None,
         agents: Sequence[AgentLike] | None = None,
+        budget: Budget | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
@@ -158,11 +163,13 @@ class Roundtable:
             exit_when: Criterion that ends the debate early.
             focus_question: Narrower question for the rounds.
             agents: Who debates, instead of the table's agents.
+            budget: The most this debate may consume, beside what the table may.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
             metadata: Your own notes, kept with the session.
 
         Raises:
             ConfigurationError: Something asked for does not exist or does not fit; nothing was called.
+            BudgetExceeded: The budget covers not even the first call.
             QuorumLost: Too few agents answered; `partial` holds the result so far.
             StorageError: Something could not be stored.
         """
@@ -175,6 +182,7 @@ class Roundtable:
             exit_when=exit_when,
             focus_question=focus_question,
             agents=agents,
+            budget=budget,
             deadline_s=deadline_s,
             metadata=metadata,
         )
@@ -219,11 +227,19 @@ class Roundtable:
         wiring = self.wiring
         return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._tenant)
 
-    async def resume(self, session_id: str, *, deadline_s: float | None = None) -> DebateResult:
+    async def resume(
+        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+    ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died.
 
         No stored answer is asked for again. Agents come from the session; those of this table with the
         same ids take their place.
+
+        Args:
+            session_id: Which session.
+            budget: The most the debate may consume in all, what it has consumed included; what it began with when
+                left out.
+            deadline_s: As for `debate`.
 
         Raises:
             SessionError: There is no such session, or it is completed.
@@ -231,7 +247,7 @@ class Roundtable:
         """
         from roundtable.api.debates import finish
 
-        return await finish(await self._debates.continued(session_id, deadline_s=deadline_s))
+        return await finish(await self._debates.continued(session_id, budget=budget, deadline_s=deadline_s))
 
     async def extend(
         self,

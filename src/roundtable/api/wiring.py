@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
-from roundtable.api.checks import check_seconds, check_text, check_whole
+from roundtable.api.checks import check_budget, check_seconds, check_text, check_whole
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
-from roundtable.gateway import FallbackModel, Gateway, GuardedModel, MeteredModel, PriceTable
+from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
 from roundtable.gateway.wrapping import make_ready
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
@@ -25,14 +25,14 @@ from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from roundtable.api.seats import Offer
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import Catalog
     from roundtable.protocols import Agent, ChatModel, Storage
-    from roundtable.types import AgentConfig
+    from roundtable.types import AgentConfig, Budget
 
 __all__ = ["Options", "Wiring"]
 
@@ -51,6 +51,7 @@ class Options:
     timeout_s: float | None = None
     seed: int = 0
     prices: Mapping[str, PriceLike] | None = None
+    budget: Budget | None = None
     tenant: str = "default"
     settings: Settings | None = None
 
@@ -62,11 +63,13 @@ class Wiring:
         check_whole("concurrency", options.concurrency)
         check_seconds("timeout_s", options.timeout_s)
         check_text("tenant", options.tenant)
+        check_budget(options.budget)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
         self.catalog: Catalog = load_catalog()
         self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
         self.prices: PriceTable = PriceTable(options.prices)
+        self.ledger: Ledger = Ledger(options.budget)
         self._models: dict[tuple[str, str | None], ChatModel] = {}
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
@@ -76,7 +79,7 @@ class Wiring:
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
-        self.engine: DebateEngine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub)
+        self.engine: DebateEngine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub, ledger=self.ledger)
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
         if given is not None and not isinstance(given, str):
@@ -132,8 +135,8 @@ class Wiring:
 
     def _metered(self, model: ChatModel) -> ChatModel:
         if isinstance(model, MeteredModel):
-            return model if model.prices is self.prices else MeteredModel(model.inner, self.prices)
-        return MeteredModel(model, self.prices)
+            return model if model.ledger is self.ledger else MeteredModel(model.inner, self.prices, self.ledger)
+        return MeteredModel(model, self.prices, self.ledger)
 
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:
@@ -144,6 +147,25 @@ class Wiring:
         """
         for agent in agents:
             await make_ready(getattr(agent, "chat_model", None))
+
+    def check_prices(self, agents: Iterable[Agent], budget: Budget | None) -> None:
+        """Refuse to keep a budget of dollars for models whose price nobody knows.
+
+        Raises:
+            ConfigurationError: A model that may be called has no price.
+        """
+        own = None if budget is None else budget.max_cost_usd
+        if own is None and self.ledger.table.budget.max_cost_usd is None:
+            return
+        models = [model for agent in agents for model in _meters(getattr(agent, "chat_model", None))]
+        unknown = sorted({f"{model.provider}:{model.model}" for model in models if not model.is_priced})
+        if unknown:
+            msg = f"max_cost_usd cannot be kept: no price is known for {', '.join(unknown)}"
+            raise ConfigurationError(
+                msg,
+                hint=f'State one, such as prices={{"{unknown[0]}": {{"input": 1.25, "output": 10}}}} in US dollars per '
+                "million tokens; or install the extra 'prices'; or limit max_tokens or max_calls instead.",
+            )
 
     def offers(self) -> tuple[Offer, ...]:
         """List what the environment offers."""
@@ -176,6 +198,17 @@ class Wiring:
                 failure = failure or error
         if failure is not None:
             raise failure
+
+
+def _meters(model: object) -> Iterator[MeteredModel]:
+    """Find the meters of a model, through what stands round them."""
+    if isinstance(model, MeteredModel):
+        yield model
+    elif isinstance(model, FallbackModel):
+        for one in model.models:
+            yield from _meters(one)
+    elif isinstance(model, GuardedModel):
+        yield from _meters(model.inner)
 
 
 def _is_storage(given: object) -> bool:

@@ -4,7 +4,8 @@ from roundtable.analysis import ConsensusAnalyzer
 from roundtable.engine.debate_engine import DebateEngine
 from roundtable.engine.extension import Extension
 from roundtable.engine.hub import EventHub, Subscription
-from roundtable.engine.run import DebateRun, RunLimits
+from roundtable.engine.limits import RunLimits
+from roundtable.engine.run import DebateRun
 from roundtable.engine.session_manager import SessionManager
 
 __all__ = [

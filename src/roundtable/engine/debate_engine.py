@@ -16,9 +16,12 @@ from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
-from roundtable.engine.run import DebateRun, RunLimits
+from roundtable.engine.limits import RunLimits
+from roundtable.engine.run import DebateRun
+from roundtable.engine.spending import Funds
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionError
 from roundtable.exits import exit_from_spec
+from roundtable.gateway import Ledger
 from roundtable.scoring import find_rule
 from roundtable.types import RoundResult
 
@@ -62,6 +65,8 @@ class DebateEngine:
         toolkit: Tools for all agents of the registry.
         meter: Measures each round; counts equal positions when left out.
         hub: Where events are told.
+        ledger: Where the models reserve what their calls cost. Calls of models that know no ledger count against
+            budgets once their turn is stored.
 
     Example:
         >>> import anyio
@@ -93,12 +98,14 @@ class DebateEngine:
         *,
         meter: ConsensusMeter | None = None,
         hub: EventHub | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.sessions = session_manager
         self.agents = agent_registry
         self.modes = mode_registry
         self.meter: ConsensusMeter = meter or BasicMeter()
         self.hub: EventHub = hub or EventHub()
+        self.ledger: Ledger = ledger or Ledger()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -198,6 +205,7 @@ class DebateEngine:
             SessionBusy: Somebody else is running it.
             ConfigurationError: The mode or an agent is not to be had here, or so many rounds are not.
             QuorumLost: Too few agents answered.
+            BudgetExceeded: The budget covers not even the first call.
             StorageError: Something could not be stored.
         """
         limits = limits or RunLimits()
@@ -212,17 +220,14 @@ class DebateEngine:
                 raise SessionError(msg, hint="Extend it to hold further rounds.")
             if focus_question is not None:
                 fold.next_focus = focus_question
-            run = DebateRun(
-                journal,
-                mode,
-                table,
-                meter=self.meter,
-                exits=_exits(fold),
-                limits=limits,
-            )
-            if on_start is not None:
-                on_start(run)
-            await run.run()
+            funds = Funds(self.ledger, fold, limits.budget)
+            try:
+                run = DebateRun(journal, mode, table, meter=self.meter, exits=_exits(fold), limits=limits, funds=funds)
+                if on_start is not None:
+                    on_start(run)
+                await run.run()
+            finally:
+                funds.close()
             return fold
 
     async def obey(self, session_id: str) -> None:

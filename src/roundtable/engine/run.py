@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,7 +16,15 @@ from roundtable.engine.closing import (
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
-from roundtable.errors import ConfigurationError, QuorumLost, RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.errors import (
+    BudgetExceeded,
+    ConfigurationError,
+    QuorumLost,
+    RoundtableError,
+    SessionBusy,
+    SessionError,
+    StorageError,
+)
 from roundtable.stages import error_info, run_stage
 from roundtable.types import (
     Control,
@@ -35,32 +42,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.engine.journal import Journal
+    from roundtable.engine.limits import RunLimits
+    from roundtable.engine.spending import Funds
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
 
-__all__ = ["DebateRun", "RunLimits"]
+__all__ = ["DebateRun"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
 _CONTROL_INTERVAL_S = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """How far one run may go."""
-
-    rounds: int | None = None
-    """Rounds to hold at most in this run; as many as planned when left out."""
-    deadline_s: float | None = None
-    """Seconds after which running calls are cancelled and the run ends."""
-    lease_ttl_s: float = 15.0
-    """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
-    wait_s: float = 0.0
-    """Seconds to wait for another owner's lease to lapse before giving up."""
-    resume: bool = False
-    """Whether the caller asks to go on, so that a request to pause or stop that nobody answered is void."""
 
 
 class DebateRun:
@@ -73,6 +66,7 @@ class DebateRun:
         meter: Measures each round.
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
         limits: How far this run may go.
+        funds: What this run may spend.
     """
 
     def __init__(
@@ -84,6 +78,7 @@ class DebateRun:
         meter: ConsensusMeter,
         exits: ExitCriterion | None,
         limits: RunLimits,
+        funds: Funds,
     ) -> None:
         self.journal = journal
         self.mode = mode
@@ -91,6 +86,7 @@ class DebateRun:
         self.meter = meter
         self.exits = exits
         self.limits = limits
+        self.funds = funds
         self.closed = False
         """Set from outside to keep any further call from starting."""
         self._held = 0
@@ -98,6 +94,7 @@ class DebateRun:
         self._unfinished = False
         self._retry_failed = journal.fold.error is not None
         self._lost: RoundtableError | None = None
+        self._refused: BudgetExceeded | None = None
         self._scope = anyio.CancelScope()
         self._work = anyio.CancelScope()
 
@@ -139,12 +136,13 @@ class DebateRun:
     async def _loop(self) -> Exception | None:
         """Run the debate; give an error instead of raising it, so that nobody meets an exception group."""
         try:
-            with anyio.move_on_after(self.limits.deadline_s) as deadline:
+            limit = self.funds.time_limit(self.limits.deadline_s)
+            with anyio.move_on_after(limit.seconds) as deadline:
                 await self._begin()
                 while not self._ended and not self._done_for_now():
                     await self._step()
             if deadline.cancelled_caught and not self._ended:
-                await self._leave("deadline", f"the deadline of {self.limits.deadline_s:g} s passed")
+                await self._leave(limit.reason, limit.details)
         except RoundtableError as error:
             await self._break(error)
             return error
@@ -152,7 +150,7 @@ class DebateRun:
             wrapped = _foreign(error)
             await self._break(wrapped)
             return wrapped
-        return None
+        return self._refused
 
     def _done_for_now(self) -> bool:
         if self.limits.rounds is not None and self._held >= self.limits.rounds:
@@ -184,7 +182,7 @@ class DebateRun:
         return self.journal.session_id, self.journal.clock.now()
 
     def _may_call(self) -> bool:
-        return not self.closed and self.fold.pending_control is None
+        return not self.closed and self.fold.pending_control is None and not self.funds.refused
 
     async def _step(self) -> None:
         """Do one thing: obey, open a round, take a stage, or close the round."""
@@ -269,6 +267,12 @@ class DebateRun:
             raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
+        spent = self.funds.check()
+        if spent is not None:
+            if not any(held.turns for held in self.fold.rounds):
+                self._refused = BudgetExceeded(spent, details={"sessionId": self.journal.session_id})
+            await self._leave("budget", spent)
+            return
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
         with anyio.CancelScope() as self._work:
             await run_stage(stage, self.agents, view, hooks=hooks, attempts=attempts, clock=self.journal.clock)
@@ -276,7 +280,7 @@ class DebateRun:
         turns = current.turns if current else {}
         held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
         self._unfinished = len(held) < len(stage.turns)
-        if not self._may_call():  # whoever asked to pause or stop is answered first; quorum is counted after that
+        if not self._may_call():  # who asked to pause or stop, or refused money, comes first; quorum is counted later
             self._unfinished = True
             return
         lost = None if self._unfinished else lost_quorum(stage, held, self.fold.record.config.quorum)

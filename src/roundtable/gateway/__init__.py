@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from roundtable.gateway.budgets import Ledger
 from roundtable.gateway.fallback import FallbackModel
 from roundtable.gateway.gateway import Gateway, GuardedModel
 from roundtable.gateway.metering import MeteredModel
 from roundtable.gateway.prices import ModelPrice, PriceTable
 
-__all__ = ["FallbackModel", "Gateway", "GuardedModel", "MeteredModel", "ModelPrice", "PriceTable"]
+__all__ = ["FallbackModel", "Gateway", "GuardedModel", "Ledger", "MeteredModel", "ModelPrice", "PriceTable"]

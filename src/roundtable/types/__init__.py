@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Value,
         utc_now,
     )
+    from roundtable.types.budget import Budget
     from roundtable.types.chat import (
         AgentTool,
         ChatDelta,
@@ -184,6 +185,7 @@ __all__ = [
     "AnyPerspective",
     "AnyTurn",
     "BallotAnswer",
+    "Budget",
     "ChatDelta",
     "ChatRequest",
     "ChatResponse",
@@ -295,6 +297,7 @@ _NAMES = {
         "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
         "ScoresAnswer Stance TextAnswer ToolCallRecord"
     ),
+    "budget": "Budget",
     "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
     "chat": (
         "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolResult Usage"

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from roundtable.types.agents import AgentConfig, GeneratedPerspective, Perspective
 from roundtable.types.answers import AgentResponse
 from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
+from roundtable.types.budget import Budget
 from roundtable.types.chat import Usage
 from roundtable.types.consensus import AnyConsensus, Decision
 from roundtable.types.exits import ExitResult
@@ -124,6 +125,8 @@ class DebateConfig(Value):
     """Rule that turns the last round's positions into a decision."""
     exit: JsonObject | None = None
     """Stop criterion as data; `None` runs all rounds."""
+    budget: Budget | None = None
+    """The most this debate may consume; `None` leaves it to the table."""
     quorum: Annotated[int, Field(ge=1)] | None = None
     """Answers needed in each stage that asks for positions; `None` asks for one."""
     seed: int = 0
