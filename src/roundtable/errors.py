@@ -15,6 +15,7 @@ RoundtableError
 ├── ConfigurationError    CONFIGURATION_ERROR
 ├── PluginError           PLUGIN_ERROR
 ├── BudgetExceeded        BUDGET_EXCEEDED
+├── CassetteMiss          CASSETTE_MISS
 └── QuorumLost            QUORUM_LOST           retryable
 ```
 """
@@ -39,6 +40,7 @@ __all__ = [
     "APITimeoutError",
     "AgentError",
     "BudgetExceeded",
+    "CassetteMiss",
     "ConfigurationError",
     "ContextTooLong",
     "ParseError",
@@ -286,6 +288,17 @@ class BudgetExceeded(RoundtableError):
     default_hint: ClassVar[str | None] = (
         "Raise the budget, lower `max_tokens` of the agents, or use fewer of them; then resume the session."
     )
+
+
+class CassetteMiss(RoundtableError):
+    """A cassette that only replays does not hold the call; no failed turn, but the end of the run.
+
+    `details` name the recorded call that is nearest, and the first place in which the two differ.
+    """
+
+    default_message = "The cassette does not hold this call"
+    default_code = "CASSETTE_MISS"
+    default_hint: ClassVar[str | None] = "Record it: open the cassette with mode='auto', or anew with mode='record'."
 
 
 class QuorumLost(RoundtableError):

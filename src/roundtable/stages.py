@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 import anyio
 
 from roundtable._clock import SystemClock
-from roundtable.errors import AgentError, BudgetExceeded, ConfigurationError, RoundtableError
+from roundtable.errors import AgentError, BudgetExceeded, CassetteMiss, ConfigurationError, RoundtableError
 from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
@@ -143,6 +143,9 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         result = _checked(await agent.take_turn(narrow(view, spec), listener), spec, agent)
     except Halt:
         return None
+    except CassetteMiss:
+        # Offline, a debate that went on without the answer would be another one and look like this one.
+        raise
     except BudgetExceeded as error:
         if not _has_spent(error):
             # Nobody was asked, so nobody failed: the turn stays open for whoever goes on with a larger budget.

@@ -14,6 +14,7 @@ from roundtable.api.table import Roundtable as AsyncRoundtable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from os import PathLike
     from types import TracebackType
 
     from roundtable.api.handle import DebateHandle as AsyncHandle
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.gateway.prices import PriceLike
     from roundtable.protocols import ChatModel, Storage
+    from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
     from roundtable.types import Budget, ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
@@ -166,6 +168,7 @@ class Roundtable:
         timeout_s: float | None = None,
         seed: int = 0,
         prices: Mapping[str, PriceLike] | None = None,
+        cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
@@ -180,6 +183,7 @@ class Roundtable:
             timeout_s=timeout_s,
             seed=seed,
             prices=prices,
+            cassette=cassette,
             tenant=tenant,
             settings=settings,
         )

@@ -8,6 +8,7 @@ from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from os import PathLike
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.gateway.prices import PriceLike
     from roundtable.protocols import ChatModel, Storage
+    from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
     from roundtable.types import Budget, ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
@@ -50,6 +52,8 @@ class Roundtable:
         timeout_s: Total deadline of a model call in seconds; the provider's when left out.
         seed: Seed of everything random.
         prices: Prices by `"provider:model"`, before those of the packaged table (extra `prices`).
+        cassette: A file of recorded calls; those it holds are not made, others are made and recorded. A
+            `roundtable.providers.Cassette` says otherwise.
         tenant: Whose sessions these are.
         settings: What the environment says; read from it when left out.
 
@@ -76,6 +80,7 @@ class Roundtable:
         timeout_s: float | None = None,
         seed: int = 0,
         prices: Mapping[str, PriceLike] | None = None,
+        cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
@@ -88,6 +93,7 @@ class Roundtable:
         self._timeout_s = timeout_s
         self._seed = seed
         self._prices = prices
+        self._cassette = cassette
         self._tenant = tenant
         self._settings = settings
         self._wired: Wiring | None = None
@@ -120,6 +126,7 @@ class Roundtable:
                     timeout_s=self._timeout_s,
                     seed=self._seed,
                     prices=self._prices,
+                    cassette=self._cassette,
                     tenant=self._tenant,
                     settings=self._settings,
                 )

@@ -20,12 +20,14 @@ from roundtable.gateway.wrapping import make_ready
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
-from roundtable.providers import LocalProvider
+from roundtable.providers import Cassette, LocalProvider
+from roundtable.providers.cassette import TapedModel
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
     from pathlib import Path
 
     from roundtable.api.seats import Offer
@@ -52,6 +54,7 @@ class Options:
     seed: int = 0
     prices: Mapping[str, PriceLike] | None = None
     budget: Budget | None = None
+    cassette: str | PathLike[str] | Cassette | None = None
     tenant: str = "default"
     settings: Settings | None = None
 
@@ -70,6 +73,7 @@ class Wiring:
         self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
         self.prices: PriceTable = PriceTable(options.prices)
         self.ledger: Ledger = Ledger(options.budget)
+        self.cassette: Cassette | None = self._open_cassette(options.cassette)
         self._models: dict[tuple[str, str | None], ChatModel] = {}
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
@@ -80,6 +84,14 @@ class Wiring:
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
         self.engine: DebateEngine = DebateEngine(self.sessions, self.agents, modes, hub=self.hub, ledger=self.ledger)
+
+    def _open_cassette(self, given: str | PathLike[str] | Cassette | None) -> Cassette | None:
+        if given is None:
+            return None
+        cassette = given if isinstance(given, Cassette) else Cassette(given)
+        keys = (config.api_key for config in self.options.providers.values())
+        cassette.hide({*(key for key in keys if key), *self.settings.secrets})
+        return cassette
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
         if given is not None and not isinstance(given, str):
@@ -115,9 +127,15 @@ class Wiring:
             config = self.options.providers.get(provider) or ProviderConfig()
             if self.options.timeout_s is not None:
                 config = replace(config, timeout_s=self.options.timeout_s)
-            made = self.catalog.providers.get(provider)(model, config, self.settings)
+            made = self._made(provider, model, config)
             self._models[key] = self.gateway.guard(self._metered(made), timeout_s=config.timeout_s)
         return self._models[key]
+
+    def _made(self, provider: str, model: str | None, config: ProviderConfig) -> ChatModel:
+        factory = self.catalog.providers.get(provider)
+        if self.cassette is None or provider == "replay":
+            return factory(model, config, self.settings)
+        return self.cassette.model(provider, model, lambda: factory(model, config, self.settings))
 
     def guarded(self, model: ChatModel) -> ChatModel:
         """Put a model that a caller brought behind meter and gateway; each of a fallback's for itself."""
@@ -136,7 +154,8 @@ class Wiring:
     def _metered(self, model: ChatModel) -> ChatModel:
         if isinstance(model, MeteredModel):
             return model if model.ledger is self.ledger else MeteredModel(model.inner, self.prices, self.ledger)
-        return MeteredModel(model, self.prices, self.ledger)
+        taped = model if self.cassette is None or isinstance(model, TapedModel) else self.cassette.over(model)
+        return MeteredModel(taped, self.prices, self.ledger)
 
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:

@@ -79,7 +79,7 @@ class Ticket:
         taken = self.amount if actual is None else actual
         if taken.cost_usd is None:
             taken = Amount(self.amount.cost_usd, taken.tokens, taken.calls)
-        account._settle(self.amount, taken)  # noqa: SLF001  (its own class, as it were)
+        account.book(self.amount, taken)
 
     def release(self) -> None:
         """Give the reservation back and charge nothing."""
@@ -190,7 +190,8 @@ class Account:
             return f"{whose} has made {spent.calls} of {budget.max_calls} calls{tail}"
         return None
 
-    def _settle(self, held: Amount, taken: Amount) -> None:
+    def book(self, held: Amount, taken: Amount) -> None:
+        """Give a reservation back and charge what was taken; a `Ticket` sees to it that this happens once."""
         with self._lock:
             for account in self._chain():
                 account.held -= held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from roundtable.providers.builtin import BUILTIN_SPECS, builtin_providers, chat_model, split_model_name
+from roundtable.providers.cassette import Cassette
 from roundtable.providers.http_model import HttpChatModel
 from roundtable.providers.http_provider import HttpProvider
 from roundtable.providers.local import LocalProvider
@@ -12,6 +13,7 @@ from roundtable.providers.spec import Decoder, Dialect, ProviderEntry, ProviderF
 
 __all__ = [
     "BUILTIN_SPECS",
+    "Cassette",
     "Decoder",
     "Delay",
     "Dialect",

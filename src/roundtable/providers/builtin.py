@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.providers.cassette import ReplayProvider
 from roundtable.providers.http_provider import HttpProvider
 from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_chat import OpenAIChat
@@ -58,11 +59,12 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
     Example:
         >>> [entry.name for entry in builtin_providers()]
-        ['openai-chat', 'compatible', 'local', 'scripted']
+        ['openai-chat', 'compatible', 'local', 'replay', 'scripted']
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
         ProviderEntry("local", LocalProvider(), "A small model inside this process, without a key or a network."),
+        ProviderEntry("replay", ReplayProvider(), "What a cassette holds, without a network."),
         ProviderEntry("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
     )
 
