@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
-    from roundtable.types import Budget, ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+    from roundtable.types import (
+        Budget,
+        ContextResult,
+        Estimate,
+        Event,
+        JsonValue,
+        ProviderConfig,
+        SessionFilter,
+        SessionSummary,
+    )
 
 __all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
 
@@ -223,6 +232,10 @@ class Roundtable:
                 metadata=metadata,
             )
         )
+
+    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+        """Give the most that a debate may take, without any call."""
+        return self._table.estimate(topic, **options)
 
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; enter it with `with`."""

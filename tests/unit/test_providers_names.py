@@ -155,7 +155,7 @@ def test_an_own_provider_is_a_few_lines():
 
 def test_built_in_providers_are_made_anew_for_each_table():
     one, two = builtin_providers(), builtin_providers()
-    assert [entry.name for entry in one] == ["openai-chat", "compatible", "local", "scripted"]
+    assert [entry.name for entry in one] == ["openai-chat", "compatible", "local", "replay", "scripted"]
     assert all(entry.summary for entry in one)
     assert one[0].factory is not two[0].factory
     assert one[2].factory is not two[2].factory

@@ -105,6 +105,19 @@ class BaseAgent:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(id={self.id!r}, provider={self.provider!r}, model={self.model!r})"
 
+    @property
+    def toolkit(self) -> AgentToolkit | None:
+        """Tools the agent may use."""
+        return self._toolkit
+
+    def first_request(self, context: DebateContext) -> ChatRequest:
+        """Give the request that a turn begins with, without its tools; nothing is sent.
+
+        Raises:
+            ContextTooLong: It does not fit the model's window.
+        """
+        return self._request(context, self.build_messages(context, Fence(self._nonce())))
+
     def set_toolkit(self, toolkit: AgentToolkit | None) -> None:
         """Offer the agent these tools from its next turn on."""
         self._toolkit = toolkit

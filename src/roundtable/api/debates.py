@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from pydantic import ValidationError
 
 from roundtable.api.checks import check_budget, check_deadline, check_mapping, check_options, check_rounds, check_text
+from roundtable.api.estimate import estimated
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.api.options import DebateOptions
-    from roundtable.api.seats import AgentLike
+    from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
     from roundtable.exits import Exit
     from roundtable.protocols import Agent, ExitCriterion
     from roundtable.record import Fold
-    from roundtable.types import Budget, ContextResult, JsonObject, JsonValue
+    from roundtable.types import Budget, ContextResult, Estimate, JsonObject, JsonValue
 
 __all__ = ["Debates", "finish"]
 
@@ -69,6 +70,27 @@ class Debates:
             ConfigurationError: Something asked for does not exist or does not fit.
             StorageError: The session could not be stored.
         """
+        wiring = self._wiring
+        ask, seats, config = self._asked(topic, **options)
+        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
+        await wiring.make_ready(agents.values())
+        wiring.check_prices(agents.values(), ask.budget)
+        session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
+        if ask.agents is not None:
+            self._keep(session.id, agents)
+        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), agents)
+
+    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+        """Give the worst case of a debate.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit.
+        """
+        _, seats, config = self._asked(topic, **options)
+        return estimated(config, seats, self._wiring.engine.modes.get_mode(config.mode))
+
+    def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> tuple[_Ask, tuple[Seated, ...], DebateConfig]:
+        """Check what is asked for, and seat who takes part."""
         ask, wiring = _Ask(topic=topic, **options), self._wiring
         check_rounds(ask.rounds, wiring.settings.max_rounds)
         check_budget(ask.budget)
@@ -80,14 +102,7 @@ class Debates:
         find_rule(ask.decide)
         wiring.engine.modes.get_mode(ask.mode)
         seats = wiring.seats(ask.agents)
-        config = _config(ask, [seat.config.id for seat in seats], wiring)
-        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
-        await wiring.make_ready(agents.values())
-        wiring.check_prices(agents.values(), ask.budget)
-        session = await wiring.engine.start_debate(config, [seat.config for seat in seats])
-        if ask.agents is not None:
-            self._keep(session.id, agents)
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), agents)
+        return ask, seats, _config(ask, [seat.config.id for seat in seats], wiring)
 
     def _keep(self, session_id: str, agents: Mapping[str, Agent]) -> None:
         self._brought[session_id] = agents

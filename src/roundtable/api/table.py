@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.settings import Settings
-    from roundtable.types import Budget, ContextResult, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+    from roundtable.types import (
+        Budget,
+        ContextResult,
+        Estimate,
+        JsonValue,
+        ProviderConfig,
+        SessionFilter,
+        SessionSummary,
+    )
 
 __all__ = ["Roundtable", "debate"]
 
@@ -193,6 +201,24 @@ class Roundtable:
             deadline_s=deadline_s,
             metadata=metadata,
         )
+
+    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+        """Give the most that a debate may take, without any call; see `debate` for the arguments.
+
+        Every round is held, every answer is as long as it may be and is asked for once more. Prompts are those that
+        would be sent, and their tokens estimated from above.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit.
+
+        Example:
+            >>> from roundtable.testing import scripted_agents
+            >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            >>> worst = table.estimate("Tea or coffee?", rounds=2)
+            >>> worst.turns, worst.planned_calls, worst.calls, worst.cost_usd
+            (4, 4, 8, None)
+        """
+        return self._debates.estimate(topic, **options)
 
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; see `debate` for the arguments.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.api.checks import check_budget, check_seconds, check_text, check_whole
+from roundtable.api.estimate import meters_of
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
@@ -26,7 +27,7 @@ from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -176,7 +177,7 @@ class Wiring:
         own = None if budget is None else budget.max_cost_usd
         if own is None and self.ledger.table.budget.max_cost_usd is None:
             return
-        models = [model for agent in agents for model in _meters(getattr(agent, "chat_model", None))]
+        models = [model for agent in agents for model in meters_of(getattr(agent, "chat_model", None))]
         unknown = sorted({f"{model.provider}:{model.model}" for model in models if not model.is_priced})
         if unknown:
             msg = f"max_cost_usd cannot be kept: no price is known for {', '.join(unknown)}"
@@ -217,17 +218,6 @@ class Wiring:
                 failure = failure or error
         if failure is not None:
             raise failure
-
-
-def _meters(model: object) -> Iterator[MeteredModel]:
-    """Find the meters of a model, through what stands round them."""
-    if isinstance(model, MeteredModel):
-        yield model
-    elif isinstance(model, FallbackModel):
-        for one in model.models:
-            yield from _meters(one)
-    elif isinstance(model, GuardedModel):
-        yield from _meters(model.inner)
 
 
 def _is_storage(given: object) -> bool:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         Value,
         utc_now,
     )
-    from roundtable.types.budget import Budget
+    from roundtable.types.budget import AgentEstimate, Budget, Estimate
     from roundtable.types.chat import (
         AgentTool,
         ChatDelta,
@@ -169,6 +169,7 @@ __all__ = [
     "AgentComplete",
     "AgentConfig",
     "AgentError",
+    "AgentEstimate",
     "AgentHealth",
     "AgentId",
     "AgentInfo",
@@ -219,6 +220,7 @@ __all__ = [
     "EndDebate",
     "EndRound",
     "ErrorInfo",
+    "Estimate",
     "Event",
     "EventBase",
     "EvidenceLayer",
@@ -297,7 +299,7 @@ _NAMES = {
         "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
         "ScoresAnswer Stance TextAnswer ToolCallRecord"
     ),
-    "budget": "Budget",
+    "budget": "AgentEstimate Budget Estimate",
     "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
     "chat": (
         "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolResult Usage"

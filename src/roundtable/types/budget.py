@@ -1,4 +1,4 @@
-"""What a debate may consume."""
+"""What a debate may consume, and what it would at most."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from roundtable.types.base import Value
 
-__all__ = ["Budget"]
+__all__ = ["AgentEstimate", "Budget", "Estimate"]
 
 
 class Budget(Value):
@@ -31,3 +31,41 @@ class Budget(Value):
     """Most seconds during which turns are taken; time between runs does not count."""
     max_calls: Annotated[int, Field(ge=1)] | None = None
     """Most model calls, tries that failed included."""
+
+
+class _Most(Value):
+    planned_calls: int = 0
+    """Model calls if every answer can be read at once and no tool is used."""
+    calls: int = 0
+    """Most model calls: each answer asked for once more, every tool call made, every model of a fallback tried."""
+    input_tokens: int = 0
+    """Most tokens sent, as estimated from above."""
+    output_tokens: int = 0
+    """Most tokens generated: `max_tokens` in every call."""
+    cost_usd: float | None = None
+    """Most US dollars; `None` when the price of any call is unknown."""
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+
+class AgentEstimate(_Most):
+    """The worst case of one agent."""
+
+    agent_id: str
+    """Agent id."""
+    turns: int = 0
+    """Turns it takes."""
+
+
+class Estimate(_Most):
+    """The worst case of a debate, before anything is spent; see `Roundtable.estimate`."""
+
+    turns: int = 0
+    """Turns taken in all rounds."""
+    by_agent: tuple[AgentEstimate, ...] = ()
+    """The same by agent, in speaking order."""
+    notes: tuple[str, ...] = ()
+    """What the figures leave out."""
