@@ -215,3 +215,21 @@ async def test_what_a_model_gives_that_is_no_response_reaches_the_gateway():
 
     with pytest.raises(AgentError, match="gave str"):
         await Gateway().guard(MeteredModel(Odd([]), bare())).complete(ASK)
+
+
+async def test_the_packaged_table_is_read_before_it_is_needed_and_only_where_it_may_say_something():
+    class Here(ScriptedModel):
+        endpoint = "http://127.0.0.1:8080/v1"
+
+    for model, read in (
+        (ScriptedModel(lambda _: "x", provider="openai", model="gpt-5.2"), True),
+        (ScriptedModel(lambda _: "x", provider="acme"), True),
+        (ScriptedModel(lambda _: "x", provider="local"), False),
+        (ScriptedModel(lambda _: "x"), False),
+        (Here(lambda _: "x", provider="openai"), False),
+        (ScriptedModel(lambda _: "x", provider="compatible"), False),
+    ):
+        prepared, called = PriceTable(), PriceTable()
+        await MeteredModel(model, prepared).prepare()
+        await MeteredModel(model, called).complete(ASK)
+        assert (prepared.knows_without("openai"), called.knows_without("openai")) == (read, read)

@@ -89,9 +89,13 @@ class MeteredModel(WrappedModel):
         Raises:
             RoundtableError: The model cannot be had.
         """
-        if not self.prices.knows_without(self.provider):
-            await anyio.to_thread.run_sync(self.prices.load)
+        await self._read_prices()
         await super().prepare()
+
+    async def _read_prices(self) -> None:
+        # Takes the better part of a second, once; meanwhile others go on.
+        if not self.prices.knows_without(self.provider, self.endpoint):
+            await anyio.to_thread.run_sync(self.prices.load)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once; raises what the model raises.
@@ -131,6 +135,7 @@ class MeteredModel(WrappedModel):
             _settle_failed(ticket, None, begun=True)
 
     async def _reserve(self, request: ChatRequest) -> Ticket | None:
+        await self._read_prices()
         account = self.ledger.account(request.metadata.get("session"))
         if not account.is_limited:
             return None

@@ -137,9 +137,9 @@ class PriceTable:
             self._loaded = True
         return self._library
 
-    def knows_without(self, provider: str) -> bool:
-        """Tell whether the packaged table has no say about a provider, so that it need not be read."""
-        return not self._packaged or self._loaded or provider in _NO_VENDOR | _UNBILLED
+    def knows_without(self, provider: str, endpoint: str = "") -> bool:
+        """Tell whether the packaged table has no say about a provider at an address, so that it need not be read."""
+        return not self._packaged or self._loaded or provider in _UNBILLED or _has_no_vendor(provider, endpoint)
 
     def cost(self, provider: str, model: str, usage: Usage, *, endpoint: str = "") -> Decimal | None:
         """Give the price of calls in US dollars, rounded up to 1e-12; `None` when it is unknown.
@@ -173,7 +173,7 @@ class PriceTable:
         return max(known) if found[0] is not None else None
 
     def _packaged_cost(self, provider: str, model: str, usage: Usage, endpoint: str) -> Decimal | None:
-        if provider in _NO_VENDOR or _is_here(endpoint) or (provider == "compatible" and not endpoint):
+        if _has_no_vendor(provider, endpoint):
             return None
         library = self.load()
         if library is None or not model:
@@ -208,6 +208,11 @@ def _rounded(amount: Decimal) -> Decimal:
     with localcontext() as context:
         context.prec = 50
         return amount.quantize(SMALLEST_USD, rounding=ROUND_UP).normalize() + 0
+
+
+def _has_no_vendor(provider: str, endpoint: str) -> bool:
+    """Tell whether nobody sends a bill who could be in a table of vendors."""
+    return provider in _NO_VENDOR or _is_here(endpoint) or (provider == "compatible" and not endpoint)
 
 
 def _is_here(endpoint: str) -> bool:
