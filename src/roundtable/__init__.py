@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from roundtable.types import (
         AgentConfig,
         AgentResponse,
+        Budget,
         Citation,
         ConsensusResult,
         DebateConfig,
@@ -64,6 +65,7 @@ __all__ = [
     "AgentResponse",
     "AllConfident",
     "BaseAgent",
+    "Budget",
     "BudgetSpent",
     "Citation",
     "ConsensusReached",
@@ -104,6 +106,7 @@ _HOME = {
     "AgentResponse": "types.answers",
     "AllConfident": "exits",
     "BaseAgent": "agents",
+    "Budget": "types.budget",
     "BudgetSpent": "exits",
     "Citation": "types.answers",
     "ConsensusReached": "exits",

@@ -9,6 +9,7 @@ from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway
 from roundtable.providers.anthropic import AnthropicMessages
+from roundtable.providers.cassette import ReplayProvider
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_provider import HttpProvider
 from roundtable.providers.local import LocalProvider
@@ -170,7 +171,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
     Example:
         >>> [entry.name for entry in builtin_providers()]
-        ['anthropic', 'openai', 'openai-chat', 'google', 'perplexity', 'compatible', 'local', 'scripted']
+        ['anthropic', 'openai', 'openai-chat', 'google', 'perplexity', 'compatible', 'local', 'replay', 'scripted']
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
@@ -181,6 +182,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
     return (
         ("local", LocalProvider(), "A small model inside this process, without a key or a network."),
+        ("replay", ReplayProvider(), "What a cassette holds, without a network."),
         ("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
     )
 

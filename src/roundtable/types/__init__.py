@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Value,
         utc_now,
     )
+    from roundtable.types.budget import AgentEstimate, Budget, Estimate
     from roundtable.types.chat import (
         AgentTool,
         ChatDelta,
@@ -178,6 +179,7 @@ __all__ = [
     "AgentComplete",
     "AgentConfig",
     "AgentError",
+    "AgentEstimate",
     "AgentHealth",
     "AgentId",
     "AgentInfo",
@@ -194,6 +196,7 @@ __all__ = [
     "AnyPerspective",
     "AnyTurn",
     "BallotAnswer",
+    "Budget",
     "ChatDelta",
     "ChatRequest",
     "ChatResponse",
@@ -227,6 +230,7 @@ __all__ = [
     "EndDebate",
     "EndRound",
     "ErrorInfo",
+    "Estimate",
     "Event",
     "EventBase",
     "EvidenceLayer",
@@ -313,6 +317,7 @@ _NAMES = {
         "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
         "ScoresAnswer Stance TextAnswer ToolCallRecord"
     ),
+    "budget": "AgentEstimate Budget Estimate",
     "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
     "chat": (
         "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolCallDelta "
