@@ -20,6 +20,7 @@ RoundtableError
 ├── ConfigurationError    CONFIGURATION_ERROR
 ├── PluginError           PLUGIN_ERROR
 ├── BudgetExceeded        BUDGET_EXCEEDED
+├── CassetteMiss          CASSETTE_MISS
 └── QuorumLost            QUORUM_LOST           retryable
 ```
 """
@@ -45,6 +46,7 @@ __all__ = [
     "APITimeoutError",
     "AgentError",
     "BudgetExceeded",
+    "CassetteMiss",
     "CircuitOpen",
     "ConfigurationError",
     "ContextTooLong",
@@ -281,9 +283,7 @@ class LeaseLost(SessionError):
     """The right to write to the session was never taken, or somebody else took it over."""
 
     default_message = "The lease on the session is lost"
-    default_hint: ClassVar[str | None] = (
-        "Stop working on this session, or take the lease again and read what was stored meanwhile."
-    )
+    default_hint: ClassVar[str | None] = "Stop working on this session, or take the lease again and read it anew."
 
 
 class StorageError(RoundtableError):
@@ -333,11 +333,22 @@ class PluginError(RoundtableError):
 
 
 class BudgetExceeded(RoundtableError):
-    """The debate cannot start within its budget; raised before any paid call."""
+    """The budget does not cover a call; raised to a caller only where nothing was paid for and nothing is stored."""
 
     default_message = "The budget does not cover this debate"
     default_code = "BUDGET_EXCEEDED"
-    default_hint: ClassVar[str | None] = "Raise the budget, or use fewer rounds or agents."
+    default_hint: ClassVar[str | None] = "Raise the budget, or lower `max_tokens` of the agents; then resume."
+
+
+class CassetteMiss(RoundtableError):
+    """A cassette that only replays does not hold the call; no failed turn, but the end of the run.
+
+    `details` name the recorded call that is nearest, and the first place in which the two differ.
+    """
+
+    default_message = "The cassette does not hold this call"
+    default_code = "CASSETTE_MISS"
+    default_hint: ClassVar[str | None] = "Record it: open the cassette with mode='auto', or anew with mode='record'."
 
 
 class QuorumLost(RoundtableError):

@@ -14,6 +14,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
+from roundtable._secrets import REDACTED, secret_forms
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ __all__ = ["REDACTED", "ContextFormatter", "configure_logging"]
 
 ROOT: Final = "roundtable"
 """Parent of all loggers of the library."""
-REDACTED: Final = "[redacted]"
-"""What stands where a secret stood."""
 SHORTEST_SECRET: Final = 4
 """A shorter secret is not looked for: it would hit half of all words."""
 
@@ -60,7 +59,8 @@ class ContextFormatter(logging.Formatter):
 
     Args:
         as_json: Whether a line is a JSON object rather than text.
-        secrets: Texts that never get through, whole, in whatever part of a record they stand.
+        secrets: Texts that never get through, in whatever part of a record they stand; of keys of 8 characters and
+            more neither their URL-encoded and base64 forms, nor their first 12 characters.
         stack: Whether the stack of a logged exception is written too.
 
     Example:
@@ -84,7 +84,9 @@ class ContextFormatter(logging.Formatter):
         self._as_json = as_json
         self._stack = stack
         # Longest first: a secret that contains another one goes as a whole.
-        kept = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+        kept = {
+            form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in (secret, *secret_forms(secret))
+        }
         self._secrets = sorted(kept, key=len, reverse=True)
 
     def format(self, record: logging.LogRecord) -> str:

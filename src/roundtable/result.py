@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Self
 
 from roundtable.analysis import BallotBasis, ballots_of
-from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
+from roundtable.report import ReportView, RoundView, SpeakerView, cost_in_words, to_html, to_markdown, to_text
 from roundtable.types import (
     AgentConfig,
     AnyConsensus,
@@ -179,6 +179,8 @@ class DebateResult(Value):
                     "outcome": turn.outcome,
                     "durationS": turn.duration_s,
                 }
+                spent = turn.usage if turn.outcome == "failed" else turn.result.usage
+                row |= {"calls": spent.calls, "tokens": spent.total_tokens, "costUsd": spent.cost_usd}
                 if turn.outcome == "failed":
                     row |= {"error": turn.error.message, "errorCode": turn.error.code}
                 elif turn.answer.kind == "position":
@@ -254,6 +256,7 @@ def _roster(record: DebateRecord) -> Roster:
                 answered=len(own) - len(errors),
                 failed=len(errors),
                 errors=errors,
+                usage=record.usage_by_agent.get(agent.id, Usage()),
             )
         )
     return Roster(agents=tuple(entries))
@@ -280,10 +283,8 @@ def _facts(result: DebateResult) -> tuple[tuple[str, str], ...]:
     if result.exit is not None:
         facts.append(("Ended", f"{result.exit.reason} — {result.exit.details}"))
     usage = result.usage
-    cost = "unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
-    facts.append(
-        ("Usage", f"{usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out, cost {cost}")
-    )
+    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
+    facts.append(("Usage", f"{usage.calls} calls, {tokens}, {cost_in_words(usage)}"))
     facts.append(("Session", result.session_id))
     return tuple(facts)
 

@@ -55,6 +55,11 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
 """Field to the variables it is read from, the first one set wins."""
 
 
+_LONG_ENOUGH = 8
+"""Letters from which the value of a foreign variable is taken for a secret rather than a word."""
+_SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What the environment says, as a value that is passed in.
@@ -182,6 +187,28 @@ class Settings:
             (False, True)
         """
         return self.database_path != _DATABASE or bool(self.environment.get("DATABASE_PATH", "").strip())
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What must never be logged or written: the keys of the providers, and what looks like one in the environment.
+
+        Example:
+            >>> sorted(Settings.from_env({"OPENAI_API_KEY": "sk-1", "ACME_TOKEN": "canary-12", "HOME": "h"}).secrets)
+            ['canary-12', 'sk-1']
+        """
+        keys = (
+            self.anthropic_api_key,
+            self.openai_api_key,
+            self.google_api_key,
+            self.perplexity_api_key,
+            self.compatible_api_key,
+        )
+        foreign = (
+            value.strip()
+            for name, value in self.environment.items()
+            if name.upper().endswith(_SECRET_ENDS) and len(value.strip()) >= _LONG_ENOUGH
+        )
+        return frozenset({*(key for key in keys if key), *foreign})
 
     def get(self, variable: str) -> str | None:
         """Give one setting by the name of its variable, as text.

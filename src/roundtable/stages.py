@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard
 import anyio
 
 from roundtable._clock import SystemClock
-from roundtable.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError, error_kinds
+from roundtable.errors import (
+    AgentError,
+    APITimeoutError,
+    BudgetExceeded,
+    CassetteMiss,
+    ConfigurationError,
+    RoundtableError,
+    error_kinds,
+)
 from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
@@ -181,6 +189,14 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         result = _shaped(result, context, order.shaper)
     except Halt:
         return None
+    except CassetteMiss:
+        # Offline, a debate that went on without the answer would be another one and look like this one.
+        raise
+    except BudgetExceeded as error:
+        if not _has_spent(error):
+            # Nobody was asked, so nobody failed: the turn stays open for whoever goes on with a larger budget.
+            return None
+        failure = error
     except RoundtableError as error:
         failure = error
     except Exception as error:  # noqa: BLE001  (an agent is foreign code; its error becomes data)
@@ -253,6 +269,10 @@ class _Counting:
     async def before_call(self) -> None:
         await self._listener.before_call()
         self.calls += 1
+
+
+def _has_spent(error: BudgetExceeded) -> bool:
+    return isinstance(error.usage, Usage) and error.usage != Usage()
 
 
 class _Place(TypedDict):

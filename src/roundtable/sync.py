@@ -14,6 +14,7 @@ from roundtable.api.table import Roundtable as AsyncRoundtable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from os import PathLike
     from types import TracebackType
 
     from roundtable.api.handle import DebateHandle as AsyncHandle
@@ -23,11 +24,22 @@ if TYPE_CHECKING:
     from roundtable.api.stream import Watch as AsyncWatch
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
+    from roundtable.gateway.prices import PriceLike
     from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
-    from roundtable.types import ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+    from roundtable.types import (
+        Budget,
+        ContextResult,
+        Estimate,
+        Event,
+        JsonValue,
+        ProviderConfig,
+        SessionFilter,
+        SessionSummary,
+    )
 
 __all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
 
@@ -161,6 +173,7 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
@@ -168,6 +181,8 @@ class Roundtable:
         seed: int = 0,
         observers: Sequence[Observer | Callable[[Event], None]] = (),
         plugins: Sequence[object] | None = None,
+        prices: Mapping[str, PriceLike] | None = None,
+        cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
@@ -176,6 +191,7 @@ class Roundtable:
             agents,
             providers=providers,
             storage=storage,
+            budget=budget,
             quorum=quorum,
             concurrency=concurrency,
             timeout_s=timeout_s,
@@ -183,6 +199,8 @@ class Roundtable:
             seed=seed,
             observers=observers,
             plugins=plugins,
+            prices=prices,
+            cassette=cassette,
             tenant=tenant,
             settings=settings,
         )
@@ -204,6 +222,7 @@ class Roundtable:
         focus_question: str | None = None,
         perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
+        budget: Budget | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
@@ -220,10 +239,15 @@ class Roundtable:
                 focus_question=focus_question,
                 perspectives=perspectives,
                 agents=agents,
+                budget=budget,
                 deadline_s=deadline_s,
                 metadata=metadata,
             )
         )
+
+    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+        """Give the most that a debate may take, without any call."""
+        return self._table.estimate(topic, **options)
 
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; enter it with `with`."""
@@ -237,9 +261,9 @@ class Roundtable:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
         return Watch(_made(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
 
-    def resume(self, session_id: str, *, deadline_s: float | None = None) -> DebateResult:
+    def resume(self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died."""
-        return self._portal.call(lambda: self._table.resume(session_id, deadline_s=deadline_s))
+        return self._portal.call(lambda: self._table.resume(session_id, budget=budget, deadline_s=deadline_s))
 
     def extend(
         self,

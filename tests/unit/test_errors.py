@@ -19,6 +19,7 @@ from roundtable.errors import (
     APIRateLimitError,
     APITimeoutError,
     BudgetExceeded,
+    CassetteMiss,
     CircuitOpen,
     ConfigurationError,
     ContextTooLong,
@@ -57,6 +58,7 @@ TABLE = [
     (ConfigurationError, "CONFIGURATION_ERROR", False, None),
     (PluginError, "PLUGIN_ERROR", False, None),
     (BudgetExceeded, "BUDGET_EXCEEDED", False, None),
+    (CassetteMiss, "CASSETTE_MISS", False, None),
     (QuorumLost, "QUORUM_LOST", True, None),
 ]
 KEYS = {

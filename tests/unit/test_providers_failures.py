@@ -219,7 +219,8 @@ def test_a_key_the_provider_repeats_is_taken_out(echo):
     assert "canary" not in str(found.to_dict())
     assert key[:12] not in repr(found)
     assert echo(key)[:12] not in str(found)
-    assert "Bad key ***" in str(found)
+    assert "Bad key " in str(found)
+    assert "***" in str(found)
     assert str(redacted(found, key)) == str(found)
 
 

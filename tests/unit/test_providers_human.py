@@ -201,4 +201,4 @@ def test_a_person_has_more_time_than_a_server_unless_the_caller_says_otherwise()
         ({"providers": {"human": ProviderConfig(timeout_s=9.0)}}, 9.0),
     ):
         table = Roundtable([config], storage="memory://", **more)  # type: ignore[arg-type]
-        assert table.wiring.model("human", "ada").guard.timeout_s == seconds
+        assert table.wiring.models.get("human", "ada").guard.timeout_s == seconds

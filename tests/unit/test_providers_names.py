@@ -164,6 +164,7 @@ def test_built_in_providers_are_made_anew_for_each_table():
         "compatible",
         "local",
         "human",
+        "replay",
         "scripted",
     ]
     assert all(entry.summary for entry in one)

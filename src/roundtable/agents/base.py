@@ -117,6 +117,19 @@ class BaseAgent:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(id={self.id!r}, provider={self.provider!r}, model={self.model!r})"
 
+    @property
+    def toolkit(self) -> AgentToolkit | None:
+        """Tools the agent may use."""
+        return self._toolkit
+
+    def first_request(self, context: DebateContext) -> ChatRequest:
+        """Give the request that a turn begins with, without its tools; nothing is sent.
+
+        Raises:
+            ContextTooLong: It does not fit the model's window.
+        """
+        return self._request(context, self.build_messages(context, Fence(self._nonce())))
+
     def set_toolkit(self, toolkit: AgentToolkit | None) -> None:
         """Offer the agent these tools from its next turn on."""
         self._toolkit = toolkit
@@ -180,12 +193,13 @@ class BaseAgent:
         return TurnResult(
             answer=to_answer(parsed, self._kind(context), self.config, talk, response),
             usage=talk.usage,
-            provider=self.provider,
+            usage_by_call=tuple(talk.usage_by_call),
+            provider=response.provider or self.provider,
             model=response.model or self.model,
             finish_reason=response.finish_reason,
             truncated=parsed.truncated or response.finish_reason == "length",
             repaired=parsed.repaired,
-            warnings=(*parsed.warnings, *talk.shortfall(policy)),
+            warnings=(*talk.warnings, *parsed.warnings, *talk.shortfall(policy)),
             request_ids=tuple(talk.request_ids),
             prompt_version=_version(turn),
         )

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roundtable.errors import AgentError, APINetworkError, RoundtableError
-from roundtable.gateway import GuardedModel
+from roundtable.gateway import FallbackModel, GuardedModel
+from roundtable.gateway.wrapping import close_stream
 from roundtable.stages import Halt
 from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
 
@@ -42,6 +43,8 @@ class Conversation:
     """Tools offered; none when left out."""
     usage: Usage = field(default_factory=Usage)
     """What has been spent so far."""
+    usage_by_call: list[Usage] = field(default_factory=list)
+    """The same by call."""
     request_ids: list[str] = field(default_factory=list)
     """The provider's ids of the calls."""
     tool_calls: list[ToolCallRecord] = field(default_factory=list)
@@ -54,6 +57,8 @@ class Conversation:
     """Sources the provider returned, over all calls."""
     server_calls: list[ToolCallRecord] = field(default_factory=list)
     """Tools the provider ran itself, such as its search; they do not count against the allowance."""
+    warnings: list[str] = field(default_factory=list)
+    """What a reader should know of the calls, each said once."""
 
     async def ask(self, request: ChatRequest, policy: ToolPolicy, max_steps: int | None = None) -> ChatResponse:
         """Call the model until it answers without asking for a tool.
@@ -124,7 +129,7 @@ class Conversation:
 
     async def _call(self, request: ChatRequest, *, aloud: bool = True) -> ChatResponse:
         model = self.model
-        if self.listener is not None and isinstance(model, GuardedModel):
+        if self.listener is not None and isinstance(model, GuardedModel | FallbackModel):
             model = model.asking(partial(self._may_call, self.listener), partial(_tell, self.listener))
         elif self.listener is not None:
             await self._may_call(self.listener)
@@ -136,13 +141,16 @@ class Conversation:
         except RoundtableError as error:
             if error.usage is not None:
                 self.usage += error.usage
+                self.usage_by_call.append(error.usage)
             raise
         self.answered = True
         self.usage += response.usage
+        self.usage_by_call.append(response.usage)
         self.citations.extend(response.citations)
         self.server_calls += [
             ToolCallRecord(tool_name=call.name, input=call.input, output=call.output) for call in response.server_calls
         ]
+        self.warnings.extend(note for note in response.warnings if note not in self.warnings)
         if response.request_id:
             self.request_ids.append(response.request_id)
         return response
@@ -166,10 +174,7 @@ class Conversation:
                 if piece.text:
                     await listener.chunk(piece.text)
         finally:
-            # The protocol promises an iterator; generators also have to be closed, or their call goes on.
-            close = getattr(pieces, "aclose", None)
-            if close is not None:
-                await close()
+            await close_stream(pieces)
         msg = "the stream ended without its response"
         raise APINetworkError(msg, provider=model.provider)
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from roundtable.errors import ParseError
+from roundtable.gateway.metering import SYNTHESIS
 from roundtable.parsing import find_document
 from roundtable.types import ChatRequest, Message, SynthesisResult
 
@@ -46,7 +47,7 @@ async def ask_for_synthesis(
         messages=messages,
         temperature=config.temperature,
         max_tokens=config.max_tokens,
-        metadata={"agent": config.id, "session": context.session_id},
+        metadata={"agent": config.id, "session": context.session_id, "purpose": SYNTHESIS},
     )
     response = await model.complete(request)
     found = find_document(response.text, lambda fields: "conclusion" in fields)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
-from roundtable.types import ProviderConfig
+from roundtable.types import Budget, ProviderConfig
 
 if TYPE_CHECKING:
     from roundtable.protocols import Observer
     from roundtable.types import Event
 
 __all__ = [
+    "check_budget",
     "check_deadline",
     "check_flag",
     "check_list",
@@ -109,6 +110,12 @@ def check_deadline(deadline_s: float | None, what: str = "deadline_s") -> None:
     if deadline_s is not None and not deadline_s > 0:
         msg = f"{what} must be above 0, not {deadline_s}"
         raise ConfigurationError(msg)
+
+
+def check_budget(budget: object) -> None:
+    """Refuse what is no budget."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise _wrong("budget", "a Budget, such as Budget(max_cost_usd=0.5)", budget)
 
 
 def check_options(options: Sequence[str] | None) -> None:

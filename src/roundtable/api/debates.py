@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from pydantic import ValidationError
 
 from roundtable.api.checks import (
+    check_budget,
     check_deadline,
     check_flag,
     check_list,
@@ -17,6 +18,7 @@ from roundtable.api.checks import (
     check_options,
     check_rounds,
 )
+from roundtable.api.estimate import estimated
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.api.options import DebateOptions, Perspectives
-    from roundtable.api.seats import AgentLike
+    from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
     from roundtable.exits import Exit
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import ContextResult, JsonValue
+    from roundtable.types import Budget, ContextResult, Estimate, JsonValue
 
 __all__ = ["Debates", "finish"]
 
@@ -58,6 +60,7 @@ class _Ask:
     focus_question: str | None = None
     perspectives: Perspectives = None
     agents: Sequence[AgentLike] | None = None
+    budget: Budget | None = None
     deadline_s: float | None = None
     metadata: Mapping[str, JsonValue] | None = None
 
@@ -71,6 +74,16 @@ class _Cast:
 
 
 _KEPT = 1000
+
+
+class _Asked(NamedTuple):
+    """What a caller asks for, checked."""
+
+    ask: _Ask
+    seats: tuple[Seated, ...]
+    config: DebateConfig
+    mode: DebateModeStrategy | None
+    """The mode itself, where the caller brought it."""
 
 
 class Debates:
@@ -88,8 +101,34 @@ class Debates:
             ConfigurationError: Something asked for does not exist or does not fit.
             StorageError: The session could not be stored.
         """
+        wiring = self._wiring
+        ask, seats, config, own_mode = self._asked(topic, **options)
+        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
+        await self._make_ready(agents, ask.budget)
+        session = await wiring.engine.start_debate(config, [seat.config for seat in seats], mode=own_mode)
+        if ask.agents is not None or own_mode is not None:
+            self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
+        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode))
+
+    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+        """Give the worst case of a debate.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit.
+        """
+        _, seats, config, own_mode = self._asked(topic, **options)
+        return estimated(config, seats, own_mode or self._wiring.engine.modes.get_mode(config.mode))
+
+    async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
+        """Let models make ready, and refuse those without a price that a budget needs."""
+        await self._wiring.models.make_ready(agents.values())
+        self._wiring.models.check_prices(agents.values(), budget)
+
+    def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> _Asked:
+        """Check what is asked for, and seat who takes part."""
         ask, wiring = _Ask(topic=topic, **options), self._wiring
         check_rounds(ask.rounds, wiring.settings.max_rounds)
+        check_budget(ask.budget)
         check_deadline(ask.deadline_s)
         check_options(ask.options)
         check_mapping("metadata", ask.metadata)
@@ -100,12 +139,7 @@ class Debates:
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
         config = _config(ask, (name, rule), [seat.config.id for seat in seats], wiring)
-        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
-        await wiring.make_ready(agents.values())
-        session = await wiring.engine.start_debate(config, [seat.config for seat in seats], mode=own_mode)
-        if ask.agents is not None or own_mode is not None:
-            self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode))
+        return _Asked(ask, seats, config, own_mode)
 
     def _keep(self, session_id: str, cast: _Cast) -> None:
         self._brought[session_id] = cast
@@ -148,7 +182,9 @@ class Debates:
         """Hold a debate from its first to its last event."""
         return await finish(await self.prepare(topic, **options))
 
-    async def continued(self, session_id: str, *, deadline_s: float | None = None) -> Prepared:
+    async def continued(
+        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+    ) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
         Raises:
@@ -159,21 +195,22 @@ class Debates:
         if fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
             raise SessionConflict(msg, hint="Extend it to hold further rounds.")
+        check_budget(budget)
         check_deadline(deadline_s)
-        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True)
-        return self._prepared(session_id, limits, await self._cast_of(session_id, fold))
+        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
+        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget))
 
-    async def _cast_of(self, session_id: str, fold: Fold) -> _Cast:
+    async def _cast_of(self, session_id: str, fold: Fold, budget: Budget | None = None) -> _Cast:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
         before = self._brought.get(session_id, _Cast({}))
         chosen = self._wiring.options.agents
-        seats = () if chosen is None else seat_agents(chosen, self._wiring.gateway.guard)
+        seats = () if chosen is None else seat_agents(chosen, self._wiring.models.guarded)
         wanted = {config.id for config in fold.record.agents}
         brought = {seat.config.id: seat.agent for seat in seats if seat.agent and seat.config.id in wanted}
         brought |= before.agents
         missing = [config for config in fold.record.agents if config.id not in brought]
         agents = {**self._wiring.agents.resolve(missing), **brought}
-        await self._wiring.make_ready(agents.values())
+        await self._make_ready(agents, budget or fold.record.config.budget)
         return _Cast(agents, before.mode)
 
     async def extend(
@@ -279,6 +316,7 @@ def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wi
             decide=rule,
             exit=None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),
             exit_on_consensus=ask.exit_on_consensus,
+            budget=ask.budget,
             quorum=wiring.options.quorum,
             seed=wiring.options.seed,
             metadata=dict(ask.metadata or {}),

@@ -1,19 +1,24 @@
-"""The keyword arguments of a debate, for the methods that pass them on."""
+"""What may be said about a table and about a debate, for those who pass it on. Light: loaded with the facade."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
 
     from roundtable.api.seats import AgentLike
     from roundtable.exits import Exit
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.gateway.prices import PriceLike
+    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.providers import Cassette
     from roundtable.scoring import Rule
-    from roundtable.types import JsonValue, Perspective
+    from roundtable.settings import Settings
+    from roundtable.types import Budget, Event, JsonValue, Perspective, ProviderConfig
 
-__all__ = ["DebateOptions", "Perspectives"]
+__all__ = ["DebateOptions", "Options", "Perspectives"]
 
 Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
 """Perspectives of an expert panel: names or values; `"auto"` has them written for the question."""
@@ -31,5 +36,37 @@ class DebateOptions(TypedDict, total=False):
     focus_question: str | None
     perspectives: Perspectives
     agents: Sequence[AgentLike] | None
+    budget: Budget | None
     deadline_s: float | None
     metadata: Mapping[str, JsonValue] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a caller set on a table."""
+
+    agents: Sequence[AgentLike] | None = None
+    providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
+    storage: str | Storage | None = None
+    quorum: int | None = None
+    concurrency: int = 8
+    timeout_s: float | None = None
+    turn_timeout_s: float | None = None
+    seed: int = 0
+    observers: Sequence[Observer | Callable[[Event], None]] = ()
+    plugins: Sequence[object] | None = None
+    prices: Mapping[str, PriceLike] | None = None
+    budget: Budget | None = None
+    cassette: str | PathLike[str] | Cassette | None = None
+    tenant: str = "default"
+    settings: Settings | None = None
+
+    @property
+    def shown(self) -> str:
+        """What tells tables apart, in words; an address without user and password."""
+        storage = self.storage
+        if isinstance(storage, str):
+            from roundtable.http import shown_url
+
+            storage = shown_url(storage)
+        return f"agents={self.agents!r}, storage={storage!r}, tenant={self.tenant!r}"

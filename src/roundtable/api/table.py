@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from roundtable.api.options import Options
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -20,13 +22,24 @@ if TYPE_CHECKING:
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
+    from roundtable.gateway.prices import PriceLike
     from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
-    from roundtable.types import ContextResult, Event, JsonValue, ProviderConfig, SessionFilter, SessionSummary
+    from roundtable.types import (
+        Budget,
+        ContextResult,
+        Estimate,
+        Event,
+        JsonValue,
+        ProviderConfig,
+        SessionFilter,
+        SessionSummary,
+    )
 
-__all__ = ["Roundtable", "debate"]
+__all__ = ["Roundtable"]
 
 _CLOSE_S = 15.0
 
@@ -45,6 +58,7 @@ class Roundtable:
         providers: Overrides by provider name.
         storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
+        budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
         timeout_s: Total deadline of a model call in seconds, tries included; the provider's when left out.
@@ -54,6 +68,9 @@ class Roundtable:
             `roundtable.protocols.Observer`.
         plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone, beside what ships
             with the library.
+        prices: Prices by `"provider:model"`, before those of the packaged table (extra `prices`).
+        cassette: A file of recorded calls; those it holds are not made, others are made and recorded. A
+            `roundtable.providers.Cassette` says otherwise.
         tenant: Whose sessions these are.
         settings: What the environment says; read from it when left out.
 
@@ -74,6 +91,7 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
@@ -81,56 +99,43 @@ class Roundtable:
         seed: int = 0,
         observers: Sequence[Observer | Callable[[Event], None]] = (),
         plugins: Sequence[object] | None = None,
+        prices: Mapping[str, PriceLike] | None = None,
+        cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
-        self._agents = agents
-        self._providers = providers or {}
-        self._storage = storage
-        self._quorum = quorum
-        self._concurrency = concurrency
-        self._timeout_s = timeout_s
-        self._turn_timeout_s = turn_timeout_s
-        self._seed = seed
-        self._observers = observers
-        self._plugins = plugins
-        self._tenant = tenant
-        self._settings = settings
+        self._options = Options(
+            agents=agents,
+            providers=dict(providers or {}),
+            storage=storage,
+            budget=budget,
+            quorum=quorum,
+            concurrency=concurrency,
+            timeout_s=timeout_s,
+            turn_timeout_s=turn_timeout_s,
+            seed=seed,
+            observers=observers,
+            plugins=plugins,
+            prices=prices,
+            cassette=cassette,
+            tenant=tenant,
+            settings=settings,
+        )
         self._wired: Wiring | None = None
         self._debating: Debates | None = None
         self._group: TaskGroup | None = None
 
     def __repr__(self) -> str:
-        storage = self._storage
-        if isinstance(storage, str):
-            from roundtable.http import shown_url
-
-            storage = shown_url(storage)
-        return f"Roundtable(agents={self._agents!r}, storage={storage!r}, tenant={self._tenant!r})"
+        return f"Roundtable({self._options.shown})"
 
     @property
     def wiring(self) -> Wiring:
         """The objects behind the table, made on first use: engine, registries, storage, gateway."""
         if self._wired is None:
             # Late on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
-            from roundtable.api.wiring import Options, Wiring
+            from roundtable.api.wiring import Wiring
 
-            self._wired = Wiring(
-                Options(
-                    agents=self._agents,
-                    providers=self._providers,
-                    storage=self._storage,
-                    quorum=self._quorum,
-                    concurrency=self._concurrency,
-                    timeout_s=self._timeout_s,
-                    turn_timeout_s=self._turn_timeout_s,
-                    seed=self._seed,
-                    observers=self._observers,
-                    plugins=self._plugins,
-                    tenant=self._tenant,
-                    settings=self._settings,
-                )
-            )
+            self._wired = Wiring(self._options)
         return self._wired
 
     @property
@@ -154,6 +159,7 @@ class Roundtable:
         focus_question: str | None = None,
         perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
+        budget: Budget | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
@@ -177,11 +183,13 @@ class Roundtable:
             perspectives: Perspectives of an expert panel, by name or in full; `"auto"` has them written for the
                 question.
             agents: Who debates, instead of the table's agents.
+            budget: The most this debate may consume, beside what the table may.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
             metadata: Your own notes, kept with the session.
 
         Raises:
             ConfigurationError: Something asked for does not exist or does not fit; nothing was called.
+            BudgetExceeded: The budget covers not even the first call.
             QuorumLost: Too few agents answered; `partial` holds the result so far.
             StorageError: Something could not be stored.
         """
@@ -196,15 +204,32 @@ class Roundtable:
             focus_question=focus_question,
             perspectives=perspectives,
             agents=agents,
+            budget=budget,
             deadline_s=deadline_s,
             metadata=metadata,
         )
 
+    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+        """Give the most that a debate may take, without any call; see `debate` for the arguments.
+
+        Every answer is as long as it may be and asked for once more; tokens of prompts are estimated from above.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit.
+
+        Example:
+            >>> from roundtable.testing import scripted_agents
+            >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            >>> worst = table.estimate("Tea or coffee?", rounds=2)
+            >>> worst.turns, worst.planned_calls, worst.calls, worst.cost_usd
+            (4, 4, 8, None)
+        """
+        return self._debates.estimate(topic, **options)
+
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; see `debate` for the arguments.
 
-        The table has to be entered with `async with`. Nothing happens before the stream is entered, too;
-        leaving its block ends the debate.
+        The table has to be entered with `async with`, and then the stream; leaving its block ends the debate.
         """
         from roundtable.api.stream import DebateStream
 
@@ -238,13 +263,20 @@ class Roundtable:
         from roundtable.api.stream import Watch
 
         wiring = self.wiring
-        return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._tenant)
+        return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
 
-    async def resume(self, session_id: str, *, deadline_s: float | None = None) -> DebateResult:
+    async def resume(
+        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+    ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died.
 
         No stored answer is asked for again. Agents come from the session; those of this table with the
         same ids take their place.
+
+        Args:
+            session_id: Which session.
+            budget: The most the debate may consume in all, from its start; what it began with when left out.
+            deadline_s: As for `debate`.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -253,7 +285,7 @@ class Roundtable:
         """
         from roundtable.api.debates import finish
 
-        return await finish(await self._debates.continued(session_id, deadline_s=deadline_s))
+        return await finish(await self._debates.continued(session_id, budget=budget, deadline_s=deadline_s))
 
     async def extend(
         self,
@@ -322,7 +354,7 @@ class Roundtable:
         """
         from roundtable.providers import split_model_name
 
-        return self.wiring.model(*split_model_name(name))
+        return self.wiring.models.get(*split_model_name(name))
 
     async def aclose(self) -> None:
         """Release connections, models and files; idempotent. The table can be used again afterwards."""
@@ -354,19 +386,3 @@ class Roundtable:
             # Files and threads are let go also where the block is left by a cancellation.
             with move_on_after(_CLOSE_S, shield=True):
                 await self.aclose()
-
-
-async def debate(
-    topic: str, *, plugins: Sequence[object] | None = None, **options: Unpack[DebateOptions]
-) -> DebateResult:
-    """Hold one debate with what the environment offers; see `Roundtable.debate` for the other arguments.
-
-    Connections and files are released before the result is given.
-
-    Args:
-        topic: The question.
-        plugins: As for `Roundtable`.
-        options: As for `Roundtable.debate`.
-    """
-    async with Roundtable(plugins=plugins) as table:
-        return await table.debate(topic, **options)

@@ -6,7 +6,6 @@ Loaded late: `import roundtable; roundtable.Roundtable` must not load the engine
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
@@ -22,53 +21,33 @@ from roundtable.api.checks import (
     check_whole,
     observing,
 )
+from roundtable.api.models import Models
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, members
-from roundtable.gateway import Gateway
 from roundtable.http import shown_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
-from roundtable.protocols import Prepares
 from roundtable.providers import LocalProvider
 from roundtable.scoring import Rule
 from roundtable.settings import Settings
 from roundtable.storage.locations import default_database
-from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from roundtable.api.options import Options
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
-    from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, DebateModeStrategy, ExitCriterion, Observer, Storage
-    from roundtable.types import AgentConfig, Event, JsonObject
+    from roundtable.protocols import DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.types import AgentConfig, JsonObject
 
-__all__ = ["Options", "Wiring"]
+__all__ = ["Wiring"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a caller set on a table."""
-
-    agents: Sequence[AgentLike] | None = None
-    providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
-    storage: str | Storage | None = None
-    quorum: int | None = None
-    concurrency: int = 8
-    timeout_s: float | None = None
-    turn_timeout_s: float | None = None
-    seed: int = 0
-    observers: Sequence[Observer | Callable[[Event], None]] = ()
-    plugins: Sequence[object] | None = None
-    tenant: str = "default"
-    settings: Settings | None = None
 
 
 class Wiring:
@@ -87,8 +66,7 @@ class Wiring:
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
         self.catalog: Catalog = load_catalog(() if options.plugins is None else options.plugins)
-        self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
-        self._models: dict[tuple[str, str | None], GuardedModel] = {}
+        self.models: Models = Models(options, self.settings, self.catalog)
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
         self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
@@ -106,6 +84,7 @@ class Wiring:
             exits=self.catalog.exits,
             exit_settings=ExitSettings.from_settings(self.settings),
             turn_timeout_s=options.turn_timeout_s,
+            ledger=self.models.ledger,
         )
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
@@ -129,44 +108,10 @@ class Wiring:
         return registry
 
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
+        models = self.models
         return lambda config: BaseAgent(
-            config, self.gateway.guard(self.model(config.provider, config.model), retry=config.retry)
+            config, models.guarded(models.get(config.provider, config.model), retry=config.retry)
         )
-
-    def model(self, provider: str, model: str | None = None) -> GuardedModel:
-        """Give the guarded model of a provider; one object per provider and model.
-
-        Raises:
-            ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
-        """
-        key = (provider, model)
-        if key not in self._models:
-            given = self.options.providers.get(provider)
-            config = given or ProviderConfig()
-            if self.options.timeout_s is not None:
-                config = replace(config, timeout_s=self.options.timeout_s)
-            made = self.catalog.providers.get(provider)(model, config, self.settings)
-            # A person takes longer than a server; what the caller says of the provider or the table still holds.
-            patient = getattr(made, "patience_s", None) if given is None and self.options.timeout_s is None else None
-            self._models[key] = self.gateway.guard(
-                made,
-                timeout_s=patient or config.timeout_s,
-                retry=config.retry,
-                requests_per_minute=config.requests_per_minute,
-                tokens_per_minute=config.tokens_per_minute,
-            )
-        return self._models[key]
-
-    @staticmethod
-    async def make_ready(agents: Iterable[Agent]) -> None:
-        """Let models that have to fetch or load something do so, before the deadline of any call runs.
-
-        Raises:
-            RoundtableError: A model cannot be had.
-        """
-        for agent in agents:
-            if isinstance(agent, BaseAgent) and isinstance(agent.chat_model, Prepares):
-                await agent.chat_model.prepare()
 
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.
@@ -227,17 +172,16 @@ class Wiring:
         if chosen is None:
             seated = default_seats(self.settings, self.offers(), mode)
         else:
-            seated = seat_agents(chosen, self.gateway.guard, mode)
+            seated = seat_agents(chosen, self.models.guarded, mode)
         return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""
-        closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self._models.values()]
+        closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
         factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
         closers += [close for close in factories if close is not None]
         if self._own_storage:
             closers.append(self.storage.aclose)
-        self._models = {}
         failure: Exception | None = None
         for close in closers:
             try:

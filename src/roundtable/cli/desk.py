@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from roundtable.cli.codes import ExitCode
     from roundtable.types import ProviderConfig
 
-__all__ = ["Ask", "Desk", "open_desk", "secrets_of", "split_list"]
-
-LONG_ENOUGH: Final = 8
-"""Letters from which the value of a foreign variable is taken for a secret rather than a word."""
-SECRET_ENDS: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+__all__ = ["Ask", "Desk", "open_desk", "split_list"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +69,7 @@ def open_desk(ask: Ask) -> Desk:
     from roundtable.api import Roundtable
 
     settings = Settings.from_env()
-    handler = configure_logging(settings.log_level, secrets=secrets_of(settings), stack=settings.debug_mode)
+    handler = configure_logging(settings.log_level, secrets=settings.secrets, stack=settings.debug_mode)
     if not ask.as_json and not ask.quiet and "LOG_LEVEL" not in settings.environment:
         handler.addFilter(_is_news)
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
@@ -108,23 +104,6 @@ def _overrides(base_urls: Sequence[str]) -> dict[str, ProviderConfig]:
             raise ConfigurationError(msg, hint="Such as --base-url compatible=http://127.0.0.1:8080/v1")
         found[name.strip()] = ProviderConfig(base_url=url.strip())
     return found
-
-
-def secrets_of(settings: Settings) -> frozenset[str]:
-    """Collect what must never be logged: the keys of the providers, and what looks like one in the environment."""
-    keys = (
-        settings.anthropic_api_key,
-        settings.openai_api_key,
-        settings.google_api_key,
-        settings.perplexity_api_key,
-        settings.compatible_api_key,
-    )
-    foreign = (
-        value.strip()
-        for name, value in settings.environment.items()
-        if name.upper().endswith(SECRET_ENDS) and len(value.strip()) >= LONG_ENOUGH
-    )
-    return frozenset({*(key for key in keys if key), *foreign})
 
 
 def split_list(given: Sequence[str] | None, what: str) -> tuple[str, ...] | None:

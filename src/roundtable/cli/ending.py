@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.cli.lines import Line, line, percent, round_lines
 from roundtable.cli.place import SHORT_ID
+from roundtable.report import cost_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -110,7 +111,6 @@ def _figures(result: DebateResult) -> list[Line]:
     after = "none measured" if level is None else f"{level.agreement_level:.2f} ({level.method})"
     before = f"{independent:.2f}" if independent is not None else f"none ({result.independent_agreement_reason})"
     usage = result.usage
-    cost = "cost unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
     shown = [
         line(f"Agreement after debate: {after}"),
         line(f"Agreement before anyone heard anyone: {before}"),
@@ -121,7 +121,7 @@ def _figures(result: DebateResult) -> list[Line]:
         shown.append(line(f"Status: {result.status}, session {result.session_status}", "yellow"))
     calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
-    return [*shown, line(f"Usage: {calls}, {tokens}, {cost}", "dim")]
+    return [*shown, line(f"Usage: {calls}, {tokens}, {cost_in_words(usage)}", "dim")]
 
 
 def _next(result: DebateResult, place: Place) -> list[Line]:

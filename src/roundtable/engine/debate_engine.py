@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from roundtable._ledger import Ledger
 from roundtable.agents import config_of
 from roundtable.analysis import BasicMeter, check_rule
 from roundtable.engine.closing import leaving_events
@@ -19,6 +20,7 @@ from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
 from roundtable.engine.run import DebateRun
+from roundtable.engine.spending import Funds
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.exits import (
     AnyOf,
@@ -79,6 +81,8 @@ class DebateEngine:
         exits: Where stop criteria are found; the built-in ones when left out.
         exit_settings: When `exit_on_consensus` ends a debate.
         turn_timeout_s: Seconds each turn has for all its calls; no limit when left out.
+        ledger: Where the models reserve what their calls cost. Calls of models that know no ledger count against
+            budgets once their turn is stored.
 
     Example:
         >>> import anyio
@@ -114,6 +118,7 @@ class DebateEngine:
         exits: Registry[ExitFactory] | None = None,
         exit_settings: ExitSettings | None = None,
         turn_timeout_s: float | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.turn_timeout_s = turn_timeout_s
         self.sessions = session_manager
@@ -124,6 +129,7 @@ class DebateEngine:
         self.rules: Registry[Rule] = rule_registry() if rules is None else rules
         self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
         self.exit_settings: ExitSettings = exit_settings or ExitSettings()
+        self.ledger: Ledger = ledger or Ledger()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -236,6 +242,7 @@ class DebateEngine:
             SessionBusy: Somebody else is running it.
             ConfigurationError: The mode or an agent is not to be had here, or so many rounds are not.
             QuorumLost: Too few agents answered.
+            BudgetExceeded: The budget covers not even the first call.
             StorageError: Something could not be stored.
         """
         limits = limits or RunLimits()
@@ -251,18 +258,20 @@ class DebateEngine:
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
             if focus_question is not None:
                 fold.next_focus = focus_question
-            run = DebateRun(
-                journal,
-                mode,
-                table,
-                meter=self.meter,
-                exits=self._exit_of(fold.record.config),
-                rules=self.rules,
-                limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
-            )
-            if on_start is not None:
-                on_start(run)
-            await run.run()
+            with Funds(self.ledger, fold, limits.budget) as funds:
+                run = DebateRun(
+                    journal,
+                    mode,
+                    table,
+                    meter=self.meter,
+                    exits=self._exit_of(fold.record.config),
+                    rules=self.rules,
+                    limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
+                    funds=funds,
+                )
+                if on_start is not None:
+                    on_start(run)
+                await run.run()
             return fold
 
     async def obey(self, session_id: str) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from roundtable.types import Budget
 
 __all__ = ["RunLimits"]
 
@@ -23,3 +27,5 @@ class RunLimits:
     """Seconds to wait for another owner's lease to lapse before giving up."""
     resume: bool = False
     """Whether the caller asks to go on, so that a request to pause or stop that nobody answered is void."""
+    budget: Budget | None = None
+    """The most the session may consume in all; what is stored with it when left out."""

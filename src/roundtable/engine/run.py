@@ -17,7 +17,7 @@ from roundtable.engine.closing import (
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
-from roundtable.engine.plans import check_plan
+from roundtable.engine.plans import check_plan, same_stage
 from roundtable.errors import (
     LeaseLost,
     QuorumLost,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
     from roundtable.engine.limits import RunLimits
+    from roundtable.engine.spending import Funds
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
@@ -70,6 +71,7 @@ class DebateRun:
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
+        funds: What this run may spend.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class DebateRun:
         exits: ExitCriterion | None,
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
+        funds: Funds,
     ) -> None:
         self.journal = journal
         self.mode = mode
@@ -90,6 +93,7 @@ class DebateRun:
         self.exits = exits
         self.rules = rules
         self.limits = limits
+        self.funds = funds
         self.closed = False
         """Set from outside to keep any further call from starting."""
         self._fields = {"session": journal.session_id}
@@ -98,6 +102,7 @@ class DebateRun:
         self._unfinished = False
         self._retry_failed = journal.fold.error is not None
         self._lost: RoundtableError | None = None
+        self._refused: RoundtableError | None = None
         self._scope = anyio.CancelScope()
         self._work = anyio.CancelScope()
 
@@ -140,12 +145,13 @@ class DebateRun:
     async def _loop(self) -> Exception | None:
         """Run the debate; give an error instead of raising it, so that nobody meets an exception group."""
         try:
-            with anyio.move_on_after(self.limits.deadline_s) as deadline:
+            limit = self.funds.time_limit(self.limits.deadline_s)
+            with anyio.move_on_after(limit.seconds) as deadline:
                 await self._begin()
                 while not self._ended and not self._done_for_now():
                     await self._step()
             if deadline.cancelled_caught and not self._ended:
-                await self._leave("deadline", f"the deadline of {self.limits.deadline_s:g} s passed")
+                await self._leave(limit.reason, limit.details)
         except RoundtableError as error:
             await self._break(error)
             return error
@@ -153,7 +159,7 @@ class DebateRun:
             wrapped = _foreign(error)
             await self._break(wrapped)
             return wrapped
-        return None
+        return self._refused
 
     def _done_for_now(self) -> bool:
         if self.limits.rounds is not None and self._held >= self.limits.rounds:
@@ -185,7 +191,7 @@ class DebateRun:
         return self.journal.session_id, self.journal.clock.now()
 
     def _may_call(self) -> bool:
-        return not self.closed and self.fold.pending_control is None
+        return not self.closed and self.fold.pending_control is None and not self.funds.refused
 
     async def _step(self) -> None:
         """Do one thing: obey, open a round, take a stage, or close the round."""
@@ -202,7 +208,7 @@ class DebateRun:
         view = self.fold.view()
         plan = self.mode.next_stage(view)
         if isinstance(plan, Stage):
-            check_plan(self.mode.name, plan, held={name for name, _ in current.turns})
+            check_plan(self.mode, plan, {name for name, _ in current.turns})
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
         else:
             await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)
@@ -243,10 +249,7 @@ class DebateRun:
             return False
         retry_failed, self._retry_failed = self._retry_failed, False
         view = self.fold.view(without_stage=stages[-1])
-        plan = self.mode.next_stage(view)
-        if not isinstance(plan, Stage) or plan.name != stages[-1]:
-            msg = f"mode {self.mode.name!r} no longer plans the stage {stages[-1]!r} that was under way"
-            raise SessionError(msg, hint="Resume with the version of the mode that began this debate.")
+        plan = same_stage(self.mode, self.mode.next_stage(view), stages[-1])
         held = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
         # A process may have died between the last failure and the word that quorum was lost.
@@ -260,6 +263,11 @@ class DebateRun:
         return bool(attempts)
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
+        spent = self.funds.check()
+        if spent is not None:
+            self._refused = self.funds.refusal(spent)
+            await self._leave("budget", spent)
+            return
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
         with anyio.CancelScope() as self._work:
             await run_stage(
@@ -276,7 +284,7 @@ class DebateRun:
         turns = current.turns if current else {}
         held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
         self._unfinished = len(held) < len(stage.turns)
-        if not self._may_call():  # whoever asked to pause or stop is answered first; quorum is counted after that
+        if not self._may_call():  # who asked to pause or stop, or refused money, comes first; quorum is counted later
             self._unfinished = True
             return
         lost = None if self._unfinished else lost_quorum(stage, held, self.fold.record.config.quorum)

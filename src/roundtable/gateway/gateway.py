@@ -14,8 +14,8 @@ from roundtable.gateway.buckets import RetryBudget
 from roundtable.gateway.guarded import Guard, GuardedModel
 from roundtable.gateway.lanes import Lane, LaneKey, Rates
 from roundtable.gateway.retry import RetryRule
+from roundtable.gateway.wrapping import endpoint_of
 from roundtable.http.loops import PerLoop
-from roundtable.protocols import HasEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -133,7 +133,7 @@ class Gateway:
 
     def lane(self, model: ChatModel, name: str, rates: Rates) -> Lane:
         """Give the state that the calls of a provider, address and model share; the first caller sets its rates."""
-        key = LaneKey(model.provider, model.endpoint if isinstance(model, HasEndpoint) else "", name or model.model)
+        key = LaneKey(model.provider, endpoint_of(model), name or model.model)
         lane = self._lanes.get(key)
         if lane is None:
             budget = self._budgets.setdefault(key[:2], RetryBudget())

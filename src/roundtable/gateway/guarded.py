@@ -11,22 +11,23 @@ import anyio
 
 from roundtable.errors import AgentError, CircuitOpen, RoundtableError
 from roundtable.gateway.lanes import Rates
+from roundtable.gateway.metering import MeteredModel, ReservedModel
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.streams import ChatStream
 from roundtable.gateway.tries import Deadline, Tries
 from roundtable.gateway.usage import sane_usage
-from roundtable.protocols import HasEndpoint, Prepares
+from roundtable.gateway.wrapping import WrappedModel, close_stream
 from roundtable.types import ChatDelta, ChatResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from types import TracebackType
 
     from roundtable.gateway.gateway import Gateway
     from roundtable.gateway.lanes import Lane
     from roundtable.gateway.tries import RetryNotice
     from roundtable.protocols import ChatModel
-    from roundtable.types import ChatRequest, ModelProfile, RetryPolicy
+    from roundtable.types import ChatRequest, RetryPolicy
 
 __all__ = ["Guard", "GuardedModel", "as_own_error"]
 
@@ -53,7 +54,7 @@ class Guard:
     """Hears of retries."""
 
 
-class GuardedModel:
+class GuardedModel(WrappedModel):
     """A `ChatModel` whose calls pass a gateway; made by `Gateway.guard`.
 
     Args:
@@ -63,8 +64,8 @@ class GuardedModel:
     """
 
     def __init__(self, gateway: Gateway, inner: ChatModel, guard: Guard) -> None:
+        super().__init__(inner)
         self.gateway = gateway
-        self.inner = inner
         self.guard = guard
 
     def asking(
@@ -87,42 +88,15 @@ class GuardedModel:
         """Give this model with a policy for retries that wins over the gateway's rule."""
         return GuardedModel(self.gateway, self.inner, replace(self.guard, rule=RetryRule.of(policy)))
 
-    def __repr__(self) -> str:
-        return f"GuardedModel({self.inner!r})"
-
-    @property
-    def provider(self) -> str:
-        """Name of the provider."""
-        return self.inner.provider
-
-    @property
-    def model(self) -> str:
-        """Model id used when a request names none."""
-        return self.inner.model
-
-    @property
-    def endpoint(self) -> str:
-        """Root of the provider's API; empty where there is none."""
-        return self.inner.endpoint if isinstance(self.inner, HasEndpoint) else ""
-
-    @property
-    def profile(self) -> ModelProfile:
-        """What the library must know to prompt this model."""
-        return self.inner.profile
+    def over(self, wrap: Callable[[ChatModel], ChatModel]) -> GuardedModel:
+        """Give this model with something round the one that answers."""
+        inner = wrap(self.inner)
+        return self if inner is self.inner else GuardedModel(self.gateway, inner, self.guard)
 
     @property
     def lane(self) -> Lane:
         """State of the provider, address and model: breaker, rates, budget for retries."""
         return self.gateway.lane(self.inner, self.inner.model, self.guard.rates)
-
-    async def prepare(self) -> None:
-        """Let the model make ready, if it has to.
-
-        Raises:
-            RoundtableError: What it needs cannot be had.
-        """
-        if isinstance(self.inner, Prepares):
-            await self.inner.prepare()
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once.
@@ -137,7 +111,7 @@ class GuardedModel:
                 await call.let_in()
                 try:
                     with call:
-                        response = await call.within(partial(self.inner.complete, request))
+                        response = await call.within(partial(call.answering.complete, request))
                         return call.done(self._whole(response))
                 except RoundtableError as error:
                     failure = error
@@ -158,7 +132,7 @@ class GuardedModel:
             call = _Call(self, lane, request)
             while True:
                 await call.let_in()
-                pieces = self.inner.stream(request)
+                pieces = call.answering.stream(request)
                 step = partial(anext, pieces, None)
                 try:
                     with call:
@@ -170,13 +144,9 @@ class GuardedModel:
                 except RoundtableError as error:
                     failure = error
                 finally:
-                    await _close(pieces)
+                    await close_stream(pieces)
                 await call.again(failure)
             yield response
-
-    async def aclose(self) -> None:
-        """Release what the model holds; idempotent."""
-        await self.inner.aclose()
 
     def _whole(self, response: object) -> ChatResponse:
         if not isinstance(response, ChatResponse):
@@ -203,24 +173,45 @@ class _Call:
         self._is_done = False
         self._begun = False
         self._shown: list[str] = []
+        self.answering: ChatModel = model.inner
+        """What answers the try: the model, or the model with what is reserved for it."""
 
     async def let_in(self) -> None:
-        """Wait until the rates allow a try, and ask whether it is still wanted."""
+        """Wait until the rates and the budget allow a try, and ask whether it is still wanted.
+
+        Raises:
+            RoundtableError: One of them does not; states what the tries before consumed.
+        """
+        try:
+            await self._admitted()
+        except RoundtableError as error:
+            if self._tries is not None:
+                self._tries.charge(error)
+            raise
+
+    async def _admitted(self) -> None:
         model, lane = self._model, self._lane
         guard = model.guard
         if lane.has_rate:
             left_s = (self._deadline or Deadline(None, model.gateway.clock)).left_s
             self._set_aside = await lane.admit(self._request, min(left_s, guard.rule.longest_wait_s))
+        if isinstance(model.inner, MeteredModel):
+            self.answering = await self.within(partial(model.inner.reserved, self._request))
         if self._deadline is None:
             # Runs from when the call is let in: a queue of our own making is no fault of the provider.
             self._deadline = Deadline(guard.timeout_s, model.gateway.clock)
         if guard.before is not None:
-            await guard.before()
+            try:
+                await guard.before()
+            except BaseException:
+                self._release()
+                raise
 
     def __enter__(self) -> Self:
         try:
             self._probe = self._lane.breaker.enter()
         except CircuitOpen as error:
+            self._release()
             error.provider = self._model.provider
             raise
         self._is_done = self._begun = False
@@ -247,6 +238,11 @@ class _Call:
         with anyio.CancelScope(deadline=anyio.current_time() + deadline.own_s):
             return await step()
         raise deadline.missed(self._model.provider)
+
+    def _release(self) -> None:
+        """Give back what is reserved for a try that does not start."""
+        if isinstance(self.answering, ReservedModel):
+            self.answering.release()
 
     def given(self, piece: ChatDelta) -> None:
         """Take note of a piece that is given out."""
@@ -278,13 +274,6 @@ class _Call:
                 tell=guard.told,
             )
         await self._tries.again(error, shown="".join(self._shown), begun=self._begun)
-
-
-async def _close(pieces: AsyncIterator[ChatDelta | ChatResponse]) -> None:
-    """Close what can be closed; the protocol promises an iterator, and generators go on until they are."""
-    close = getattr(pieces, "aclose", None)
-    if close is not None:
-        await close()
 
 
 def as_own_error(exc: Exception, provider: str) -> RoundtableError:

@@ -145,6 +145,11 @@ class Tries:
             return response
         return response.model_copy(update={"usage": self._usage + response.usage})
 
+    def charge(self, error: RoundtableError) -> None:
+        """State in the error of a try that was not made what the ones before it consumed."""
+        if self._usage.calls:
+            error.usage = self._usage if error.usage is None else self._usage + error.usage
+
     def _give_up(self) -> NoReturn:
         error = named(self._last, self._made, self._shown, self._usage)
         raise error from error.__cause__
@@ -154,8 +159,6 @@ class Tries:
         from tenacity import AsyncRetrying, retry_if_exception
 
         # tenacity asks whether, then how long, then whether to stop; then it says so and waits.
-        # Loaded at the first retry: tenacity brings asyncio and ssl along, which naming a model does not need.
-
         return AsyncRetrying(
             retry=retry_if_exception(self._may),
             wait=self._wait_s,

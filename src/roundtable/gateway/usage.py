@@ -49,6 +49,7 @@ def sane_usage(usage: Usage) -> Usage:
         calls=max(1, usage.calls),
         unreported_calls=max(0, usage.unreported_calls, usage.calls if is_silent else 0),
         cost_usd=cost if cost is not None and math.isfinite(cost) and cost >= 0 else None,
+        partial_cost_usd=usage.partial_cost_usd,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from roundtable.providers.anthropic import AnthropicMessages
 from roundtable.providers.builtin import BUILTIN_SPECS, builtin_providers, chat_model, split_model_name
+from roundtable.providers.cassette import Cassette
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_model import HttpChatModel
 from roundtable.providers.http_provider import HttpProvider
@@ -19,6 +20,7 @@ __all__ = [
     "BUILTIN_SPECS",
     "SERVERS",
     "AnthropicMessages",
+    "Cassette",
     "ChatServer",
     "Decoder",
     "Delay",

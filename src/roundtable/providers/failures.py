@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
+from roundtable._secrets import secret_forms
 from roundtable.errors import (
     AgentError,
     APIAuthError,
@@ -266,24 +265,10 @@ def _positive(text: str) -> float | None:
 def redacted(error: RoundtableError, key: str | None) -> RoundtableError:
     """Take a key out of an error, in case the provider repeated it; gives the same error.
 
-    Looks for the key itself, its URL-encoded and base64 forms, and its first twelve characters.
+    Looks for all the forms of `secret_forms`.
     """
-    for form in _forms(key or ""):
+    for form in secret_forms(key or ""):
         error.message = error.message.replace(form, "***")
         error.request_id = error.request_id and error.request_id.replace(form, "***")
     error.args = (error.message,)
     return error
-
-
-def _forms(key: str) -> list[str]:
-    if len(key) < 8:
-        # Stand-ins such as "none" or "ollama" are no secrets, and words of the message.
-        return []
-    raw = key.encode()
-    forms = {key, quote(key, safe="")}
-    for head in (b"", b"Bearer "):
-        plain = base64.b64encode(head + raw).decode()
-        forms |= {plain.rstrip("="), plain.translate(str.maketrans("+/", "-_")).rstrip("=")}
-    if len(key) >= 16:
-        forms.add(key[:12])
-    return sorted(forms, key=len, reverse=True)

@@ -46,6 +46,7 @@ class _Round:
     decision: Decision | None = None
     begun: bool = False
     complete: bool = False
+    usage: Usage = field(default_factory=Usage)
     ordered: tuple[AnyTurn, ...] | None = None
     record: RoundRecord | None = None
 
@@ -65,6 +66,7 @@ class _Round:
                 consensus=self.consensus,
                 decision=self.decision,
                 complete=self.complete,
+                usage=self.usage,
             )
         return self.record
 
@@ -89,6 +91,7 @@ class Fold:
         self.updated_at: datetime = record.created_at
         self.rounds: list[_Round] = []
         self.usage: Usage = Usage()
+        self.usage_by_agent: dict[str, Usage] = {}
         self.exit: ExitResult | None = None
         self.error: ErrorInfo | None = None
         self.started: bool = False
@@ -166,12 +169,17 @@ class Fold:
         return self.rounds[-1]
 
     def _turn(self, turn: AnyTurn) -> None:
-        self._find(turn.round).turns[turn.stage, turn.slot] = turn
-        self.usage += turn.result.usage if turn.outcome == "answered" else turn.usage
+        held = self._find(turn.round)
+        held.turns[turn.stage, turn.slot] = turn
+        spent = turn.result.usage if turn.outcome == "answered" else turn.usage
+        held.usage += spent
+        self.usage += spent
+        self.usage_by_agent[turn.agent_id] = self.usage_by_agent.get(turn.agent_id, Usage()) + spent
 
     def _measured(self, event: ConsensusMeasured) -> None:
         held = self._find(event.round)
         held.consensus, held.decision = event.consensus, event.decision
+        held.usage += event.usage or Usage()
         self.usage += event.usage or Usage()
         if event.independent_agreement is not None or event.independent_agreement_reason is not None:
             self.independent_agreement = event.independent_agreement
@@ -249,6 +257,7 @@ class Fold:
             context_requests=self.context_requests,
             exit=self.exit,
             usage=self.usage,
+            usage_by_agent=dict(self.usage_by_agent),
             error=self.error,
             last_seq=self.last_seq,
             updated_at=self.updated_at,

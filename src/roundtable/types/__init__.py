@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         Value,
         utc_now,
     )
+    from roundtable.types.budget import AgentEstimate, Budget, Estimate
     from roundtable.types.chat import (
         AgentTool,
         ChatDelta,
@@ -180,6 +181,7 @@ __all__ = [
     "AgentComplete",
     "AgentConfig",
     "AgentError",
+    "AgentEstimate",
     "AgentHealth",
     "AgentId",
     "AgentInfo",
@@ -196,6 +198,7 @@ __all__ = [
     "AnyPerspective",
     "AnyTurn",
     "BallotAnswer",
+    "Budget",
     "ChatDelta",
     "ChatRequest",
     "ChatResponse",
@@ -229,6 +232,7 @@ __all__ = [
     "EndDebate",
     "EndRound",
     "ErrorInfo",
+    "Estimate",
     "Event",
     "EventBase",
     "EvidenceLayer",
@@ -317,6 +321,7 @@ _NAMES = {
         "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer RoleViolation "
         "ScoresAnswer Stance TextAnswer ToolCallRecord"
     ),
+    "budget": "AgentEstimate Budget Estimate",
     "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
     "chat": (
         "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolCallDelta "

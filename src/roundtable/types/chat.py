@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr
@@ -57,7 +58,14 @@ class Usage(Value):
     unreported_calls: Count = 0
     """Calls of these whose provider did not say what they consumed; the counts of tokens are then a lower bound."""
     cost_usd: Annotated[float, Field(ge=0)] | None = None
-    """Price in US dollars; `None` when unknown, never a guess."""
+    """Price in US dollars; `None` when the price of any call is unknown, never a guess."""
+    partial_cost_usd: Annotated[float, Field(ge=0)] | None = None
+    """Of a price that is unknown as a whole: the part that is known; `None` where nothing is, or all."""
+
+    @property
+    def known_cost_usd(self) -> float:
+        """What is known of the price in US dollars: `cost_usd`, else the part that is known, else 0."""
+        return (self.partial_cost_usd or 0.0) if self.cost_usd is None else self.cost_usd
 
     @property
     def total_tokens(self) -> int:
@@ -69,12 +77,16 @@ class Usage(Value):
         return self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        """Add two usages; the cost of a sum with an unknown part is unknown."""
+        """Add two usages; the cost of a sum with an unknown part is unknown.
+
+        Costs are added as decimals: with at most 15 significant digits the order makes no difference.
+        """
         # A caller without a type checker gets a TypeError.
         if not isinstance(other, Usage):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        if not (self.calls or self.total_tokens or self.cost_usd or self.reasoning_tokens or self._cached):
+        if self._is_nothing:
             return other
+        cost, partial = _add_costs(self, other)
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -83,18 +95,26 @@ class Usage(Value):
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             calls=self.calls + other.calls,
             unreported_calls=self.unreported_calls + other.unreported_calls,
-            cost_usd=_add_costs(self, other),
+            cost_usd=cost,
+            partial_cost_usd=partial,
         )
 
+    @property
+    def _is_nothing(self) -> bool:
+        return not (self.calls or self.total_tokens or self.known_cost_usd or self.reasoning_tokens or self._cached)
 
-def _add_costs(one: Usage, two: Usage) -> float | None:
-    if one.calls == 0 and one.cost_usd is None:
-        return two.cost_usd
-    if two.calls == 0 and two.cost_usd is None:
-        return one.cost_usd
-    if one.cost_usd is None or two.cost_usd is None:
-        return None
-    return one.cost_usd + two.cost_usd
+
+def _add_costs(one: Usage, two: Usage) -> tuple[float | None, float | None]:
+    """Give the price of a sum, and what is known of it where it is unknown."""
+    if one.cost_usd is two.cost_usd is one.partial_cost_usd is two.partial_cost_usd is None:
+        return None, None
+    known = float(Decimal(repr(one.known_cost_usd)) + Decimal(repr(two.known_cost_usd)))
+    # Where nothing was called, nothing is unknown.
+    unknown = [part for part in (one, two) if part.cost_usd is None and (part.calls or part.partial_cost_usd)]
+    priced = one.cost_usd is not None or two.cost_usd is not None
+    if not unknown:
+        return (known if priced else None), None
+    return None, known if priced or one.partial_cost_usd or two.partial_cost_usd else None
 
 
 class AgentTool(Value):
@@ -255,10 +275,14 @@ class ChatResponse(Value):
     """The answer as the provider wrote it, where it asks to get that back in the next call."""
     usage: Usage = Usage(calls=1)
     """What the call consumed."""
+    provider: str | None = None
+    """Provider that answered, where several were asked in turn."""
     model: str | None = None
     """Model that answered, as the provider named it."""
     request_id: str | None = None
     """The provider's id of the call, for support requests."""
+    warnings: tuple[str, ...] = ()
+    """What a reader should know of the call, such as models that did not answer."""
     rate_limit: RateLimit | None = None
     """What is left of the provider's limits, where it says so."""
     _raw: JsonObject | None = PrivateAttr(default=None)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from roundtable.types.agents import AgentConfig, GeneratedPerspective, Perspective
 from roundtable.types.answers import AgentResponse
 from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
+from roundtable.types.budget import Budget
 from roundtable.types.chat import Usage
 from roundtable.types.consensus import AnyConsensus, Decision
 from roundtable.types.exits import ExitResult
@@ -124,6 +125,8 @@ class DebateConfig(Value):
     """Rule that turns the last round's positions into a decision."""
     exit: JsonObject | None = None
     """Stop criterion as data; `None` runs all rounds."""
+    budget: Budget | None = None
+    """The most this debate may consume; `None` leaves it to the table."""
     quorum: Annotated[int, Field(ge=1)] | None = None
     """Answers needed in each stage that asks for positions; `None` asks for one."""
     seed: int = 0
@@ -197,6 +200,8 @@ class RoundRecord(Value):
     """Outcome of the decision rule over this round's positions."""
     complete: bool = False
     """Whether the round ran to its end."""
+    usage: Usage = Usage()
+    """What the round consumed: all its turns, attempts that were made anew included, and its analysis."""
 
     @property
     def responses(self) -> tuple[AgentResponse, ...]:
@@ -227,6 +232,8 @@ class RosterEntry(Value):
     """Turns that failed."""
     errors: tuple[ErrorInfo, ...] = ()
     """Why."""
+    usage: Usage = Usage()
+    """What its turns consumed, failed ones and attempts that were made anew included."""
 
 
 class Roster(Value):
@@ -279,6 +286,8 @@ class DebateRecord(Value):
     """Why the debate last stopped."""
     usage: Usage = Usage()
     """What all turns consumed, failed ones included."""
+    usage_by_agent: Mapping[str, Usage] = Field(default_factory=dict)
+    """The same by agent id, without analysis and synthesis, which are nobody's turn."""
     error: ErrorInfo | None = None
     """What put the session into `error`."""
     last_seq: int = 0

@@ -13,7 +13,7 @@ __all__ = ["ExitCriteria", "ExitReason", "ExitResult"]
 
 ExitReason: TypeAlias = str
 """`consensus`, `convergence`, `confidence`, `max_rounds`, `stopped`, `paused`, `cancelled`, `deadline`,
-`quorum_lost`, `error`, or the reason a mode or a plug-in exit gives."""
+`budget`, `quorum_lost`, `error`, or the reason a mode or a plug-in exit gives."""
 
 
 class ExitCriteria(Value):

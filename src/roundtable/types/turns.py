@@ -48,6 +48,8 @@ class TurnResult(Value):
     """The answer."""
     usage: Usage = Usage()
     """Tokens and calls of this turn, repair tries included."""
+    usage_by_call: tuple[Usage, ...] = ()
+    """The same by model call, in order; empty where an agent does not say."""
     provider: str | None = None
     """Provider that answered."""
     model: str | None = None

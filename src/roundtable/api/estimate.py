@@ -1,0 +1,233 @@
+"""The worst case of a debate: its stages planned as they would be, with answers as long as they may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, assert_never
+
+from roundtable.agents import BaseAgent
+from roundtable.errors import ConfigurationError
+from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
+from roundtable.gateway.metering import prompt_tokens
+from roundtable.record import Fold
+from roundtable.stages import narrow
+from roundtable.types import (
+    AgentComplete,
+    AgentEstimate,
+    AgentResponse,
+    BallotAnswer,
+    EndDebate,
+    Estimate,
+    PlanAnswer,
+    RankingAnswer,
+    RoundComplete,
+    RoundStart,
+    ScoresAnswer,
+    SessionRecord,
+    Stage,
+    TextAnswer,
+    Turn,
+    TurnResult,
+    utc_now,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from roundtable.api.seats import Seated
+    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.types import Answer, ChatRequest, DebateConfig, DebateContext, TurnSpec
+
+__all__ = ["estimated", "meters_of"]
+
+CHARS_PER_TOKEN: Final = 3.5
+"""The longest text of so many tokens, by the estimate that prompts are cut by."""
+REPAIR_TOKENS: Final = 120
+"""What asking once more adds to a prompt, besides the answer that could not be read."""
+TOOL_RESULT_TOKENS: Final = 6_000
+"""What one tool's result adds to a prompt at most."""
+TOOL_STEPS: Final = 10
+"""Model calls of a turn that states no limit."""
+
+
+def meters_of(model: object) -> Iterator[MeteredModel]:
+    """Find the meters of a model, through what stands round them."""
+    if isinstance(model, MeteredModel):
+        yield model
+    elif isinstance(model, FallbackModel):
+        for one in model.models:
+            yield from meters_of(one)
+    elif isinstance(model, GuardedModel):
+        yield from meters_of(model.inner)
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What one agent may take, grown turn by turn."""
+
+    agent: Agent
+    turns: int = 0
+    calls: int = 0
+    planned_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal | None = Decimal(0)
+
+    def add(self, view: DebateContext, spec: TurnSpec) -> int | None:
+        """Add a turn; give the tokens of its answer, `None` where they cannot be known."""
+        self.turns += 1
+        self.planned_calls += 1
+        agent = self.agent
+        if not isinstance(agent, BaseAgent):
+            self.calls += 1
+            self.cost = None
+            return None
+        request = agent.first_request(narrow(view, spec))
+        longest = request.max_tokens
+        for sent in _prompts(prompt_tokens(request), longest, _tool_calls(agent, spec)):
+            self._call(request, sent)
+        return longest
+
+    def _call(self, request: ChatRequest, sent: int) -> None:
+        meters = list(meters_of(getattr(self.agent, "chat_model", None)))
+        first = True
+        for meter in meters:
+            name = request.model if first and request.model else meter.model
+            price = meter.prices.worst(meter.provider, name, sent, request.max_tokens, endpoint=meter.endpoint)
+            self.cost = None if self.cost is None or price is None else self.cost + price
+            self.calls += 1
+            self.input_tokens += sent
+            self.output_tokens += request.max_tokens
+            first = False
+
+    def to_estimate(self) -> AgentEstimate:
+        return AgentEstimate(
+            agent_id=self.agent.id,
+            turns=self.turns,
+            calls=self.calls,
+            planned_calls=self.planned_calls,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost_usd=None if self.cost is None else float(self.cost),
+        )
+
+
+def _tool_calls(agent: BaseAgent, spec: TurnSpec) -> int:
+    if agent.toolkit is None or not agent.toolkit.get_tools():
+        return 0
+    return min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
+
+
+def _prompts(sent: int, longest: int, tool_calls: int) -> Iterator[int]:
+    """Give the tokens of each prompt of a turn: the first, one after each tool call, and the one that asks again."""
+    yield sent
+    for _ in range(tool_calls):
+        sent += longest + TOOL_RESULT_TOKENS
+        yield sent
+    yield sent + longest + REPAIR_TOKENS
+
+
+def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy) -> Estimate:
+    """Hold a debate on paper and add up what it may take at most.
+
+    Args:
+        config: What to debate and how.
+        seats: Who takes part.
+        mode: Says what happens next.
+
+    Raises:
+        ConfigurationError: The mode plans what would never end, or agents that are not there.
+        ContextTooLong: A prompt does not fit a model's window.
+    """
+    sums = {seat.config.id: _Sum(seat.agent) for seat in seats if seat.agent is not None}
+    fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
+    for number in range(1, config.rounds + 1):
+        start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
+        fold.apply(start.model_copy(update={"focus_question": config.focus_question}))
+        if not _hold_round(fold, mode, sums, number):
+            break
+        fold.apply(
+            RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
+        )
+    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+
+
+def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int) -> bool:
+    """Take the stages of one round; tell whether the debate goes on."""
+    held: set[str] = set()
+    while True:
+        view = fold.view()
+        plan = mode.next_stage(view)
+        if not isinstance(plan, Stage):
+            return not isinstance(plan, EndDebate)
+        missing = sorted({spec.agent for spec in plan.turns} - sums.keys())
+        if plan.name in held or not plan.turns or missing:
+            what = (
+                f"agents that are not there: {', '.join(missing)}" if missing else "twice in one round, or for nobody"
+            )
+            raise ConfigurationError(f"mode {mode.name!r} plans the stage {plan.name!r} {what}")
+        held.add(plan.name)
+        for spec in plan.turns:
+            longest = sums[spec.agent].add(view, spec)
+            agent = sums[spec.agent].agent
+            turn = Turn(
+                round=number,
+                stage=plan.name,
+                slot=spec.slot,
+                agent_id=agent.id,
+                agent_name=agent.name,
+                role=spec.role,
+                timestamp=utc_now(),
+                result=TurnResult(answer=_longest_answer(agent, spec, view, longest or 0)),
+            )
+            fold.apply(
+                AgentComplete(session_id="estimate", timestamp=utc_now(), turn=turn, agent=agent.id, round=number)
+            )
+
+
+def _longest_answer(agent: Agent, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
+    """Give an answer of the kind asked for that fills its tokens."""
+    text = "x" * int(tokens * CHARS_PER_TOKEN)
+    options = spec.options or view.options or ()
+    match spec.answer:
+        case "position":
+            return AgentResponse(
+                agent_id=agent.id,
+                agent_name=agent.name,
+                position="x",
+                reasoning=text,
+                confidence=1.0,
+                choice=max(options, key=len, default=None),
+            )
+        case "ballot":
+            return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
+        case "ranking":
+            return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
+        case "scores":
+            return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
+        case "plan":
+            return PlanAnswer(goal="x", strategy=text)
+        case "text":
+            return TextAnswer(text=text)
+        case _:
+            assert_never(spec.answer)
+
+
+def _total(agents: tuple[AgentEstimate, ...], sums: dict[str, _Sum]) -> Estimate:
+    costs = [one.cost for one in sums.values()]
+    known = [cost for cost in costs if cost is not None]
+    foreign = [one.agent.id for one in sums.values() if not isinstance(one.agent, BaseAgent)]
+    notes = ["tries that a provider refuses cost nothing; one that broke off may be billed besides"]
+    if foreign:
+        notes.append(f"what {', '.join(foreign)} may take is unknown: no BaseAgent, so its prompts cannot be seen")
+    return Estimate(
+        turns=sum(one.turns for one in agents),
+        calls=sum(one.calls for one in agents),
+        planned_calls=sum(one.planned_calls for one in agents),
+        input_tokens=sum(one.input_tokens for one in agents),
+        output_tokens=sum(one.output_tokens for one in agents),
+        cost_usd=float(sum(known, Decimal(0))) if len(known) == len(costs) else None,
+        by_agent=agents,
+        notes=tuple(notes),
+    )

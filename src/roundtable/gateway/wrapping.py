@@ -1,0 +1,83 @@
+"""What models round other models have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.protocols import HasEndpoint, Prepares
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from roundtable.protocols import ChatModel
+    from roundtable.types import ModelProfile
+
+__all__ = ["WrappedModel", "close_stream", "endpoint_of", "make_ready"]
+
+
+class WrappedModel:
+    """What a model says of itself, said by a model round it; `complete` and `stream` are the subclass's.
+
+    Args:
+        inner: The model that answers.
+    """
+
+    def __init__(self, inner: ChatModel) -> None:
+        self.inner = inner
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.inner!r})"
+
+    @property
+    def provider(self) -> str:
+        """Name of the provider."""
+        return self.inner.provider
+
+    @property
+    def model(self) -> str:
+        """Model id used when a request names none."""
+        return self.inner.model
+
+    @property
+    def endpoint(self) -> str:
+        """Root of the provider's API; empty where there is none."""
+        return endpoint_of(self.inner)
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What the library must know to prompt this model."""
+        return self.inner.profile
+
+    async def prepare(self) -> None:
+        """Let the model fetch or load what it needs.
+
+        Raises:
+            RoundtableError: The model cannot be had.
+        """
+        await make_ready(self.inner)
+
+    async def aclose(self) -> None:
+        """Release what the model holds; idempotent."""
+        await self.inner.aclose()
+
+
+def endpoint_of(model: object) -> str:
+    """Give the root of a model's API; empty where there is none."""
+    return model.endpoint if isinstance(model, HasEndpoint) else ""
+
+
+async def make_ready(model: object) -> None:
+    """Let a model make ready, if it has to, before the deadline of any call runs.
+
+    Raises:
+        RoundtableError: What it needs cannot be had.
+    """
+    if isinstance(model, Prepares):
+        await model.prepare()
+
+
+async def close_stream(pieces: object) -> None:
+    """Close what can be closed; the protocol promises an iterator, and generators go on until they are."""
+    close: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
+    if close is not None:
+        await close()

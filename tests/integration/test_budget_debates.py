@@ -1,0 +1,225 @@
+"""Debates within budgets: what is refused, what is kept, and how one goes on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import anyio
+import pytest
+from integration.engine_kit import CountingModel, fold_of, late, said, seated, table_of
+
+from roundtable import Budget, Roundtable
+from roundtable.engine.spending import seconds_of
+from roundtable.errors import BudgetExceeded, ConfigurationError
+from roundtable.gateway import FallbackModel
+from roundtable.providers import ScriptedModel
+from roundtable.storage import MemoryStorage
+from roundtable.types import ChatResponse, TextAnswer, Turn, TurnResult, Usage
+
+PRICES = {"scripted:*": {"input": 1, "output": 10}}
+
+
+class Sized(CountingModel):
+    """A model whose every call takes the same."""
+
+    def __init__(self, tokens=100, **more):
+        super().__init__("Tea", **more)
+        self.tokens = tokens
+
+    async def complete(self, request):
+        response = await super().complete(request)
+        return response.model_copy(update={"usage": Usage(output_tokens=self.tokens, calls=1)})
+
+
+async def test_a_spent_budget_pauses_the_debate_and_a_larger_one_goes_on():
+    model, storage = Sized(), MemoryStorage()
+    table = table_of(model, storage=storage)
+    result = await table.debate("Tea or coffee?", rounds=3, budget=Budget(max_calls=4))
+    assert (result.status, result.session_status, result.exit.reason) == ("partial", "paused", "budget")
+    assert "made 4 of 4 calls" in result.exit.details
+    assert (len(model.begun), result.usage.calls) == (4, 4)
+    assert result.rounds[0].complete
+    assert len(result.rounds[1].turns) == 1
+    assert all(turn.outcome == "answered" for held in result.rounds for turn in held.turns)
+    again = await table.resume(result.session_id)
+    assert (again.exit.reason, len(model.begun)) == ("budget", 4)
+    done = await table.resume(result.session_id, budget=Budget(max_calls=9))
+    assert (done.status, len(model.begun), done.usage.calls) == ("completed", 9, 9)
+    await fold_of(storage, result.session_id)
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("budget", [Budget(max_tokens=9000), Budget(max_cost_usd=0.09)], ids=["tokens", "dollars"])
+async def test_a_debate_never_spends_more_than_its_budget(streams, budget):
+    model = Sized(900, streams=streams)
+    result = await table_of(model, prices=PRICES).debate("Tea or coffee?", rounds=8, budget=budget)
+    assert result.exit.reason == "budget"
+    assert result.usage.total_tokens <= 9000
+    assert result.usage.cost_usd <= 0.09
+    # Worst cases are some 5,000 tokens each: calls wait for each other rather than be refused.
+    assert len(model.begun) >= 4
+
+
+async def test_a_budget_below_one_call_is_refused_before_anything_is_paid():
+    model, storage = Sized(), MemoryStorage()
+    table = table_of(model, storage=storage)
+    with pytest.raises(BudgetExceeded, match="may take") as refused:
+        await table.debate("Tea or coffee?", budget=Budget(max_tokens=100))
+    assert model.begun == []
+    session_id = refused.value.details["sessionId"]
+    stored = await table.session(session_id)
+    assert (stored.session_status, stored.exit.reason, stored.usage.calls) == ("paused", "budget", 0)
+    assert (await table.resume(session_id, budget=Budget(max_tokens=100_000))).status == "completed"
+
+
+async def test_the_budget_of_a_table_is_shared_by_its_debates():
+    model = Sized()
+    table = table_of(model, budget=Budget(max_calls=5))
+    first = await table.debate("Tea or coffee?", rounds=1)
+    second = await table.debate("Milk or none?", rounds=1)
+    assert (first.status, second.status, len(model.begun)) == ("completed", "partial", 5)
+    assert "the table has made 5 of 5 calls" in second.exit.details
+    with pytest.raises(BudgetExceeded):
+        await table.debate("Sugar?")
+
+
+async def test_debates_at_once_never_overspend_the_table():
+    model = CountingModel(lambda _: late(0.002, "Tea"))
+    table = table_of(model, budget=Budget(max_calls=10))
+    results = []
+
+    async def one(number):
+        results.append(await table.debate(f"Question {number}?", rounds=2))
+
+    async with anyio.create_task_group() as group:
+        for number in range(3):
+            group.start_soon(one, number)
+    assert len(model.begun) == 10
+    assert sum(result.usage.calls for result in results) == 10
+    assert {result.exit.reason for result in results} <= {"budget", "max_rounds"}
+
+
+async def test_what_was_spent_is_read_from_the_log_by_another_process(tmp_path):
+    url = f"sqlite:///{tmp_path / 'd.db'}"
+    budget = Budget(max_calls=4)
+    result = await _closing(table_of(Sized(), storage=url), lambda t: t.debate("Tea?", rounds=2, budget=budget))
+    model = Sized()
+    again = await _closing(table_of(model, storage=url), lambda t: t.resume(result.session_id))
+    assert (again.exit.reason, again.usage.calls, model.begun) == ("budget", 4, [])
+    # What the session spent before counts for the table that goes on with it, too.
+    table = table_of(model, storage=url, budget=Budget(max_calls=5))
+    more = await _closing(table, lambda t: t.resume(result.session_id, budget=Budget(max_calls=99)))
+    assert (more.exit.reason, more.usage.calls, len(model.begun)) == ("budget", 5, 1)
+
+
+async def _closing(table, act):
+    async with table:
+        return await act(table)
+
+
+async def test_seconds_end_a_debate_like_a_deadline_but_say_budget():
+    model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
+    table = table_of(model)
+    with anyio.fail_after(20):
+        result = await table.debate("Tea or coffee?", budget=Budget(max_seconds=0.2), deadline_s=15)
+        assert (result.exit.reason, result.session_status) == ("budget", "paused")
+        assert [turn.agent_id for turn in result.rounds[0].turns] == ["ada"]
+        sooner = await table.debate("Tea or coffee?", budget=Budget(max_seconds=15), deadline_s=0.2)
+        assert sooner.exit.reason == "deadline"
+
+
+def test_seconds_are_those_in_which_a_turn_was_taken():
+    from datetime import timedelta
+
+    from roundtable.types import utc_now
+
+    start = utc_now()
+
+    def turn(begin, end):
+        return Turn(
+            round=1,
+            stage="s",
+            slot=0,
+            agent_id="a",
+            timestamp=start + timedelta(seconds=end),
+            duration_s=end - begin,
+            result=TurnResult(answer=TextAnswer(text="x")),
+        )
+
+    assert seconds_of([]) == 0
+    together = seconds_of([turn(5, 7), turn(0, 2), turn(1, 3), turn(1, 2)])
+    assert together == pytest.approx(5, abs=1e-3)
+
+
+async def test_a_repair_that_is_refused_fails_its_turn_and_states_what_was_spent():
+    unreadable = ChatResponse(text="", usage=Usage(output_tokens=10, calls=1))
+    model = ScriptedModel({"ada": [unreadable, said("Tea")], "bo": [said("Tea")]})
+    result = await table_of(model, "ada", "bo").debate("Tea or coffee?", rounds=2, budget=Budget(max_calls=2))
+    turn = result.rounds[0].turns[0]
+    assert (turn.outcome, turn.error.code, turn.usage.calls) == ("failed", "BUDGET_EXCEEDED", 1)
+    assert (result.exit.reason, result.usage.calls) == ("budget", 2)
+
+
+async def test_dollars_need_prices_before_anything_is_paid():
+    model = Sized()
+    with pytest.raises(ConfigurationError, match="no price is known for scripted:counting") as refused:
+        await table_of(model).debate("Tea or coffee?", budget=Budget(max_cost_usd=1))
+    assert "prices=" in refused.value.hint
+    spare = ScriptedModel({"*": said("Tea")}, model="spare")
+    chain = FallbackModel(model, spare)
+    table = Roundtable(
+        seated(chain, "ada"),
+        storage="memory://",
+        budget=Budget(max_cost_usd=1),
+        prices={"scripted:counting": PRICES["scripted:*"]},
+    )
+    with pytest.raises(ConfigurationError, match="scripted:spare"):
+        await table.debate("Tea or coffee?")
+    assert model.begun == []
+
+
+class Silent:
+    """An agent that answers by other means than a chat model, and says what it took."""
+
+    def __init__(self, name):
+        self.id = name
+        self.name = name
+        self.asked = 0
+
+    async def take_turn(self, context, listener=None):
+        from roundtable.types import AgentResponse
+
+        self.asked += 1
+        answer = AgentResponse(agent_id=self.id, agent_name=self.name, position="Tea", reasoning="", confidence=1)
+        return TurnResult(answer=answer, usage=Usage(output_tokens=50, calls=1))
+
+    async def health_check(self):
+        raise NotImplementedError
+
+    def get_info(self):
+        from roundtable.types import AgentInfo
+
+        return AgentInfo(id=self.id, name=self.name, provider="own", model="own")
+
+
+async def test_agents_without_a_meter_count_once_their_turns_are_stored():
+    agents = [Silent("ada"), Silent("bo")]
+    table = Roundtable(agents, storage="memory://", budget=Budget(max_calls=3))
+    result = await table.debate("Tea or coffee?", rounds=5)
+    assert (result.exit.reason, result.usage.calls) == ("budget", 4)
+
+
+async def test_a_budget_of_another_kind_is_refused():
+    for table, more in ((table_of(Sized(), budget=5), {}), (table_of(Sized()), {"budget": 0.5})):
+        with pytest.raises(ConfigurationError, match="budget must be a Budget"):
+            await table.debate("Tea or coffee?", **more)
+    with pytest.raises(ValueError, match="greater than 0"):
+        Budget(max_cost_usd=0)
+
+
+async def test_charges_are_exact():
+    model = Sized(1)
+    table = table_of(model, prices={"scripted:*": {"input": 0, "output": "0.1"}}, budget=Budget(max_cost_usd=5))
+    result = await table.debate("Tea or coffee?", rounds=3)
+    assert table.wiring.models.ledger.table.spent.cost_usd == Decimal("0.0000009")
+    assert result.usage.cost_usd == 9e-7

@@ -1,0 +1,200 @@
+"""No debate takes more than its estimate, and an estimate calls nobody."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from integration.engine_kit import CountingModel, CourtMode, asking, said, seated, table_of
+from integration.test_budget_debates import Silent
+
+from roundtable import AgentConfig, BaseAgent, Roundtable
+from roundtable.api.estimate import estimated
+from roundtable.api.seats import Seated
+from roundtable.errors import ConfigurationError, ContextTooLong, QuorumLost
+from roundtable.gateway import FallbackModel
+from roundtable.modes import BaseModeStrategy
+from roundtable.providers import ScriptedModel
+from roundtable.sync import Roundtable as BlockingRoundtable
+from roundtable.testing import scripted_agents
+from roundtable.types import (
+    AgentTool,
+    ChatResponse,
+    EndDebate,
+    EndRound,
+    ModelProfile,
+    Stage,
+    ToolPolicy,
+    TurnSpec,
+    Usage,
+)
+
+PRICES = {"scripted:*": {"input": 1, "output": 10}}
+
+
+def wordy(model, *names, max_tokens):
+    return [
+        BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted", max_tokens=max_tokens), model)
+        for name in names
+    ]
+
+
+class Talker(CountingModel):
+    """Answers at length, and sometimes in a way that cannot be read; its usage is what the prompt estimate says."""
+
+    def __init__(self, lengths):
+        super().__init__()
+        self.lengths = list(lengths)
+
+    async def complete(self, request):
+        from roundtable.gateway.metering import prompt_tokens
+
+        self.begun.append(("", ""))
+        length = self.lengths.pop() if self.lengths else 0
+        most = int(request.max_tokens * 3.5) - 80
+        text = (
+            f'{{"position": "Tea", "confidence": 0.5, "reasoning": "{"y" * (most * length // 4)}"}}' if length else "{"
+        )
+        usage = Usage(input_tokens=prompt_tokens(request), output_tokens=request.max_tokens * length // 4, calls=1)
+        return ChatResponse(text=text, usage=usage)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.integers(0, 4), max_size=12),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.sampled_from([60, 300]),
+    st.booleans(),
+)
+def test_no_debate_takes_more_than_its_estimate(lengths, rounds, seats, max_tokens, with_options):
+    names = ["ada", "bo", "cy"][:seats]
+    table = BlockingRoundtable(
+        wordy(Talker(lengths), *names, max_tokens=max_tokens), storage="memory://", prices=PRICES
+    )
+    more = {"rounds": rounds, "options": ["Tea", "Coffee"] if with_options else None}
+    worst = table.estimate("Tea or coffee?", **more)
+    try:
+        result = table.debate("Tea or coffee?", **more)
+    except QuorumLost as lost:
+        result = lost.partial
+    table.close()
+    assert result.usage.calls <= worst.calls
+    assert result.usage.input_tokens <= worst.input_tokens
+    assert result.usage.output_tokens <= worst.output_tokens
+    assert result.usage.cost_usd <= worst.cost_usd
+    assert worst.planned_calls == worst.turns == rounds * seats
+    assert sum(one.calls for one in worst.by_agent) == worst.calls
+    assert sum(one.total_tokens for one in worst.by_agent) == worst.total_tokens
+
+
+async def test_an_estimate_calls_nobody_and_stores_nothing():
+    model = CountingModel("Tea")
+    table = table_of(model, prices=PRICES)
+    worst = table.estimate("Tea or coffee?", rounds=2, focus_question="In the morning?")
+    assert worst.cost_usd > 0
+    assert model.begun == []
+    assert await table.sessions() == ()
+    assert worst.output_tokens == worst.calls * 4096
+
+
+async def test_later_rounds_are_dearer_since_they_quote_the_earlier_ones():
+    table = table_of(CountingModel("Tea"), prices=PRICES)
+    costs = [table.estimate("Tea or coffee?", rounds=rounds).cost_usd for rounds in (1, 2, 3)]
+    assert costs[1] > 2 * costs[0]
+    assert costs[2] - costs[1] > costs[1] - costs[0]
+
+
+def test_an_unknown_price_makes_the_estimate_unknown():
+    table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+    assert table.estimate("Tea or coffee?").cost_usd is None
+
+
+def test_every_model_of_a_fallback_may_have_to_be_paid():
+    spare = ScriptedModel([], model="spare")
+    alone = Roundtable([ScriptedModel([])], storage="memory://", prices=PRICES).estimate("Tea?", rounds=1)
+    chain = FallbackModel(ScriptedModel([]), spare)
+    both = Roundtable([chain], storage="memory://", prices=PRICES).estimate("Tea?", rounds=1)
+    assert (both.calls, both.planned_calls) == (2 * alone.calls, alone.planned_calls)
+    assert both.cost_usd == pytest.approx(2 * alone.cost_usd)
+
+
+def test_agents_that_are_no_base_agents_are_named():
+    table = Roundtable([Silent("ada"), ScriptedModel([])], storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea or coffee?", rounds=2)
+    assert worst.cost_usd is None
+    assert worst.by_agent[0].calls == 2
+    assert "ada" in worst.notes[-1]
+
+
+def test_what_does_not_fit_is_refused_as_in_a_debate():
+    table = table_of(CountingModel("Tea"))
+    with pytest.raises(ConfigurationError, match="rounds"):
+        table.estimate("Tea?", rounds=0)
+    small = ScriptedModel([], profile=ModelProfile(context_tokens=500))
+    with pytest.raises(ContextTooLong):
+        Roundtable([small], storage="memory://").estimate("Tea?")
+
+
+class Kinds(BaseModeStrategy):
+    """A mode that asks for every kind of answer, then ends the debate."""
+
+    name = "kinds"
+
+    def next_stage(self, view):
+        for kind in ("position", "ballot", "ranking", "scores", "plan", "text"):
+            if not self.stage_done(view, kind):
+                sees = self.earlier_positions(view)
+                spec = TurnSpec(slot=0, agent=view.agents[0].id, answer=kind, sees=sees, tools=ToolPolicy(max=2))
+                return Stage(name=kind, turns=(spec,))
+        return EndRound() if view.current_round < 2 else EndDebate()
+
+
+class Tools:
+    def get_tools(self):
+        return (AgentTool(name="search", description="Searches."),)
+
+    async def execute_tool(self, name, tool_input):
+        raise NotImplementedError
+
+
+def on_paper(mode, agents, **more):
+    return estimated(asking(agents, **more), [Seated(agent.config, agent) for agent in agents], mode)
+
+
+def test_every_kind_of_answer_and_several_stages_are_held_on_paper():
+    table = table_of(CountingModel("Tea"), "ada", "bo", prices=PRICES)
+    agents = [seat.agent for seat in table.wiring.seats(None)]
+    assert on_paper(CourtMode(), agents, rounds=3).turns == 6
+    assert on_paper(Kinds(), agents, rounds=5, options=("Tea", "Coffee")).turns == 12
+    plain = on_paper(Kinds(), agents, rounds=1)
+    agents[0].set_toolkit(Tools())
+    tooled = on_paper(Kinds(), agents, rounds=1)
+    assert (plain.calls, tooled.calls) == (12, 24)
+
+
+class Endless(BaseModeStrategy):
+    name = "endless"
+
+    def __init__(self, agent):
+        self.agent = agent
+
+    def next_stage(self, view):
+        return Stage(name="again", turns=(TurnSpec(slot=0, agent=self.agent),))
+
+
+@pytest.mark.parametrize(("agent", "message"), [("ada", "twice"), ("eve", "not there: eve")])
+def test_a_mode_that_would_never_end_is_refused(agent, message):
+    with pytest.raises(ConfigurationError, match=message):
+        on_paper(Endless(agent), seated(CountingModel("Tea"), "ada"))
+
+
+def test_the_estimate_bounds_a_budget_that_is_enough():
+    from roundtable import Budget
+
+    model = CountingModel(lambda _: said("Tea"))
+    table = BlockingRoundtable(seated(model, "ada", "bo"), storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea or coffee?", rounds=2)
+    budget = Budget(max_calls=worst.calls, max_tokens=worst.total_tokens, max_cost_usd=worst.cost_usd)
+    assert table.debate("Tea or coffee?", rounds=2, budget=budget).status == "completed"
+    table.close()

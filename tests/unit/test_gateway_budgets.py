@@ -1,0 +1,222 @@
+"""What is charged when, and what refusals say."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from decimal import Decimal
+
+import anyio
+import pytest
+
+from roundtable._ledger import Account, Amount
+from roundtable.errors import (
+    APIAuthError,
+    APINetworkError,
+    APITimeoutError,
+    BudgetExceeded,
+)
+from roundtable.gateway import Ledger, MeteredModel, PriceTable
+from roundtable.gateway.metering import SYNTHESIS, prompt_tokens
+from roundtable.providers import Delay, ScriptedModel
+from roundtable.types import (
+    AgentTool,
+    Budget,
+    ChatDelta,
+    ChatRequest,
+    ChatResponse,
+    Message,
+    ModelProfile,
+    OutputSchema,
+    ToolCall,
+    Usage,
+)
+
+ASK = ChatRequest(model="", messages=(), max_tokens=100)
+ANSWER = ChatResponse(text="Yes.", usage=Usage(output_tokens=10, calls=1))
+PRICES = PriceTable({"scripted:*": {"input": 0, "output": 1000}}, packaged=False)
+
+
+def metered(*replies, budget=None, **more):
+    return MeteredModel(ScriptedModel(list(replies), **more), PRICES, Ledger(budget or Budget(max_tokens=1000)))
+
+
+async def collect(model, request=ASK):
+    return [piece async for piece in model.stream(request)]
+
+
+def test_a_refusal_says_what_was_spent_of_what_and_what_comes():
+    account = Account(Budget(max_tokens=100))
+    account.reserve(Amount(tokens=60)).settle()
+    with pytest.raises(BudgetExceeded, match="the table has spent 60 of 100 tokens; the next call may take 50"):
+        account.reserve(Amount(tokens=50))
+    account = Account(Budget(max_cost_usd=0.5), Account())
+    with pytest.raises(BudgetExceeded, match=r"the debate has spent 0 of 0.5 USD; the next call may cost 0.6"):
+        account.reserve(Amount(Decimal("0.6")))
+    account = Account(Budget(max_calls=1))
+    account.reserve(Amount(calls=1)).settle()
+    with pytest.raises(BudgetExceeded, match="the table has made 1 of 1 calls"):
+        account.reserve(Amount(calls=1))
+
+
+def test_after_a_refusal_nothing_is_let_through_until_the_debate_goes_on():
+    ledger = Ledger()
+    account = ledger.open("s", Budget(max_tokens=10))
+    with pytest.raises(BudgetExceeded):
+        account.reserve(Amount(tokens=11))
+    with pytest.raises(BudgetExceeded, match="may take 11"):
+        account.reserve(Amount(tokens=1))
+    assert ledger.open("s", Budget(max_tokens=20)).reserve(Amount(tokens=11)) is not None
+
+
+def test_a_price_nobody_knows_fits_no_budget_of_dollars():
+    with pytest.raises(BudgetExceeded, match="price of the call is unknown"):
+        Account(Budget(max_cost_usd=1)).reserve(Amount(None, 1, 1))
+    ticket = Account(Budget(max_tokens=1)).reserve(Amount(None, 1, 1))
+    ticket.settle(Amount(None, 1, 1))
+
+
+def test_a_call_that_takes_more_than_its_worst_case_is_charged_in_full():
+    account = Account(Budget(max_tokens=100))
+    account.reserve(Amount(tokens=50)).settle(Amount(tokens=120))
+    assert account.spent.tokens == 120
+    assert account.check() is not None
+
+
+def test_what_is_set_aside_is_for_the_synthesis_alone():
+    account = Account(Budget(max_tokens=100))
+    account.aside = Amount(tokens=40)
+    with pytest.raises(BudgetExceeded, match="some is kept for the synthesis"):
+        account.reserve(Amount(tokens=61))
+    account.refusal = None
+    account.reserve(Amount(tokens=60)).settle()
+    account.reserve(Amount(tokens=40), from_aside=True).settle()
+
+
+async def test_a_synthesis_may_use_what_is_set_aside():
+    model = metered(ANSWER, budget=Budget(max_tokens=150))
+    model.ledger.table.aside = Amount(tokens=100)
+    with pytest.raises(BudgetExceeded) as refused:
+        await model.complete(ASK)
+    assert refused.value.provider == "scripted"
+    model.ledger.table.refusal = None
+    assert await model.complete(ASK.model_copy(update={"metadata": {"purpose": SYNTHESIS}}))
+
+
+def test_debates_without_limits_leave_nothing_behind():
+    ledger = Ledger()
+    ledger.open("s", None)
+    ledger.close("s")
+    ledger.close("s")
+    assert ledger.account("s") is ledger.table
+    limited = Ledger(Budget(max_tokens=5))
+    account = limited.open("s", None)
+    limited.close("s")
+    assert limited.open("s", None) is account
+
+
+def test_seconds_count_while_a_debate_runs():
+    now = [0.0]
+    ledger = Ledger(Budget(max_seconds=10), monotonic=lambda: now[0])
+    assert ledger.seconds_left("a", 0) == 10
+    ledger.open("a", None)
+    now[0] = 3
+    ledger.open("b", Budget(max_seconds=4))
+    assert (ledger.seconds_left("a", 99), ledger.seconds_left("b", 1)) == (7, 3)
+    now[0] = 5
+    ledger.close("a")
+    ledger.close("b")
+    now[0] = 100
+    assert ledger.seconds_left("c", 0) == 5
+    ledger.open("c", Budget(max_seconds=2))
+    assert ledger.seconds_left("c", 9) == 0
+    assert Ledger().seconds_left("x", 5) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "tokens"),
+    [
+        (ANSWER, 10),
+        (APIAuthError(), 0),
+        (APINetworkError(), 0),
+        (APITimeoutError(), 100),
+        (APITimeoutError(details={"status": 504}), 0),
+        (KeyError("bug"), 100),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_what_a_call_is_charged(reply, tokens, streamed):
+    model = metered(reply)
+    with suppress(APIAuthError, APINetworkError, APITimeoutError, KeyError):
+        await (collect(model) if streamed else model.complete(ASK))
+    table = model.ledger.table
+    assert (table.spent.tokens, table.spent.calls, table.held) == (tokens, 1, Amount())
+
+
+async def test_an_error_that_states_its_usage_is_charged_that():
+    error = APITimeoutError()
+    error.usage = Usage(input_tokens=7, calls=2)
+    model = metered(error)
+    with pytest.raises(APITimeoutError):
+        await model.complete(ASK)
+    assert model.ledger.table.spent == Amount(Decimal(0), 7, 2)
+
+
+async def test_a_call_that_was_cancelled_may_be_billed():
+    model = metered(Delay(30, ANSWER))
+    with anyio.move_on_after(0.05):
+        await model.complete(ASK)
+    assert model.ledger.table.spent.tokens == 100
+
+
+class Breaks(ScriptedModel):
+    profile = ModelProfile(streams=True)
+
+    def __init__(self, error=None):
+        super().__init__([])
+        self.error = error
+
+    async def stream(self, request):
+        yield ChatDelta(text="Ye")
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [None, APINetworkError(), APIAuthError()], ids=repr)
+async def test_an_answer_that_broke_off_may_be_billed(error):
+    model = MeteredModel(Breaks(error), PRICES, Ledger(Budget(max_tokens=1000)))
+    with suppress(APINetworkError, APIAuthError):
+        await collect(model)
+    assert model.ledger.table.spent.tokens == 100
+    assert model.ledger.table.held == Amount()
+
+
+async def test_a_stream_left_early_may_be_billed():
+    model = MeteredModel(Breaks(), PRICES, Ledger(Budget(max_tokens=1000)))
+    pieces = model.stream(ASK)
+    await anext(pieces)
+    await pieces.aclose()
+    assert model.ledger.table.spent.tokens == 100
+
+
+async def test_an_answer_without_a_price_is_charged_its_worst_case_in_dollars():
+    prices = PriceTable({"scripted:scripted": {"input": 0, "output": 1000}}, packaged=False)
+
+    class Renamed(MeteredModel):
+        def priced(self, usage, request, response=None):
+            return usage
+
+    model = Renamed(ScriptedModel([ANSWER]), prices, Ledger(Budget(max_cost_usd=1)))
+    await model.complete(ASK)
+    assert model.ledger.table.spent.cost_usd == Decimal("0.1")
+
+
+def test_a_prompt_is_estimated_with_all_that_is_sent():
+    plain = ChatRequest(model="", messages=(Message(role="user", content="x" * 350),))
+    assert prompt_tokens(plain) >= 100
+    tools = plain.model_copy(update={"tools": (AgentTool(name="search", description="y" * 350),)})
+    schema = plain.model_copy(update={"output_schema": OutputSchema(name="s", definition={"z": "z" * 350})})
+    call = Message(role="assistant", tool_calls=(ToolCall(id="1", name="search", arguments={"q": "w" * 350}),))
+    called = plain.model_copy(update={"messages": (*plain.messages, call)})
+    for longer in (tools, schema, called):
+        assert prompt_tokens(longer) >= prompt_tokens(plain) + 100
