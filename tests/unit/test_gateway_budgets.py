@@ -220,3 +220,18 @@ def test_a_prompt_is_estimated_with_all_that_is_sent():
     called = plain.model_copy(update={"messages": (*plain.messages, call)})
     for longer in (tools, schema, called):
         assert prompt_tokens(longer) >= prompt_tokens(plain) + 100
+
+
+async def test_an_answer_whose_provider_reports_nothing_costs_nobody_knows_what():
+    silent = ChatResponse(text="Yes.", usage=Usage(calls=1))
+    model = metered(silent, silent)
+    assert (await model.complete(ASK)).usage.cost_usd is None
+    table = model.ledger.table
+    assert (table.spent.tokens, table.spent.calls) == (100, 1)
+    dollars = metered(
+        silent, silent.model_copy(update={"usage": Usage(calls=1, cost_usd=0.25)}), budget=Budget(max_cost_usd=9)
+    )
+    await dollars.complete(ASK)
+    assert dollars.ledger.table.spent.cost_usd == Decimal("0.1")
+    await dollars.complete(ASK)
+    assert dollars.ledger.table.spent.cost_usd == Decimal("0.35")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from roundtable.errors import AgentError, APINetworkError
+from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.gateway import FallbackModel, GuardedModel
 from roundtable.stages import Halt
 from roundtable.types import ChatResponse, Message, ToolCallRecord, ToolResult, Usage
@@ -90,10 +90,16 @@ class Conversation:
             model = model.asking(partial(self._may_call, self.listener))
         elif self.listener is not None:
             await self._may_call(self.listener)
-        if self.listener is not None and model.profile.streams:
-            response = await self._stream(model, request, self.listener)
-        else:
-            response = await model.complete(request)
+        try:
+            if self.listener is not None and model.profile.streams:
+                response = await self._stream(model, request, self.listener)
+            else:
+                response = await model.complete(request)
+        except RoundtableError as error:
+            if error.usage is not None:
+                self.usage += error.usage
+                self.usage_by_call.append(error.usage)
+            raise
         self.answered = True
         self.usage += response.usage
         self.usage_by_call.append(response.usage)

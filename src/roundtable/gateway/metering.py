@@ -164,6 +164,9 @@ class MeteredModel(WrappedModel):
         # A model of a plugin may give anything; the gateway says so.
         if not isinstance(response, ChatResponse) or response.usage.cost_usd is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
             return response
+        if response.usage.total_tokens == 0:
+            # The provider reported nothing, and no answer takes no tokens: what it cost is unknown, not 0.
+            return response
         cost = to_usd(self._cost(response, request))
         if cost is None:
             return response
@@ -188,6 +191,9 @@ def _settled(ticket: Ticket | None, response: ChatResponse) -> ChatResponse:
     if ticket is not None and isinstance(response, ChatResponse):  # pyright: ignore[reportUnnecessaryIsInstance]  # a plugin's model may give anything
         usage = _sane(response.usage)
         taken = Amount.of(usage)
+        if not taken.tokens:
+            # Nobody says what was taken.
+            taken = Amount(None if usage.cost_usd is None else taken.cost_usd, ticket.amount.tokens, taken.calls)
         ticket.settle(Amount(None, taken.tokens, taken.calls) if usage.cost_usd is None else taken)
     return response
 
