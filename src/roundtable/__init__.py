@@ -132,7 +132,7 @@ _HOME = {
     "StopRequested": "exits",
     "Usage": "types.chat",
     "__version__": "_version",
-    "debate": "api.table",
+    "debate": "api.once",
     "debate_sync": "sync",
     "decide": "scoring",
     "hookimpl": "plugins.hookspecs",

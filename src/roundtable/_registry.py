@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["Entry", "Registry"]
 
@@ -33,7 +33,6 @@ class Registry(Generic[T]):
 
     Args:
         kind: What is registered, for messages: `"provider"`, `"mode"`, ...
-        planned: Names of later versions; asking for one says so, rather than guessing at a slip.
 
     Example:
         >>> modes = Registry[type]("mode")
@@ -42,9 +41,8 @@ class Registry(Generic[T]):
         ('quiet',)
     """
 
-    def __init__(self, kind: str, *, planned: Collection[str] = ()) -> None:
+    def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._planned = frozenset(planned)
         self._entries: dict[str, Entry[T]] = {}
 
     def add(
@@ -79,10 +77,6 @@ class Registry(Generic[T]):
             ConfigurationError: There is none; the message lists what there is.
         """
         found = self._entries.get(name)
-        if found is None and name in self._planned:
-            known = ", ".join(self._entries) or "none"
-            msg = f"the {self.kind} {name!r} is planned and not in this version. Available: {known}"
-            raise ConfigurationError(msg, hint=f"Use an available {self.kind}, or install a plugin that adds this one.")
         if found is None:
             near = difflib.get_close_matches(name, self._entries, n=1)
             meant = f" Did you mean {near[0]!r}?" if near else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
+from roundtable.analysis import BallotBasis, ballots_of
 from roundtable.report import ReportView, RoundView, SpeakerView, cost_in_words, to_html, to_markdown, to_text
 from roundtable.types import (
     AgentConfig,
@@ -134,7 +135,12 @@ class DebateResult(Value):
             status=self.session_status,
             current_round=len(self.rounds),
             total_rounds=self.total_rounds,
-            responses=tuple(response for held in self.rounds for response in held.responses),
+            responses=tuple(
+                turn.answer
+                for held in self.rounds
+                for turn in held.turns
+                if turn.outcome == "answered" and turn.answer.kind == "position"
+            ),
             consensus=self.consensus,
             perspectives=self.config.perspectives,
             exit_on_consensus=self.config.exit_on_consensus,
@@ -142,10 +148,10 @@ class DebateResult(Value):
             updated_at=self.updated_at,
         )
 
-    def ballots(
-        self, round: int = -1, by: Literal["choice", "stance", "cluster"] | None = None
-    ) -> tuple[str | None, ...]:
-        """Give the positions of a round as ballots, one per response in speaking order, for `roundtable.decide`.
+    def ballots(self, round: int = -1, by: BallotBasis | None = None) -> tuple[str | None, ...]:
+        """Give the positions of a round as ballots, for `roundtable.decide`.
+
+        Each agent has one, for the last position it gave in the round, in the order in which these were given.
 
         Args:
             round: Round number from 1, or from the end with -1 for the last one.
@@ -155,14 +161,8 @@ class DebateResult(Value):
             IndexError: There is no such round.
         """
         held = self.rounds[round if round < 0 else round - 1 if round else len(self.rounds)]
-        how = by or ("choice" if self.config.options is not None else "cluster")
-        if how == "choice":
-            return tuple(response.choice for response in held.responses)
-        if how == "stance":
-            return tuple(response.stance for response in held.responses)
-        clusters = held.consensus.clusters if held.consensus else ()
-        theme_of = {agent: cluster.theme for cluster in clusters for agent in cluster.agent_ids}
-        return tuple(theme_of.get(response.agent_id) for response in held.responses)
+        default: BallotBasis = "choice" if self.config.options is not None else "cluster"
+        return ballots_of(held.responses, held.consensus, by or default)
 
     def to_records(self) -> list[JsonObject]:
         """Give one flat row per turn, for data frames and CSV."""

@@ -115,9 +115,9 @@ class Settings:
     """`LOG_LEVEL`: least severe log lines that the command writes: `debug`, `info`, `warning`, `error` or
     `critical`, in any case."""
     max_agents: int = 5
-    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate that names none, 1 or more."""
+    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate that names none, 2 to 10."""
     default_agent_count: int = 4
-    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: agents of a debate that names none, 1 or more, never above
+    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: agents of a debate that names none, 2 to 10, never above
     `ROUNDTABLE_MAX_AGENTS`; the embedded model fills at most 3 seats."""
     max_rounds: int = 10
     """`ROUNDTABLE_MAX_ROUNDS`: most rounds a debate may ask for, 1 or more."""
@@ -148,7 +148,7 @@ class Settings:
         """
         source = dict(os.environ if environ is None else environ)
         read = _Reader(source)
-        max_agents = read.count("max_agents", 5)
+        max_agents = read.count("max_agents", 5, least=2, most=10)
         return cls(
             anthropic_api_key=read.text("anthropic_api_key"),
             openai_api_key=read.text("openai_api_key"),
@@ -168,7 +168,7 @@ class Settings:
             database_path=read.path("database_path") or _DATABASE,
             log_level=read.log_level("log_level"),
             max_agents=max_agents,
-            default_agent_count=min(read.count("default_agent_count", 4), max_agents),
+            default_agent_count=min(read.count("default_agent_count", 4, least=2, most=10), max_agents),
             max_rounds=read.count("max_rounds", 10),
             debug_mode=read.flag("debug_mode", default=False),
             exit_enabled=read.flag("exit_enabled", default=True),
@@ -259,13 +259,14 @@ class _Reader:
         except RuntimeError as exc:
             raise _refusal(variable, text, "a path; '~' needs a home folder") from exc
 
-    def count(self, name: str, default: int) -> int:
+    def count(self, name: str, default: int, *, least: int = 1, most: int | None = None) -> int:
         variable, text = self._find(name)
         if not text:
             return default
         # Length first: int() of thousands of digits is refused by Python with an error of its own.
-        if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
-            raise _refusal(variable, text, "a whole number from 1")
+        plain = text.isascii() and text.isdigit() and len(text) <= 9
+        if not plain or int(text) < least or (most is not None and int(text) > most):
+            raise _refusal(variable, text, f"a whole number from {least}" + (f" to {most}" if most else ""))
         return int(text)
 
     def flag(self, name: str, *, default: bool) -> bool:

@@ -5,7 +5,7 @@ Knows only the `Agent` protocol. The engine uses the same function and adds stor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard
 
 import anyio
 
@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, Clock, TurnListener
     from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
 
-__all__ = ["Halt", "StageHooks", "error_from_info", "error_info", "narrow", "run_stage", "visible_responses"]
+__all__ = [
+    "Halt",
+    "StageHooks",
+    "TurnShaper",
+    "error_from_info",
+    "error_info",
+    "narrow",
+    "run_stage",
+    "shaper_of",
+    "visible_responses",
+]
 
 
 _MESSAGE_CHARS = 500
@@ -50,6 +60,25 @@ class StageHooks(Protocol):
 
     async def settled(self, turn: AnyTurn) -> None:
         """A turn ended. An error raised here ends the whole stage and is raised by `run_stage`."""
+
+
+class TurnShaper(Protocol):
+    """What a mode may change about a turn, besides planning it; pure."""
+
+    def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
+        """Change what an agent gets to see, already cut down to what its turn may see."""
+
+    def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
+        """Look at a position before it is stored: mark it, never put words into it."""
+
+
+def shaper_of(mode: object) -> TurnShaper | None:
+    """Give a mode as what shapes its turns; `None` where it has no such hooks."""
+    return mode if _shapes(mode) else None
+
+
+def _shapes(mode: object) -> TypeGuard[TurnShaper]:
+    return callable(getattr(mode, "transform_context", None)) and callable(getattr(mode, "validate_response", None))
 
 
 def visible_responses(view: DebateContext, spec: TurnSpec) -> tuple[AgentResponse, ...]:
@@ -90,6 +119,7 @@ async def run_stage(
     attempts: Mapping[int, int] | None = None,
     clock: Clock | None = None,
     turn_timeout_s: float | None = None,
+    shaper: TurnShaper | None = None,
 ) -> tuple[AnyTurn, ...]:
     """Take all turns of a stage at once.
 
@@ -101,6 +131,7 @@ async def run_stage(
         attempts: Slots to run, with the number of the try; all slots, first try, when left out.
         clock: Where durations come from.
         turn_timeout_s: Seconds each turn has for all its calls; one that takes longer fails with `APITimeoutError`.
+        shaper: The mode's hooks on what agents see and on what they answered.
 
     Returns:
         Outcomes in slot order; a halted turn has none.
@@ -120,7 +151,7 @@ async def run_stage(
 
     async def run(spec: TurnSpec) -> None:
         try:
-            order = _Order(spec, stage.name, todo[spec.slot], agents[spec.agent], turn_timeout_s)
+            order = _Order(spec, stage.name, todo[spec.slot], agents[spec.agent], turn_timeout_s, shaper)
             outcome = await _take(order, view, hooks, clock)
             if outcome is not None:
                 if hooks is not None:
@@ -144,6 +175,7 @@ class _Order(NamedTuple):
     attempt: int
     agent: Agent
     timeout_s: float | None
+    shaper: TurnShaper | None
 
 
 async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
@@ -152,7 +184,9 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
     failure: RoundtableError
     try:
         listener = None if hooks is None else await hooks.started(spec, order.attempt)
-        result = _checked(await _timed(order, narrow(view, spec), listener), spec, agent)
+        context = _transformed(narrow(view, spec), order)
+        result = _checked(await _timed(order, context, listener), spec, agent)
+        result = _shaped(result, context, order.shaper)
     except Halt:
         return None
     except CassetteMiss:
@@ -172,6 +206,39 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         return Turn(**_place(order, view, began, clock), result=result, independent=not spec.sees)
     usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
     return FailedTurn(**_place(order, view, began, clock), error=error_info(failure), usage=usage)
+
+
+def _transformed(context: DebateContext, order: _Order) -> DebateContext:
+    """Let the mode change what the agent gets to see."""
+    if order.shaper is None:
+        return context
+    try:
+        return order.shaper.transform_context(context, order.agent)
+    except Exception as error:
+        raise _hook_failed("transform_context", error) from error
+
+
+def _hook_failed(hook: str, error: Exception) -> AgentError:
+    """Say that a turn failed by the fault of its mode, and not of its agent."""
+    text = str(error)[:_MESSAGE_CHARS]
+    return AgentError(f"{hook} of the mode raised {type(error).__name__}: {text}", code="MODE_HOOK", cause=error)
+
+
+def _shaped(result: TurnResult, context: DebateContext, shaper: TurnShaper | None) -> TurnResult:
+    """Let the mode mark a position; a side taken against the one that was given is told to whoever reads the turn."""
+    if shaper is None or not isinstance(result.answer, AgentResponse):
+        return result
+    try:
+        answer = shaper.validate_response(result.answer, context)
+    except Exception as error:
+        failure = _hook_failed("validate_response", error)
+        failure.usage = result.usage  # the answer was paid for
+        raise failure from error
+    breach = answer.role_violation
+    told = result.warnings
+    if breach is not None:
+        told += (f"the stance is {breach.actual or 'missing'}, where {breach.expected} was assigned",)
+    return result.model_copy(update={"answer": answer, "warnings": told})
 
 
 async def _timed(order: _Order, view: DebateContext, listener: TurnListener | None) -> TurnResult:

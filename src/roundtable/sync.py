@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable.api.handle import DebateHandle as AsyncHandle
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
@@ -220,6 +220,7 @@ class Roundtable:
         exit_when: Exit | None = None,
         exit_on_consensus: bool | None = None,
         focus_question: str | None = None,
+        perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         deadline_s: float | None = None,
@@ -236,6 +237,7 @@ class Roundtable:
                 exit_when=exit_when,
                 exit_on_consensus=exit_on_consensus,
                 focus_question=focus_question,
+                perspectives=perspectives,
                 agents=agents,
                 budget=budget,
                 deadline_s=deadline_s,

@@ -44,7 +44,6 @@ def is_plain_fault(done: Done, code: int) -> bool:
         pytest.param(["T?", "--deadline", "0"], 2, "deadline", id="no time"),
         pytest.param(["T?", "--quorum", "0"], 2, "quorum", id="no quorum"),
         pytest.param(["T?", "--mode", "colaborative"], 2, "Did you mean 'collaborative'?", id="an unknown mode"),
-        pytest.param(["T?", "--mode", "delphi"], 2, "planned and not in this version", id="a mode of a later version"),
         pytest.param(["T?", "--decide", "dice"], 2, "plurality", id="an unknown rule"),
         pytest.param(["T?", "--options", "tea,,mate"], 2, "--options", id="an empty option"),
         pytest.param(["T?", "--option", ""], 2, "option", id="an empty whole option"),

@@ -15,6 +15,9 @@ from roundtable.types import DebateContext, EndDebate, EndRound, Plan, Stage, Tu
 
 @pytest.mark.parametrize("mode", [name for name, _, _ in BUILTIN_MODES], indirect=True)
 class TestBuiltinModes(ModeSuite):
+    most_agents = 5
+    most_rounds = 3
+
     @pytest.fixture
     def mode(self, request: pytest.FixtureRequest) -> DebateModeStrategy:
         return ModeRegistry().get_mode(request.param)
@@ -99,6 +102,17 @@ class Nameless(Sample):
     name = ""
 
 
+class Hasty(Sample):
+    def stage(self, view: DebateContext, **changes: object) -> Stage:
+        return super().stage(view, task="Rebut what the other agents said.")
+
+
+class Timed(Sample):
+    def stage(self, view: DebateContext, **changes: object) -> Stage:
+        slow = any(turn.duration_s > 0 for turn in view.transcript)
+        return super().stage(view, role="hurried" if slow else "calm")
+
+
 class Ending(Sample):
     """No fault: a mode may end the debate itself."""
 
@@ -121,6 +135,8 @@ FAULTS = {
     Optionless: "test_a_turn_is_asked_for_something",
     Unending: "test_it_can_be_registered",
     Nameless: "test_it_can_be_registered",
+    Hasty: "test_opening_instructions_answer_nobody",
+    Timed: "test_it_does_not_matter_in_which_order_the_turns_of_a_stage_ended",
 }
 
 

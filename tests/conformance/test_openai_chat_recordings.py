@@ -62,6 +62,7 @@ class Reading:
     def __init__(self):
         self.text = ""
         self.refusal = ""
+        self.reasons = False
         self.calls = {}
         self.finish = None
         self.usage = {}
@@ -78,6 +79,7 @@ class Reading:
 
     def message(self, message):
         self.text += text_in(message.get("content")) or (message.get("audio") or {}).get("transcript") or ""
+        self.reasons = self.reasons or bool(message.get("reasoning_content") or message.get("reasoning"))
         self.refusal += message.get("refusal") or ""
         calls = list(message.get("tool_calls") or [])
         if message.get("function_call"):
@@ -101,7 +103,7 @@ class Reading:
         }
 
     def is_empty(self):
-        says_nothing = not (self.text + self.refusal).strip() and not self.calls
+        says_nothing = not (self.text + self.refusal).strip() and not self.calls and not self.reasons
         return says_nothing and FINISH.get(self.finish, "other") in {"stop", "other"}
 
 

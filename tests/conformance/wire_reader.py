@@ -23,6 +23,7 @@ class Reading:
     citations: list[str] = field(default_factory=list)
     tokens: tuple[int, int] = (0, 0)
     finish: str | None = None
+    reasoned: bool = False
     error: str | None = None
 
 
@@ -80,6 +81,10 @@ def read(record: dict[str, Any]) -> Reading:
     reading.citations = [url for url in dict.fromkeys(reading.citations) if url]
     if reading.calls and reading.finish == "stop":
         reading.finish = "tool_calls"
+    # An answer of nothing at all, for no stated reason, is a fault of the server.
+    nothing = not (reading.text.strip() or reading.calls or reading.reasoned)
+    if nothing and record["api"].endswith(".chat") and reading.finish in {"stop", "other"}:
+        return Reading(error="AgentError")
     return reading
 
 
@@ -223,6 +228,7 @@ def chat(documents: list[Any], reading: Reading, *, refers: bool = False) -> Non
             spoken = (message.get("audio") or {}).get("transcript")
             reading.text += content or message.get("refusal") or spoken or ""
             refused = refused or bool(message.get("refusal"))
+            reading.reasoned |= any(message.get(name) for name in THOUGHTS)
             listed = [*(message.get("tool_calls") or [])]
             if message.get("function_call"):
                 listed.append({"function": message["function_call"]})
@@ -252,6 +258,8 @@ def chat(documents: list[Any], reading: Reading, *, refers: bool = False) -> Non
         known[name] = "tool_calls"
     reading.finish = "refusal" if refused else known.get((reading.finish or "").lower(), "other")
 
+
+THOUGHTS = ("reasoning", "reasoning_content", "reasoning_details")
 
 READERS = {
     "anthropic.messages": anthropic,

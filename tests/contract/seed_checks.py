@@ -69,6 +69,7 @@ def _findings(row: Row) -> Iterator[str]:
         case Choices(values):
             yield from _choices(found, values)
         case Constant(value):
+            found = found.get_default() if isinstance(found, FieldInfo) else found
             if found != value:
                 yield f"is {found!r}, not {value!r}"
         case Fault() as fault:

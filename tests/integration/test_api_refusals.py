@@ -38,6 +38,9 @@ REFUSED = [
     pytest.param({"mode": "collaborativ"}, "Did you mean 'collaborative'", id="misspelt mode"),
     pytest.param({"mode": "court"}, "unknown mode 'court'.*Known: collaborative", id="unknown mode"),
     pytest.param({"decide": "pluralty"}, "Did you mean 'plurality'", id="misspelt rule"),
+    pytest.param({"decide": "supermajority(1.5)"}, "q of the rule 'supermajority' must", id="a rule's bad share"),
+    pytest.param({"decide": "supermajority(q=2)"}, "q of the rule 'supermajority' must", id="a rule's bad named share"),
+    pytest.param({"decide": "supermajority(x=2)"}, "has no parameter 'x'", id="a rule's unknown parameter"),
     pytest.param({"deadline_s": 0}, "deadline_s must be above 0, not 0", id="no time"),
     pytest.param({"deadline_s": -1.5}, "deadline_s must be above 0, not -1.5", id="negative time"),
     pytest.param({"deadline_s": float("nan")}, "deadline_s must be above 0, not nan", id="no number of seconds"),
@@ -122,6 +125,13 @@ async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float
         pytest.param({"seed": "x"}, "seed", id="a text as seed"),
         pytest.param({"timeout_s": -1}, "timeout_s must be", id="negative time"),
         pytest.param({"quorum": 0}, "quorum", id="no quorum"),
+        pytest.param({"quorum": True}, "quorum must be a whole number, not True", id="a truth as quorum"),
+        pytest.param({"tenant": ""}, "tenant must be a text that is not empty", id="no tenant"),
+        pytest.param({"storage": 5}, "storage must be an address such as .*, or a storage, not 5", id="no storage"),
+        pytest.param({"providers": 5}, "providers must be a mapping", id="a number as providers"),
+        pytest.param(
+            {"providers": {"anthropic": 5}}, "must be a ProviderConfig, not 5", id="a number as configuration"
+        ),
         pytest.param({"quorum": 3}, "a quorum of 3 cannot be met by 1 agents", id="quorum out of reach"),
     ],
 )

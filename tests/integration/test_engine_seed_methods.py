@@ -10,6 +10,7 @@ from roundtable.engine import DebateEngine, RunLimits, SessionManager
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost, SessionError
 from roundtable.modes import ModeRegistry
 from roundtable.protocols import TurnListener
+from roundtable.result import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.types import (
     AgentConfig,
@@ -161,7 +162,7 @@ async def test_agreement_is_read_from_what_was_stored_and_measured_only_where_it
     with pytest.raises(SessionError, match="has no answers yet"):
         await engine.get_consensus(session.id)
     await engine.sessions.add_response(session.id, answer("Tea"))
-    await engine.sessions.add_response(session.id, answer("Milk"))
+    await engine.sessions.add_response(session.id, answer("Milk", "other"))
     assert (await engine.get_consensus(session.id)).agreement_level == 0.5
     await engine.run(session.id)
     consensus = await engine.get_consensus(session.id)
@@ -194,6 +195,32 @@ async def test_an_answer_from_outside_goes_into_the_current_round() -> None:
     assert kinds.count("round_start") == 2
     with pytest.raises(SessionError):
         await engine.sessions.add_response("nobody", answer("Tea"))
+
+
+async def test_an_agent_with_two_positions_in_a_round_counts_with_its_last() -> None:
+    engine = two(CountingModel("Tea"))
+    session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=1))
+    await engine.sessions.add_response(session.id, answer("Coffee", "ada"))
+    held = await engine.run_round(session.id)
+    assert [response.position for response in held.responses] == ["Coffee", "Tea", "Tea"]
+    assert held.decision is not None
+    assert (held.decision.winner, held.decision.scores) == ("Tea", {"Tea": 2.0})
+    assert held.consensus.agreement_level == 1.0
+    result = DebateResult.from_record((await fold_of(engine.sessions.storage, session.id)).to_record())
+    assert result.ballots() == ("Tea", "Tea")
+
+
+async def test_a_guest_counts_until_its_round_is_closed() -> None:
+    engine = two(CountingModel("Tea"))
+    session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=2))
+    await engine.sessions.add_response(session.id, answer("Milk", "zed"))
+    held = await engine.run_round(session.id)
+    assert held.decision is not None
+    assert held.decision.scores == {"Tea": 2.0, "Milk": 1.0}
+    await engine.sessions.add_response(session.id, answer("Milk", "yan"))
+    later = (await fold_of(engine.sessions.storage, session.id)).rounds[0].to_record()
+    assert len(later.responses) == 4
+    assert (later.decision, later.consensus) == (held.decision, held.consensus)
 
 
 async def test_a_debate_of_outside_agents_only_is_kept_and_folded() -> None:

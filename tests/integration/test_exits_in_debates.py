@@ -441,3 +441,44 @@ async def test_what_makes_no_sense_is_refused_before_anybody_is_asked(asked: dic
     with pytest.raises(ConfigurationError, match=message):
         await table_of(model, *AGENTS).debate("Which drink?", **asked)
     assert model.begun == []
+
+
+@dataclass(frozen=True, slots=True)
+class Nameless(Said):
+    """Has no kind."""
+
+    kind = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Posing(Said):
+    """Has the kind of a built-in criterion."""
+
+    kind = "max_rounds"
+
+
+@dataclass(frozen=True, slots=True)
+class Copying(Said):
+    """Has the kind of another one of the caller's."""
+
+
+@pytest.mark.parametrize(
+    ("exit_when", "message"),
+    [
+        pytest.param(Nameless("Tea"), "exit_when: Nameless has no kind", id="none"),
+        pytest.param(
+            rt.MinRounds(2) & Posing("Tea"), "Posing has the kind of another exit, 'max_rounds'", id="built in"
+        ),
+        pytest.param(Said("Tea") | Copying("Milk"), "Copying has the kind of another exit, 'said'", id="own"),
+    ],
+)
+async def test_a_criterion_without_a_kind_of_its_own_is_refused(exit_when: Exit, message: str) -> None:
+    model = script(ALL)
+    table = table_of(model, *AGENTS)
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        await table.debate("Which drink?", exit_when=exit_when)
+    assert caught.value.hint
+    assert model.begun == []
+    again = await table.debate("Which drink?", rounds=1, exit_when=Said("Tea"))
+    assert again.exit is not None
+    assert again.exit.reason == "said"

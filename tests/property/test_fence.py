@@ -138,3 +138,13 @@ def test_quotations_of_one_request_share_its_id() -> None:
 @pytest.mark.parametrize("piece", ["<", "<|", "[INST", "END ", "é\n", "\u202e", "<a_of_turn"], ids=ascii)
 def test_a_megabyte_is_neutralised_within_seconds(piece: str, size: int) -> None:
     neutralise(piece * (size // len(piece)))
+
+
+@given(everything, st.integers(1, 200))
+def test_a_line_is_one_line_without_tokens_that_keeps_its_brackets(text: str, limit: int) -> None:
+    line = Fence.line(text, limit)
+    assert len(line) <= limit
+    assert len(line.splitlines()) <= 1
+    assert not SPECIAL.search(line)
+    whole = Fence.line(text)
+    assert [char for char in whole if char in "()<>[]{}|"] == [char for char in text if char in "()<>[]{}|"]

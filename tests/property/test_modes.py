@@ -71,8 +71,8 @@ def test_after_a_round_in_which_everybody_failed_it_is_as_if_nothing_was_said(vi
 @LAW
 @given(played_debates)
 def test_instructions_change_once_there_is_something_to_answer(played: Played) -> None:
-    prompt = load_mode_prompt("collaborative")
+    prompt = load_mode_prompt("collaborative").role("participant")
     for _, stage in played.stages:
         for spec in stage.turns:
             assert (prompt.later_sections[0] in spec.task) is bool(spec.sees)
-            assert spec.brief == prompt.brief
+            assert spec.brief == prompt.compact(opening=not spec.sees)

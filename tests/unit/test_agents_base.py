@@ -37,7 +37,8 @@ async def test_an_answer_is_a_position_under_the_agent_s_own_name() -> None:
     assert isinstance(answer, AgentResponse)
     assert (answer.agent_id, answer.agent_name) == ("ada", "Ada")
     assert (answer.position, answer.reasoning, answer.confidence, answer.stance) == ("Yes", "It scales.", 0.9, "YES")
-    assert (result.provider, result.model, result.prompt_version) == ("scripted", "scripted", PROMPT_VERSION)
+    version = f"{PROMPT_VERSION} collaborative/participant/first@2-en"
+    assert (result.provider, result.model, result.prompt_version) == ("scripted", "scripted", version)
     assert (result.truncated, result.repaired, result.warnings, result.usage.calls) == (False, False, (), 1)
     model.assert_consumed()
 

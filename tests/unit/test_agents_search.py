@@ -226,3 +226,8 @@ async def test_perplexity_is_asked_for_sources_and_searches_for_the_question() -
     assert "[1]" in system
     assert user.find(TOPIC) < user.find("JSON")
     assert "JSON" in user[-600:]
+
+
+@pytest.mark.parametrize("age", ["hour", "day", "week", "month", "year"])
+def test_every_age_that_perplexity_documents_can_be_asked_for(age: Any) -> None:
+    assert PerplexitySearchOptions(recency_filter=age).to_search().recency == age

@@ -190,7 +190,7 @@ async def test_calls_beyond_the_allowance_are_refused_and_the_next_call_offers_n
 
 async def test_a_model_that_never_stops_asking_is_stopped() -> None:
     wishes = [wish((f"c{number}", "echo", {})) for number in range(8)]
-    result, requests = await turn(*wishes, YES, toolkit=Toolkit())
+    result, requests = await turn(*wishes, YES, toolkit=Toolkit(), tools=ToolPolicy(max=8))
     assert [bool(request.tools) for request in requests] == [True] * 8 + [False]
     assert result.usage.calls == 9
 
@@ -260,3 +260,15 @@ async def test_the_usage_of_all_calls_is_summed() -> None:
     replies = [wish(("c", "echo", {})), ChatResponse(text=YES)]
     result, _ = await turn(*(reply.model_copy(update={"usage": spent}) for reply in replies), toolkit=Toolkit())
     assert result.usage == spent + spent
+
+
+async def test_fewer_calls_than_asked_for_are_told_where_there_were_tools() -> None:
+    asked = ToolPolicy(min=1, max=5)
+    result, _ = await turn(YES, toolkit=Toolkit(), tools=asked)
+    assert result.warnings[-1] == "0 tool calls were made, where at least 1 was asked for"
+    result, requests = await turn(YES, tools=asked)
+    assert not any("tool calls" in warning for warning in result.warnings)
+    assert "TOOLS" not in requests[0].messages[0].content
+    result, requests = await turn(wish(("c", "echo", {})), YES, toolkit=Toolkit(), tools=asked)
+    assert not any("tool calls" in warning for warning in result.warnings)
+    assert "TOOLS: " in requests[0].messages[0].content

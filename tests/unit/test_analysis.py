@@ -13,10 +13,13 @@ from roundtable.analysis import (
     BasicMeter,
     ConsensusAnalyzer,
     ballots_of,
+    check_rule,
     cluster_positions,
     decide_round,
     independent_agreement,
 )
+from roundtable.errors import ConfigurationError
+from roundtable.scoring import Electorate, Outcome, Parameters, Rule
 from roundtable.types import AgentResponse, BallotAnswer, Cluster, ConsensusResult, DebateConfig, FailedTurn, Turn
 
 
@@ -130,8 +133,8 @@ def test_the_level_is_the_same_in_every_process() -> None:
 def test_without_options_the_clusters_are_voted_on() -> None:
     responses = hold("Yes", "no", "yes.", "No!", "YES")
     consensus = ConsensusAnalyzer().analyze(responses)
-    assert ballots_of(responses, consensus, None) == ("Yes", "no", "Yes", "no", "Yes")
-    assert ballots_of(responses, None, None) == (None,) * 5
+    assert ballots_of(responses, consensus, "cluster") == ("Yes", "no", "Yes", "no", "Yes")
+    assert ballots_of(responses, None, "cluster") == (None,) * 5
     decision = decide_round(responses, consensus, DebateConfig(topic="t", agents=("a",)))
     assert (decision.winner, decision.rule) == ("Yes", "plurality")
 
@@ -139,7 +142,7 @@ def test_without_options_the_clusters_are_voted_on() -> None:
 def test_with_options_the_choices_are_voted_on_and_no_choice_abstains() -> None:
     responses = hold("x", "y", "z", choices=("Yes", None, "Yes"))
     config = DebateConfig(topic="t", agents=("a",), options=("Yes", "No"))
-    assert ballots_of(responses, None, config.options) == ("Yes", None, "Yes")
+    assert ballots_of(responses, None, "choice") == ("Yes", None, "Yes")
     decision = decide_round(responses, None, config)
     assert decision.winner == "Yes"
     assert decision.abstained == (1,)
@@ -202,3 +205,37 @@ def test_a_quorum_of_answers_is_none_of_ballots() -> None:
     held = hold("Tea", "Tea", "Neither", choices=["Tea", "Tea", None])
     config = DebateConfig(topic="Tea?", agents=("a", "b", "c"), options=("Tea", "Coffee"), quorum=3)
     assert decide_round(held, None, config).winner == "Tea"
+
+
+def test_every_position_is_a_ballot_in_its_own_cluster() -> None:
+    first, *others = hold("Coffee", "Tea", "Tea")
+    said = [first, *others, first.model_copy(update={"position": "Tea"})]  # one agent asked twice in one stage
+    assert ballots_of(said, ConsensusAnalyzer().analyze(said), "cluster") == ("Coffee", "Tea", "Tea", "Tea")
+    stances = [first.model_copy(update={"stance": "YES"}), others[0]]
+    assert ballots_of(stances, None, "stance") == ("YES", None)
+
+
+def test_confidence_reaches_the_rule() -> None:
+    sure = [
+        one.model_copy(update={"confidence": 0.9 if one.agent_id == "a" else 0.3}) for one in hold("No", "Yes", "Yes")
+    ]
+    config = DebateConfig(topic="t", agents=("a",), decide="confidence-weighted")
+    decision = decide_round(sure, ConsensusAnalyzer().analyze(sure), config)
+    assert (decision.winner, decision.scores) == ("No", {"No": 0.9, "Yes": 0.6})
+
+
+@pytest.mark.parametrize("rule", ["score", "star", "median", "cumulative", "linear-pool", "log-pool", "log-odds"])
+def test_a_rule_that_cannot_count_positions_is_refused_with_those_that_can(rule: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"the rule '{rule}' cannot decide a debate") as caught:
+        check_rule(rule)
+    assert caught.value.hint is not None
+    assert "plurality" in caught.value.hint
+    assert f"{rule}," not in caught.value.hint
+
+
+def test_a_rule_that_breaks_on_made_up_positions_gets_its_chance() -> None:
+    def breaking(ballots: Electorate, _: Parameters) -> Outcome:
+        raise ZeroDivisionError
+
+    check_rule(Rule("mine", breaking))
+    check_rule("borda")

@@ -458,3 +458,26 @@ async def test_the_helper_of_seed_000_raises_what_cannot_be_retried_at_once(cloc
 
 def test_a_breaker_shows_its_state():
     assert repr(CircuitBreaker("acme:m")) == "CircuitBreaker('acme:m', state='closed', failures=0)"
+
+
+def test_a_breaker_that_another_thread_closed_lets_a_call_in():
+    assert CircuitBreaker()._enter_open() is False
+
+
+def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
+    breaker = CircuitBreaker(clock=clock)
+    for _ in range(5):
+        breaker.record_failure()
+    clock.move(30)
+    breaker.record_failure()
+    breaker.record_success()
+    assert (breaker.state, breaker.wait_s) == ("open", 30)
+
+
+async def test_an_error_that_a_model_keeps_is_never_changed(gateway):
+    kept = AgentError("no JSON", retryable=True)
+    model = gateway.guard(Script(kept), retry=RetryPolicy(max_attempts=1))
+    for _ in range(2):
+        error = await failure(model)
+        assert (error.usage, str(error), error.details) == (Usage(calls=1, unreported_calls=1), "no JSON", None)
+    assert kept.usage is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -290,3 +291,13 @@ def test_van_der_eijk_is_undefined_without_ratings_or_a_middle() -> None:
     for bad in (-1, 1.5, True):
         with pytest.raises(ConfigurationError, match="a count must be a"):
             van_der_eijk_a([bad, 1, 1])  # type: ignore[list-item]
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("level", ["nominal", "interval"])
+def test_a_rating_that_is_no_number_is_missing(level: Any) -> None:
+    missing = krippendorff_alpha([[1, 1, 2, None], [1, 2, 2, 1]], level=level)
+    assert krippendorff_alpha([[1, 1, 2, NAN], [1, 2, 2, 1]], level=level) == missing
+    assert cohen_kappa([1, 1, 2, NAN], [1, 2, 2, 1]) == cohen_kappa([1, 1, 2], [1, 2, 2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +22,7 @@ from roundtable.scoring import (
     oracle_gap,
     position_drift,
     transitions,
+    van_der_eijk_a,
 )
 
 ROUNDS = [
@@ -137,7 +139,7 @@ def test_calibration_bins_are_closed_below() -> None:
     assert expected_calibration_error([0.2, 0.8], [1, 0], bins=2).value == Fraction(4, 5)
     assert expected_calibration_error([], []).value is None
     for bins in (0, True):
-        with pytest.raises(ConfigurationError, match="the number of bins must be at least 1"):
+        with pytest.raises(ConfigurationError, match="the number of bins must be a whole number of at least 1"):
             expected_calibration_error([0.5], [1], bins=bins)
 
 
@@ -153,7 +155,14 @@ def test_the_condorcet_jury() -> None:
     assert jury_bound(3, 0.6, correlation=0.5).value == Fraction(76, 125)
     assert float(jury_bound(1001, 0.51)) == pytest.approx(0.7366, abs=1e-4)
     for voters in (0, True):
-        with pytest.raises(ConfigurationError, match="at least one voter"):
+        with pytest.raises(ConfigurationError, match="the number of voters must be a whole number of at least 1"):
             jury_bound(voters, 0.5)
     with pytest.raises(ConfigurationError, match="correlation must lie in"):
         jury_bound(3, 0.5, correlation=-0.1)
+
+
+def test_whole_numbers_may_be_written_as_floats() -> None:
+    assert van_der_eijk_a(cast("Any", [1.0, 2.0, 0])) == van_der_eijk_a([1, 2, 0])
+    assert jury_bound(cast("Any", 3.0), 0.5) == jury_bound(3, 0.5)
+    with pytest.raises(ConfigurationError, match=r"bins must be a whole number of at least 1, not 2\.5"):
+        expected_calibration_error([0.5], [True], bins=cast("Any", 2.5))

@@ -183,8 +183,8 @@ def test_a_mode_without_hooks_has_defaults_for_all_but_its_plan() -> None:
 def test_the_prompt_of_a_mode_follows_what_was_said() -> None:
     mode = CollaborativeMode()
     later = QUESTION.model_copy(update={"previous_responses": (said("Bo", "No").answer,), "focus_question": "Why?"})
-    assert "MY VIEW" in mode.build_agent_prompt(QUESTION)
-    assert "AGREEMENT" in mode.build_agent_prompt(later)
+    assert "MY PERSPECTIVE" in mode.build_agent_prompt(QUESTION)
+    assert "POINTS OF AGREEMENT" in mode.build_agent_prompt(later)
     assert mode.build_agent_prompt(later).count("FOCUS") == 1
 
 

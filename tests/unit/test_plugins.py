@@ -10,7 +10,7 @@ import pytest
 from roundtable import hookimpl
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import MaxRounds
-from roundtable.modes import CollaborativeMode
+from roundtable.modes import BUILTIN_MODES, CollaborativeMode
 from roundtable.plugins import (
     HOST_API,
     ExitRegistrar,
@@ -79,7 +79,7 @@ class Acme:
 def test_what_ships_with_the_library_comes_through_the_hooks() -> None:
     catalog = load_catalog()
     assert {"scripted", "openai-chat", "compatible", "local"} <= set(catalog.providers.names())
-    assert catalog.modes.names() == ("collaborative",)
+    assert catalog.modes.names() == tuple(name for name, _, _ in BUILTIN_MODES)
     assert catalog.storages.names() == ("memory", "sqlite")
     for registry in (catalog.providers, catalog.modes, catalog.storages, catalog.rules, catalog.exits):
         for entry in registry:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from snapshots.prompt_views import ADA, COMPACT, FULL, NONCE, SKEPTIC, TOPIC, ask, planned, said, view
 
-from roundtable.errors import ContextTooLong
+from roundtable.errors import ConfigurationError, ContextTooLong
 from roundtable.prompts import (
     Fence,
     Quotation,
@@ -179,14 +179,14 @@ def test_the_task_stands_in_for_a_missing_brief() -> None:
 
 
 def test_instructions_differ_while_nobody_has_spoken() -> None:
-    prompt = load_mode_prompt("collaborative")
+    prompt = load_mode_prompt("collaborative").role("participant")
     opening, later = (render_layers(prompt, opening=opening) for opening in (True, False))
-    assert "MY VIEW" in opening
-    assert "MY VIEW" not in later
-    assert "REMAINING DIFFERENCE" in later
+    assert "MY PERSPECTIVE" in opening
+    assert "MY PERSPECTIVE" not in later
+    assert "SYNTHESIS PROPOSAL" in later
     assert "FOCUS" not in later
     assert render_layers(prompt, opening=False, focused=True).endswith(f"FOCUS\n{prompt.focus}")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ConfigurationError, match="no texts for mode 'no such mode'"):
         load_mode_prompt("no such mode")
 
 

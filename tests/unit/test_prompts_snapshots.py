@@ -29,12 +29,17 @@ def rendered(name: str) -> str:
 def instructions(mode: str) -> str:
     """Give the instructions of one mode, in all their forms."""
     prompt = load_mode_prompt(mode)
-    forms = [(opening, focused) for opening in (True, False) for focused in (False, True)]
-    blocks = [
-        f"#### opening={opening} focused={focused}\n{render_layers(prompt, opening=opening, focused=focused)}\n"
-        for opening, focused in forms
-    ]
-    return "\n".join([f"version {prompt.version}\n", f"#### brief\n{prompt.brief}\n", *blocks])
+    forms = [(True, False), (False, False), (False, True)]
+    blocks = []
+    for name, role in prompt.roles.items():
+        blocks += [f"#### {name}: compact, first\n{role.compact(opening=True)}\n"]
+        blocks += [f"#### {name}: compact, later\n{role.compact(opening=False)}\n"]
+        blocks += [
+            f"#### {name}: opening={opening} focused={focused}\n"
+            f"{render_layers(role, opening=opening, focused=focused)}\n"
+            for opening, focused in forms
+        ]
+    return "\n".join([f"version {prompt.version}, language {prompt.language}\n", *blocks])
 
 
 def snapshots() -> dict[Path, str]:
@@ -52,7 +57,7 @@ def test_a_prompt_changes_only_with_its_version(path: Path) -> None:
 
 def test_a_mode_s_instructions_are_part_of_the_prompts_of_this_version() -> None:
     text = rendered("full-opening")
-    assert render_layers(load_mode_prompt("collaborative"), opening=True) in text
+    assert render_layers(load_mode_prompt("collaborative").role("participant"), opening=True) in text
 
 
 if __name__ == "__main__":

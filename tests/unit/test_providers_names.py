@@ -163,6 +163,7 @@ def test_built_in_providers_are_made_anew_for_each_table():
         "perplexity",
         "compatible",
         "local",
+        "human",
         "replay",
         "scripted",
     ]

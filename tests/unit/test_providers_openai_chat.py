@@ -206,6 +206,11 @@ class TestAnswers:
             parse(answer({"content": content}))
         assert caught.value.retryable
 
+    @pytest.mark.parametrize(("finish", "said"), [("stop", "stop"), (None, "other")])
+    def test_reasoning_alone_is_an_answer_without_text(self, finish, said):
+        found = parse(answer({"content": None, "reasoning_content": "Hm."}, finish=finish))
+        assert (found.text, found.reasoning, found.finish_reason) == ("", "Hm.", said)
+
     def test_tool_calls(self):
         calls = [
             {"id": "a", "function": {"name": "look", "arguments": '{"q": 1}'}},

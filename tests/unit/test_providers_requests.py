@@ -340,3 +340,20 @@ class TestChatServers:
         made = body(dialect, messages=(*HI, found.to_message()))["messages"][1]
         assert made["reasoning_content"] == "Hm."
         assert "reasoning_content" not in body(CHAT, messages=(*HI, found.to_message()))["messages"][1]
+
+
+@pytest.mark.parametrize(
+    ("model", "goes"),
+    [
+        *(
+            (model, False)
+            for model in ("gpt-5", "gpt-5.2-pro", "gpt-5.2-codex", "gpt-5.3", "gpt-5.5", "gpt-6", "codex-mini", "o3")
+        ),
+        *((model, True) for model in ("gpt-5.2", "gpt-5.1", "gpt-5-chat-latest", "gpt-4.1")),
+    ],
+)
+def test_both_wires_of_openai_agree_on_who_takes_a_temperature(model: str, goes: bool) -> None:
+    openai = OpenAIChat("openai", openai=True)
+    request = ChatRequest(model=model, messages=HI, temperature=0.3)
+    sent = json.loads(openai.build_request(request, base_url=BASES[RESPONSES], stream=False).body)
+    assert ("temperature" in sent, "temperature" in body(RESPONSES, model=model, temperature=0.3)) == (goes, goes)

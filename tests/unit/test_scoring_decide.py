@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -368,3 +369,19 @@ def test_rank_numbers_make_a_ranking() -> None:
     assert Ranking.from_ranks({"c": 10, "a": 2, "b": 10, "d": "2.5"}).groups == (("a",), ("d",), ("c", "b"))
     with pytest.raises(ConfigurationError, match="the rank of 'a' must be a finite number"):
         Ranking.from_ranks({"a": "first"})
+
+
+@pytest.mark.parametrize(
+    ("ballots", "call", "message"),
+    [
+        pytest.param(None, {}, "ballots must be a list with one ballot per voter, not None", id="no ballots"),
+        pytest.param(["a"], {"rule": 5}, "rule must be the name of a rule, or a Rule, not 5", id="a number as rule"),
+        pytest.param(["a"], {"options": 5}, "options must be a list of names, not 5", id="a number as options"),
+        pytest.param(["a"], {"weights": 5}, "weights must be a list with one number per ballot, not 5", id="weights"),
+        pytest.param(["a"], {"tie": None}, "tie must be 'declare', 'first' or a function, not None", id="no tie rule"),
+        pytest.param(["a"], {"normalise": []}, "unknown normalisation", id="a list as normalisation"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused_with_a_hint(ballots: Any, call: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        decide(ballots, **call)

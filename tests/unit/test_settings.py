@@ -66,6 +66,9 @@ def test_keys_do_not_show():
     ("variable", "value"),
     [
         ("ROUNDTABLE_MAX_AGENTS", "0"),
+        ("ROUNDTABLE_MAX_AGENTS", "1"),
+        ("ROUNDTABLE_MAX_AGENTS", "11"),
+        ("ROUNDTABLE_DEFAULT_AGENT_COUNT", "1"),
         ("ROUNDTABLE_MAX_AGENTS", "-1"),
         ("ROUNDTABLE_MAX_AGENTS", "2.5"),
         ("ROUNDTABLE_MAX_ROUNDS", "ten"),

@@ -1,7 +1,13 @@
 """Agents: the template, the registry, the personas, and the agents of the providers."""
 
 from roundtable.agents.base import BaseAgent
-from roundtable.agents.personas import GENERAL_PERSONAS, seat_personas
+from roundtable.agents.personas import (
+    GENERAL_PERSONAS,
+    MODE_PERSONAS,
+    ROLE_PERSONAS,
+    personas_for,
+    seat_personas,
+)
 from roundtable.agents.registry import (
     AgentFactory,
     AgentRegistry,
@@ -23,6 +29,8 @@ from roundtable.agents.vendors import (
 
 __all__ = [
     "GENERAL_PERSONAS",
+    "MODE_PERSONAS",
+    "ROLE_PERSONAS",
     "AgentFactory",
     "AgentRegistry",
     "BaseAgent",
@@ -37,6 +45,7 @@ __all__ = [
     "create_gemini_agent",
     "create_perplexity_agent",
     "get_global_registry",
+    "personas_for",
     "reset_global_registry",
     "seat_personas",
 ]

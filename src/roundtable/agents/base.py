@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.agents.answers import to_answer
-from roundtable.agents.conversation import Conversation
+from roundtable.agents.conversation import Conversation, allowed_tools
 from roundtable.agents.synthesis import ask_for_synthesis
 from roundtable.errors import AgentError, ParseError, RoundtableError
 from roundtable.parsing import ParseFailure, parse_answer, parse_prose
@@ -35,7 +35,15 @@ if TYPE_CHECKING:
 
     from roundtable.parsing import Parsed
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
-    from roundtable.types import AgentConfig, AnswerKind, ChatResponse, DebateContext, NativeSearch, SynthesisResult
+    from roundtable.types import (
+        AgentConfig,
+        AnswerKind,
+        ChatResponse,
+        DebateContext,
+        NativeSearch,
+        SynthesisResult,
+        TurnSpec,
+    )
 
 __all__ = ["BaseAgent"]
 
@@ -191,9 +199,9 @@ class BaseAgent:
             finish_reason=response.finish_reason,
             truncated=parsed.truncated or response.finish_reason == "length",
             repaired=parsed.repaired,
-            warnings=(*talk.warnings, *parsed.warnings),
+            warnings=(*talk.warnings, *parsed.warnings, *talk.shortfall(policy)),
             request_ids=tuple(talk.request_ids),
-            prompt_version=PROMPT_VERSION,
+            prompt_version=_version(turn),
         )
 
     def _request(self, context: DebateContext, messages: tuple[Message, ...]) -> ChatRequest:
@@ -291,7 +299,9 @@ class BaseAgent:
         return self._user(context, fence, self._system(context, fence))
 
     def _system(self, context: DebateContext, fence: Fence) -> str:
-        return compose_system(self.config, context, self.chat_model.profile, fence)
+        policy = context.turn.tools if context.turn else ToolPolicy()
+        tools = [tool.name for tool in allowed_tools(self._toolkit, policy)]
+        return compose_system(self.config, context, self.chat_model.profile, fence, tools=tools)
 
     def _user(self, context: DebateContext, fence: Fence, system: str) -> str:
         quotations = self._quotations(context)
@@ -368,6 +378,11 @@ class BaseAgent:
         except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
             return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
         return AgentHealth(healthy=True)
+
+
+def _version(turn: TurnSpec | None) -> str:
+    """Name the prompt texts of a turn: those of this library, and those of the mode where it names them."""
+    return f"{PROMPT_VERSION} {turn.prompt_id}" if turn and turn.prompt_id else PROMPT_VERSION
 
 
 def _example_messages(example: tuple[str, str] | tuple[()]) -> tuple[Message, ...]:

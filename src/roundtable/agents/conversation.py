@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.types import AgentTool, ChatRequest, Citation, JsonValue, ToolCall, ToolPolicy
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "allowed_tools"]
 
 _MAX_RESULT_CHARS = 20_000
 _MAX_ARGUMENT_CHARS = 65_536
@@ -117,10 +117,15 @@ class Conversation:
         asked = last.model_copy(update={"content": f"{last.content}\n\n{note}"})
         return request.model_copy(update={"messages": (*request.messages[:-1], asked), "search": None})
 
-    def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
-        if self.toolkit is None or policy.max == 0:
+    def shortfall(self, policy: ToolPolicy) -> tuple[str, ...]:
+        """Say that fewer tool calls were made than the mode asked for, where there were tools to call."""
+        made = len(self.tool_calls)
+        if made >= policy.min or not self._allowed(policy):
             return ()
-        return tuple(tool for tool in self.toolkit.get_tools() if policy.allow is None or tool.name in policy.allow)
+        return (f"{made} tool calls were made, where at least {policy.min} was asked for",)
+
+    def _allowed(self, policy: ToolPolicy) -> tuple[AgentTool, ...]:
+        return allowed_tools(self.toolkit, policy)
 
     async def _call(self, request: ChatRequest, *, aloud: bool = True) -> ChatResponse:
         model = self.model
@@ -218,6 +223,13 @@ class Conversation:
 
 async def _tell(listener: TurnListener, notice: RetryNotice) -> None:
     await listener.retrying(notice.attempt, notice.delay_s, notice.error)
+
+
+def allowed_tools(toolkit: AgentToolkit | None, policy: ToolPolicy) -> tuple[AgentTool, ...]:
+    """Give the tools that a turn may call."""
+    if toolkit is None or policy.max == 0:
+        return ()
+    return tuple(tool for tool in toolkit.get_tools() if policy.allow is None or tool.name in policy.allow)
 
 
 def _checked(returned: object) -> ToolResult:

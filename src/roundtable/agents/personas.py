@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable.modes import ModeRegistry, RoleBasedModeStrategy
 from roundtable.types import AgentConfig, Persona
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["GENERAL_PERSONAS", "seat_personas"]
+    from roundtable.protocols import DebateModeStrategy
+
+__all__ = ["GENERAL_PERSONAS", "MODE_PERSONAS", "ROLE_PERSONAS", "personas_for", "seat_personas"]
 
 GENERAL_PERSONAS: Final = (
     Persona(name="Synthesizer", description="You look for what different views have in common."),
@@ -20,26 +23,95 @@ GENERAL_PERSONAS: Final = (
 )
 """Personas for any mode, in the order seats are filled."""
 
+MODE_PERSONAS: Final[Mapping[str, tuple[Persona, ...]]] = {
+    "adversarial": (
+        Persona(name="Proponent", description="You build the case for a bold answer and defend it."),
+        Persona(name="Opponent", description="You build the case against it and press where it is weak."),
+    ),
+    "socratic": (
+        Persona(name="Questioner", description="You ask what words mean and what they rest on."),
+        Persona(name="Examiner", description="You follow an answer to where it leads and ask whether that holds."),
+    ),
+    "expert-panel": (
+        Persona(name="Domain Expert", description="You know the field and its evidence from inside."),
+        Persona(name="Generalist", description="You connect the field with what lies around it."),
+        Persona(name="Skeptic", description="You look for what could go wrong and who would pay for it."),
+        Persona(name="Innovator", description="You look for a way nobody has tried."),
+    ),
+}
+"""Personas for one mode; modes that are not here have the general ones, those with roles have `ROLE_PERSONAS`."""
 
-def seat_personas(seats: Sequence[tuple[str, str | None]]) -> tuple[AgentConfig, ...]:
+ROLE_PERSONAS: Final[Mapping[str, Persona]] = {
+    "primary": Persona(name="Advocate", description="You make the case for the proposal."),
+    "opposition": Persona(name="Challenger", description="You make the case against the proposal."),
+    "evaluator": Persona(name="Evaluator", description="You weigh both cases and judge."),
+    "red": Persona(name="Red Team", description="You think like somebody who wants the plan to fail."),
+    "blue": Persona(name="Blue Team", description="You think like somebody who has to keep the plan alive."),
+    "proposition": Persona(name="Proponent", description="You speak for the motion."),
+}
+"""Personas by role, for modes that give roles to seats: a persona never contradicts the role of its seat."""
+
+_OPPOSED: Final = Persona(name="Opponent", description="You speak against the motion.")
+
+
+def personas_for(count: int, mode: DebateModeStrategy | str | None = None) -> tuple[Persona | None, ...]:
+    """Give the persona of each seat.
+
+    Args:
+        count: Seats at the table.
+        mode: The mode, or the name of one that ships; general personas when left out.
+
+    Returns:
+        One a seat; `None` in Delphi, whose participants differ by nothing that could give them away.
+
+    Example:
+        >>> [persona.name for persona in personas_for(3, "devils-advocate")]
+        ['Advocate', 'Challenger', 'Evaluator']
+    """
+    strategy = _strategy(mode) if isinstance(mode, str) else mode
+    if strategy is not None and strategy.name == "delphi":
+        return (None,) * count
+    if isinstance(strategy, RoleBasedModeStrategy):
+        roles = [strategy.get_role_for_index(index, count) for index in range(count)]
+        return tuple(
+            _OPPOSED
+            if (strategy.name, role) == ("oxford", "opposition")
+            else ROLE_PERSONAS.get(role, GENERAL_PERSONAS[index % len(GENERAL_PERSONAS)])
+            for index, role in enumerate(roles)
+        )
+    known = MODE_PERSONAS.get(strategy.name, GENERAL_PERSONAS) if strategy is not None else GENERAL_PERSONAS
+    return tuple(known[index % len(known)] for index in range(count))
+
+
+def _strategy(name: str) -> DebateModeStrategy | None:
+    shipped = ModeRegistry()
+    return shipped.get_mode(name) if shipped.has_mode(name) else None
+
+
+def seat_personas(
+    seats: Sequence[tuple[str, str | None]], mode: DebateModeStrategy | str | None = None
+) -> tuple[AgentConfig, ...]:
     """Fill seats with agents that differ by persona.
 
     Args:
         seats: Provider and model of each seat; the first persona goes to the first seat, and so on.
+        mode: The mode they will debate in, so that no persona contradicts a role.
 
     Example:
         >>> [agent.id for agent in seat_personas([("local", None), ("local", None)])]
         ['synthesizer', 'analyst']
     """
-    agents = []
-    for place, (provider, model) in enumerate(seats):
-        turn, index = divmod(place, len(GENERAL_PERSONAS))
-        persona = GENERAL_PERSONAS[index]
-        suffix = f"-{turn + 1}" if turn else ""
+    agents: list[AgentConfig] = []
+    used: dict[str, int] = {}
+    for place, persona in enumerate(personas_for(len(seats), mode), start=1):
+        name = persona.name if persona else f"Panelist {place}"
+        used[name] = used.get(name, 0) + 1
+        again = used[name] if used[name] > 1 else 0
+        provider, model = seats[place - 1]
         agents.append(
             AgentConfig(
-                id=persona.name.lower() + suffix,
-                name=persona.name + suffix.replace("-", " "),
+                id=name.lower().replace(" ", "-") + (f"-{again}" if again else ""),
+                name=name + (f" {again}" if again else ""),
                 provider=provider,
                 model=model,
                 persona=persona,

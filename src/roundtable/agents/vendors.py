@@ -116,7 +116,7 @@ class PerplexitySearchOptions(Value):
         'week'
     """
 
-    recency_filter: Literal["hour", "day", "week", "month"] | None = None
+    recency_filter: Literal["hour", "day", "week", "month", "year"] | None = None
     """How old a result may be."""
     domain_filter: Annotated[tuple[NonEmpty, ...], Field(max_length=3)] = ()
     """At most three domains to search; one with `-` before it is left out."""

@@ -2,33 +2,85 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from functools import cache
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from roundtable.scoring import decide
+from roundtable.errors import ConfigurationError
+from roundtable.logs import ROOT
+from roundtable.scoring import Choice, Rule, casefold, decide, rule_registry
+from roundtable.types import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable._registry import Registry
-    from roundtable.scoring import Rule
-    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, Decision
+    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig
 
-__all__ = ["ballots_of", "decide_round", "independent_agreement"]
+__all__ = ["BallotBasis", "ballots_of", "check_rule", "decide_round", "independent_agreement"]
+
+BallotBasis: TypeAlias = Literal["choice", "stance", "cluster"]
+"""What of a position counts as its vote."""
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
+
+_TRIAL = (Choice("one", confidence=1), Choice("other", confidence=1))
+
+
+def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None) -> None:
+    """Try a rule on two made-up positions, so that one that cannot decide a debate is refused before anybody is paid.
+
+    Args:
+        rule: The rule, or its name with parameters.
+        rules: Where the name is looked up; `None` knows the built-in rules.
+
+    Raises:
+        ConfigurationError: The rule or a parameter is unknown or out of range, or the rule cannot count a position,
+            which is a choice with a confidence.
+    """
+    try:
+        trial = decide(_TRIAL, rule=rule, rules=rules)
+    except ConfigurationError:
+        raise
+    except Exception as error:  # noqa: BLE001  (foreign code; what it makes of a real round is decided there)
+        logger.info("the rule %r breaks on two made-up positions: %s", _name(rule), error)
+        return
+    if len(trial.invalid) == len(_TRIAL):
+        why = next(iter(trial.invalid.values()))
+        msg = f"the rule {_name(rule)!r} cannot decide a debate: of a position it says {why!r}"
+        raise ConfigurationError(msg, hint=f"In a debate these rules work: {', '.join(_usable())}.")
 
 
 def ballots_of(
-    responses: Sequence[AgentResponse], consensus: AnyConsensus | None, options: Sequence[str] | None
+    responses: Sequence[AgentResponse], consensus: AnyConsensus | None, by: BallotBasis
 ) -> tuple[str | None, ...]:
-    """Turn positions into ballots, one per response in order.
+    """Turn positions into ballots, one per position in order.
 
-    With options a ballot is the option chosen, and an answer without a choice abstains. Without
-    options the clusters of the consensus are the options.
+    Args:
+        responses: The positions of a round; `RoundRecord.responses` has left out those an agent has replaced.
+        consensus: What was measured over them; without it nobody is in a cluster.
+        by: What counts as the vote: the option chosen, the stance, or the cluster. An answer without one abstains.
     """
-    if options is not None:
-        return tuple(response.choice for response in responses)
-    clusters = consensus.clusters if consensus else ()
-    theme_of = {agent_id: cluster.theme for cluster in clusters for agent_id in cluster.agent_ids}
-    return tuple(theme_of.get(response.agent_id) for response in responses)
+    if by == "cluster":
+        return _themes(responses, consensus)
+    return tuple(response.choice if by == "choice" else response.stance for response in responses)
+
+
+def _themes(responses: Sequence[AgentResponse], consensus: AnyConsensus | None) -> tuple[str | None, ...]:
+    """Give the theme of the cluster each position is in, `None` where it is in none.
+
+    An agent that answered several times may be in several clusters; each of its answers is counted in the one
+    whose theme it words, else in the first.
+    """
+    themes: dict[str, list[str]] = {}
+    for cluster in consensus.clusters if consensus else ():
+        for agent_id in dict.fromkeys(cluster.agent_ids):
+            themes.setdefault(agent_id, []).append(cluster.theme)
+    found: list[str | None] = []
+    for response in responses:
+        said, own = casefold(response.position), themes.get(response.agent_id, [])
+        found.append(next((theme for theme in own if casefold(theme) == said), own[0] if own else None))
+    return tuple(found)
 
 
 def decide_round(
@@ -37,13 +89,33 @@ def decide_round(
     config: DebateConfig,
     rules: Registry[Rule] | None = None,
 ) -> Decision:
-    """Apply the debate's decision rule to the positions of one round.
+    """Apply the debate's decision rule to the positions of one round, each a ballot with its confidence.
 
+    With options a ballot is the option chosen; without them the clusters of the consensus are the options.
     The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots. The
-    rule is looked up in `rules`; without them, among the built-in ones.
+    rule is looked up in `rules`; without them, among the built-in ones. A rule that breaks decides nothing, and
+    the decision says so: a round that was paid for is closed all the same.
     """
-    ballots = ballots_of(responses, consensus, config.options)
-    return decide(ballots, rule=config.decide, options=config.options, rules=rules)
+    votes = ballots_of(responses, consensus, "cluster" if config.options is None else "choice")
+    cast = zip(votes, responses, strict=True)
+    ballots = [Choice(vote, confidence=response.confidence) for vote, response in cast]
+    try:
+        return decide(ballots, rule=config.decide, options=config.options, rules=rules)
+    except Exception as error:  # noqa: BLE001  (a rule may be foreign code)
+        cause = f"{type(error).__name__}: {error}"
+        logger.warning("the rule %r broke: %s", config.decide, cause)
+        return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")
+
+
+@cache
+def _usable() -> tuple[str, ...]:
+    """List the built-in rules that can count positions."""
+    known = rule_registry()
+    return tuple(entry.name for entry in known if not decide(_TRIAL, rule=entry.thing).invalid)
+
+
+def _name(rule: str | Rule) -> str:
+    return rule.name if isinstance(rule, Rule) else rule
 
 
 def independent_agreement(

@@ -1,5 +1,6 @@
 """The facade."""
 
-from roundtable.api.table import Roundtable, debate
+from roundtable.api.once import debate
+from roundtable.api.table import Roundtable
 
 __all__ = ["Roundtable", "debate"]

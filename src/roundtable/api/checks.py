@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
-from roundtable.types import Budget
+from roundtable.types import Budget, ProviderConfig
 
 if TYPE_CHECKING:
     from roundtable.protocols import Observer
@@ -21,9 +21,12 @@ __all__ = [
     "check_list",
     "check_mapping",
     "check_mode_given",
+    "check_name",
     "check_options",
+    "check_providers",
     "check_rounds",
     "check_seconds",
+    "check_storage",
     "check_text",
     "check_whole",
     "observing",
@@ -34,6 +37,27 @@ def check_text(what: str, given: object) -> None:
     """Refuse what is no text."""
     if not isinstance(given, str):
         raise _wrong(what, "a text", given)
+
+
+def check_name(what: str, given: object) -> None:
+    """Refuse what is no text, or an empty one."""
+    check_text(what, given)
+    if not given:
+        raise _wrong(what, "a text that is not empty", given)
+
+
+def check_storage(given: object) -> None:
+    """Refuse what is neither an address nor looks like a storage."""
+    if given is not None and not isinstance(given, str) and not (hasattr(given, "append") and hasattr(given, "lease")):
+        raise _wrong("storage", "an address such as 'memory://', or a storage", given)
+
+
+def check_providers(given: object) -> None:
+    """Refuse what does not map names of providers to configurations."""
+    check_mapping("providers", given)
+    for name, config in (given or {}).items() if isinstance(given, Mapping) else ():
+        if not isinstance(config, ProviderConfig):
+            raise _wrong(f"providers[{name!r}]", "a ProviderConfig", config)
 
 
 def check_mode_given(given: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from pydantic import ValidationError
@@ -12,6 +12,7 @@ from roundtable.api.checks import (
     check_budget,
     check_deadline,
     check_flag,
+    check_list,
     check_mapping,
     check_mode_given,
     check_options,
@@ -24,12 +25,12 @@ from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.modes import check_mode
 from roundtable.result import DebateResult
-from roundtable.types import DebateConfig
+from roundtable.types import DebateConfig, Perspective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.wiring import Wiring
     from roundtable.engine import DebateRun
@@ -57,6 +58,7 @@ class _Ask:
     exit_when: Exit | None = None
     exit_on_consensus: bool | None = None
     focus_question: str | None = None
+    perspectives: Perspectives = None
     agents: Sequence[AgentLike] | None = None
     budget: Budget | None = None
     deadline_s: float | None = None
@@ -132,10 +134,12 @@ class Debates:
         check_mapping("metadata", ask.metadata)
         check_flag("exit_on_consensus", ask.exit_on_consensus)
         check_mode_given(ask.mode)
-        mode, own_mode = _mode(ask.mode, wiring.engine.modes)
+        ask = _facilitated(ask)
+        name, own_mode = _mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
-        seats = wiring.seats(ask.agents)
-        return _Asked(ask, seats, _config(ask, (mode, rule), [seat.config.id for seat in seats], wiring), own_mode)
+        seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
+        config = _config(ask, (name, rule), [seat.config.id for seat in seats], wiring)
+        return _Asked(ask, seats, config, own_mode)
 
     def _keep(self, session_id: str, cast: _Cast) -> None:
         self._brought[session_id] = cast
@@ -266,6 +270,20 @@ def _to_result(fold: Fold) -> DebateResult:
     return DebateResult.from_record(fold.to_record())
 
 
+def _facilitated(ask: _Ask) -> _Ask:
+    """Turn `perspectives="auto"` into the option of the mode that has them written."""
+    if ask.perspectives is None:
+        return ask
+    if ask.perspectives != "auto":
+        check_list("perspectives", ask.perspectives)
+        return ask
+    if not isinstance(ask.mode, str):
+        msg = "perspectives='auto' goes with a mode given by name"
+        raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
+    written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
+    return replace(ask, mode=written, perspectives=None)
+
+
 def _mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
     """Give the name of a mode, and the mode itself when the caller brought it.
 
@@ -291,6 +309,9 @@ def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wi
             agents=tuple(agents),
             rounds=ask.rounds,
             focus_question=ask.focus_question,
+            perspectives=tuple(
+                Perspective(name=one) if isinstance(one, str) else one for one in ask.perspectives or ()
+            ),
             options=None if ask.options is None else tuple(ask.options),
             decide=rule,
             exit=None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),

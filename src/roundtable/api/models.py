@@ -64,12 +64,16 @@ class Models:
         """
         key = (provider, model)
         if key not in self._made:
-            config = self._options.providers.get(provider) or ProviderConfig()
+            given = self._options.providers.get(provider)
+            config = given or ProviderConfig()
             if self._options.timeout_s is not None:
                 config = replace(config, timeout_s=self._options.timeout_s)
+            made = self._make(provider, model, config)
+            # A person takes longer than a server; what the caller says of the provider or the table still holds.
+            patient = getattr(made, "patience_s", None) if given is None and self._options.timeout_s is None else None
             self._made[key] = self.gateway.guard(
-                self._metered(self._make(provider, model, config)),
-                timeout_s=config.timeout_s,
+                self._metered(made),
+                timeout_s=patient or config.timeout_s,
                 retry=config.retry,
                 requests_per_minute=config.requests_per_minute,
                 tokens_per_minute=config.tokens_per_minute,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from roundtable.providers import Cassette
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
-    from roundtable.types import Budget, Event, JsonValue, ProviderConfig
+    from roundtable.types import Budget, Event, JsonValue, Perspective, ProviderConfig
 
-__all__ = ["DebateOptions", "Options"]
+__all__ = ["DebateOptions", "Options", "Perspectives"]
+
+Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
+"""Perspectives of an expert panel: names or values; `"auto"` has them written for the question."""
 
 
 class DebateOptions(TypedDict, total=False):
@@ -31,6 +34,7 @@ class DebateOptions(TypedDict, total=False):
     exit_when: Exit | None
     exit_on_consensus: bool | None
     focus_question: str | None
+    perspectives: Perspectives
     agents: Sequence[AgentLike] | None
     budget: Budget | None
     deadline_s: float | None

@@ -13,6 +13,7 @@ from roundtable.agents import BaseAgent, config_of, seat_personas
 from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
+from roundtable.modes import RoleBasedModeStrategy
 from roundtable.protocols import Agent
 from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable._registry import Registry
-    from roundtable.protocols import ChatModel
+    from roundtable.protocols import ChatModel, DebateModeStrategy
     from roundtable.providers import ProviderFactory
     from roundtable.settings import Settings
     from roundtable.types import RetryPolicy
@@ -118,7 +119,9 @@ def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded
     return tuple(found)
 
 
-def default_seats(settings: Settings, offered: Sequence[Offer]) -> tuple[Seated, ...]:
+def default_seats(
+    settings: Settings, offered: Sequence[Offer], mode: DebateModeStrategy | None = None
+) -> tuple[Seated, ...]:
     """Fill the default number of seats from what is offered; personas share a provider with too few."""
     usable = [offer for offer in offered if offer.usable]
     remote = [offer.provider for offer in usable if offer.provider != "local"]
@@ -139,10 +142,10 @@ def default_seats(settings: Settings, offered: Sequence[Offer]) -> tuple[Seated,
     if len(chosen) == count:
         return tuple(Seated(_config(provider, None, provider, _DISPLAY.get(provider, provider))) for provider in chosen)
     seats = [(chosen[place % len(chosen)], None) for place in range(count)]
-    return tuple(Seated(config) for config in seat_personas(seats))
+    return tuple(Seated(config) for config in seat_personas(seats, mode))
 
 
-def seat_agents(given: Sequence[AgentLike], guard: Guard) -> tuple[Seated, ...]:
+def seat_agents(given: Sequence[AgentLike], guard: Guard, mode: DebateModeStrategy | None = None) -> tuple[Seated, ...]:
     """Give every agent of a list its seat; several of one model are told apart by persona.
 
     An agent with a `chat_model` is seated as a shallow copy that speaks through the guarded model. One that
@@ -151,6 +154,7 @@ def seat_agents(given: Sequence[AgentLike], guard: Guard) -> tuple[Seated, ...]:
     Args:
         given: The agents, in speaking order.
         guard: Puts a model that the caller brought, by itself or in an agent, behind the gateway.
+        mode: The mode of the debate, so that no persona contradicts a role.
 
     Raises:
         ConfigurationError: The list is empty, an entry is of no known kind, or two agents share an id.
@@ -165,13 +169,7 @@ def seat_agents(given: Sequence[AgentLike], guard: Guard) -> tuple[Seated, ...]:
     doubles = [
         (place, item) for place, item in enumerate(given) if not _is_agent(item) and shared[_model_name(item)] > 1
     ]
-    personas = dict(
-        zip(
-            [place for place, _ in doubles],
-            seat_personas([split_model_name(_model_name(item)) for _, item in doubles]),
-            strict=True,
-        )
-    )
+    personas = _personas(doubles, len(given), mode)
     seated = tuple(_seat(item, personas.get(place), guard) for place, item in enumerate(given))
     counts = Counter(seat.config.id for seat in seated)
     twice = sorted(agent_id for agent_id, count in counts.items() if count > 1)
@@ -179,6 +177,22 @@ def seat_agents(given: Sequence[AgentLike], guard: Guard) -> tuple[Seated, ...]:
         msg = f"two agents share the id {', '.join(map(repr, twice))}"
         raise ConfigurationError(msg, hint="Give every agent its own id.")
     return seated
+
+
+def _personas(
+    doubles: Sequence[tuple[int, AgentLike]], count: int, mode: DebateModeStrategy | None
+) -> dict[int, AgentConfig]:
+    """Give a persona to each place whose model sits at another one too."""
+    places = [place for place, _ in doubles]
+    shared = [split_model_name(_model_name(item)) for _, item in doubles]
+    if not isinstance(mode, RoleBasedModeStrategy):
+        return dict(zip(places, seat_personas(shared, mode), strict=True))
+    # A role belongs to a place at the whole table, so its persona does too.
+    table = seat_personas([("somebody", None)] * count, mode)
+    return {
+        place: table[place].model_copy(update={"provider": provider, "model": model})
+        for place, (provider, model) in zip(places, shared, strict=True)
+    }
 
 
 def _is_agent(item: object) -> bool:

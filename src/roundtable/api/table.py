@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
-    from roundtable.api.options import DebateOptions
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.wiring import Wiring
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         SessionSummary,
     )
 
-__all__ = ["Roundtable", "debate"]
+__all__ = ["Roundtable"]
 
 _CLOSE_S = 15.0
 
@@ -157,6 +157,7 @@ class Roundtable:
         exit_when: Exit | None = None,
         exit_on_consensus: bool | None = None,
         focus_question: str | None = None,
+        perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         deadline_s: float | None = None,
@@ -179,6 +180,8 @@ class Roundtable:
             exit_on_consensus: Whether also to end when agreement, convergence or confidence reach the thresholds of
                 `ROUNDTABLE_EXIT_*`; asked after `exit_when`.
             focus_question: Narrower question for the rounds.
+            perspectives: Perspectives of an expert panel, by name or in full; `"auto"` has them written for the
+                question.
             agents: Who debates, instead of the table's agents.
             budget: The most this debate may consume, beside what the table may.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
@@ -199,6 +202,7 @@ class Roundtable:
             exit_when=exit_when,
             exit_on_consensus=exit_on_consensus,
             focus_question=focus_question,
+            perspectives=perspectives,
             agents=agents,
             budget=budget,
             deadline_s=deadline_s,
@@ -382,19 +386,3 @@ class Roundtable:
             # Files and threads are let go also where the block is left by a cancellation.
             with move_on_after(_CLOSE_S, shield=True):
                 await self.aclose()
-
-
-async def debate(
-    topic: str, *, plugins: Sequence[object] | None = None, **options: Unpack[DebateOptions]
-) -> DebateResult:
-    """Hold one debate with what the environment offers; see `Roundtable.debate` for the other arguments.
-
-    Connections and files are released before the result is given.
-
-    Args:
-        topic: The question.
-        plugins: As for `Roundtable`.
-        options: As for `Roundtable.debate`.
-    """
-    async with Roundtable(plugins=plugins) as table:
-        return await table.debate(topic, **options)

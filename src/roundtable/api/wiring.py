@@ -9,10 +9,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
+from roundtable.analysis import check_rule
 from roundtable.api.checks import (
     check_deadline,
     check_list,
+    check_name,
+    check_providers,
     check_seconds,
+    check_storage,
     check_text,
     check_whole,
     observing,
@@ -27,7 +31,7 @@ from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_catalog
 from roundtable.providers import LocalProvider
-from roundtable.scoring import Rule, find_rule
+from roundtable.scoring import Rule
 from roundtable.settings import Settings
 from roundtable.storage.locations import default_database
 
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
 
     from roundtable.api.options import Options
     from roundtable.api.seats import Offer
+    from roundtable.exits import Exit
     from roundtable.plugins import Catalog
-    from roundtable.protocols import ExitCriterion, Storage
+    from roundtable.protocols import DebateModeStrategy, ExitCriterion, Storage
     from roundtable.types import AgentConfig, JsonObject
 
 __all__ = ["Wiring"]
@@ -52,7 +57,11 @@ class Wiring:
         check_whole("concurrency", options.concurrency)
         check_seconds("timeout_s", options.timeout_s)
         check_deadline(options.turn_timeout_s, "turn_timeout_s")
-        check_text("tenant", options.tenant)
+        check_name("tenant", options.tenant)
+        check_storage(options.storage)
+        check_providers(options.providers)
+        if options.quorum is not None:
+            check_whole("quorum", options.quorum)
         check_list("observers", options.observers)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
@@ -108,12 +117,13 @@ class Wiring:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.
 
         Raises:
-            ConfigurationError: There is no such rule, or another one has this name.
+            ConfigurationError: There is no such rule, it cannot work with its parameters, or another one has this name.
         """
         rules = self.catalog.rules
         if not isinstance(decide, Rule):
             check_text("decide", decide)
-            find_rule(decide, rules)
+        check_rule(decide, rules)
+        if not isinstance(decide, Rule):
             return decide
         known = rules.get(decide.name) if decide.name in rules else None
         if known is None:
@@ -127,31 +137,42 @@ class Wiring:
         """Give a stop criterion as JSON; kinds of the caller's are known from now on.
 
         Raises:
-            ConfigurationError: It is no criterion.
+            ConfigurationError: It is no criterion, has no kind, or the kind of another one.
         """
         if not callable(getattr(exit_when, "to_spec", None)):
             msg = f"exit_when must be an exit such as MaxRounds(3), not {exit_when!r}"
             raise ConfigurationError(msg)
         for member in members(exit_when):
-            if member.kind not in self.catalog.exits:
-                self.catalog.exits.add(member.kind, member.from_spec, source="this table")
+            self._know_exit(member)
         return exit_when.to_spec()
+
+    def _know_exit(self, member: Exit) -> None:
+        kind, own, exits = member.kind, type(member), self.catalog.exits
+        if not isinstance(kind, str) or not kind:
+            msg = f"exit_when: {own.__name__} has no kind, under which a session keeps it"
+            raise ConfigurationError(msg, hint=f'Write `kind = "..."` in the class {own.__name__}.')
+        if kind not in exits:
+            exits.add(kind, member.from_spec, source="this table")
+        elif getattr(exits.get(kind), "__self__", own) is not own:
+            msg = f"exit_when: {own.__name__} has the kind of another exit, {kind!r}"
+            raise ConfigurationError(msg, hint="Give your exit a kind of its own; sessions are stored with it.")
 
     def offers(self) -> tuple[Offer, ...]:
         """List what the environment offers."""
         fix = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
         return offers(self.settings, self.catalog.providers, embedded=fix)
 
-    def seats(self, given: Sequence[AgentLike] | None) -> tuple[Seated, ...]:
+    def seats(self, given: Sequence[AgentLike] | None, mode: DebateModeStrategy | None = None) -> tuple[Seated, ...]:
         """Give the agents of one debate; the table's, or what the environment offers, when none are given.
 
         Raises:
             ConfigurationError: There is no model to debate with, or an agent cannot be made.
         """
         chosen = given if given is not None else self.options.agents
-        seated = (
-            default_seats(self.settings, self.offers()) if chosen is None else seat_agents(chosen, self.models.guarded)
-        )
+        if chosen is None:
+            seated = default_seats(self.settings, self.offers(), mode)
+        else:
+            seated = seat_agents(chosen, self.models.guarded, mode)
         return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
 
     async def aclose(self) -> None:

@@ -64,6 +64,7 @@ async def list_modes(desk: Desk) -> ExitCode:
                 {
                     "name": entry.name,
                     "summary": entry.summary,
+                    "useWhen": getattr(entry.thing, "use_when", ""),
                     "minRounds": entry.thing.rounds.start,
                     "maxRounds": min(entry.thing.rounds.stop - 1, most),
                     "assignsStances": entry.thing.assigns_stances,
@@ -76,5 +77,7 @@ async def list_modes(desk: Desk) -> ExitCode:
     for entry in entries:
         rounds = entry.thing.rounds
         span = f"{rounds.start} to {min(rounds.stop - 1, most)} rounds"
-        screen.show([line(entry.name, "bold"), line(f"{entry.summary} {span}.", indent=2, paragraph=True)])
+        use = getattr(entry.thing, "use_when", "")
+        told = [line(f"Use it when: {use}", indent=2, paragraph=True)] if use else []
+        screen.show([line(entry.name, "bold"), line(f"{entry.summary} {span}.", indent=2, paragraph=True), *told])
     return ExitCode.OK

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.analysis import decide_round, independent_agreement
 from roundtable.errors import QuorumLost
+from roundtable.exits import broken_in
 from roundtable.stages import error_from_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateExit, ExitResult, RoundComplete
 
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from roundtable.scoring import Rule
     from roundtable.types import AnyConsensus, AnyTurn, JsonValue, RoundRecord, SessionStatus, Stage
 
-__all__ = ["exit_after", "last_events", "leaving_events", "lost_quorum", "measured_events", "with_measure"]
+__all__ = [
+    "exit_after",
+    "last_events",
+    "leaving_events",
+    "lost_quorum",
+    "lost_round",
+    "measured_events",
+    "with_measure",
+]
 
 
 def last_events(
@@ -49,19 +58,39 @@ def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit, DebateComplet
 def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
     """Say, with every cause, that too few agents of a finished stage gave the positions asked for.
 
-    A stage that asks fewer agents than the quorum needs all it asks.
+    A stage that asks fewer agents than the quorum needs all it asks. A stage of one turn, as in modes in which one
+    speaks after another, is not judged by itself but with its round, by `lost_round`.
 
     Returns:
         The error to raise; `None` when enough did.
     """
     asked = {spec.slot for spec in stage.turns if spec.answer == "position"}
     answered = sum(turn.outcome == "answered" and turn.slot in asked for turn in turns)
-    quorum = min(needed or 1, len(asked))
-    if answered >= quorum:
+    if len(stage.turns) == 1 or answered >= min(needed or 1, len(asked)):
         return None
+    return _lost(turns, answered, len(asked), min(needed or 1, len(asked)))
+
+
+def lost_round(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
+    """Say, with every cause, that too few agents gave a position in a round.
+
+    Returns:
+        The error to raise; `None` when enough did, or when nothing failed.
+    """
+    answered = {turn.agent_id for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"}
+    others = {turn.stage for turn in turns if turn.outcome == "answered" and turn.answer.kind != "position"}
+    failed = {turn.agent_id for turn in turns if turn.outcome == "failed" and turn.stage not in others}
+    asked = len(answered | failed)
+    quorum = min(needed or 1, asked)
+    if not failed or len(answered) >= quorum:
+        return None
+    return _lost(turns, len(answered), asked, quorum)
+
+
+def _lost(turns: Sequence[AnyTurn], answered: int, asked: int, quorum: int) -> QuorumLost:
     failed = [turn for turn in turns if turn.outcome == "failed"]
     causes = "; ".join(f"{turn.agent_name or turn.agent_id}: {turn.error.message}" for turn in failed)
-    msg = f"{answered} of {len(asked)} agents answered, {quorum} needed. {causes}"
+    msg = f"{answered} of {asked} agents answered, {quorum} needed. {causes}"
     facts: list[JsonValue] = [
         turn.error.model_dump(mode="json", exclude_none=True) | {"agentId": turn.agent_id} for turn in failed
     ]
@@ -120,7 +149,7 @@ def exit_after(
 ) -> ExitResult | None:
     """Say why the debate ends after these complete rounds; `None` while it goes on.
 
-    Without `exits` it ends after the planned rounds.
+    Without `exits` it ends after the planned rounds. Exits that broke, where they are guarded, are named in the result.
     """
     if ended_by_mode is not None:
         return ExitResult(should_exit=True, reason=ended_by_mode, details="the mode has nothing more to ask")
@@ -128,10 +157,10 @@ def exit_after(
     if result is not None and result.should_exit:
         return result
     if len(rounds) >= planned:
-        return ExitResult(
-            should_exit=True,
-            reason="max_rounds",
-            details=f"{len(rounds)} of {planned} planned rounds were held",
-            figures={"rounds": len(rounds), "maxRounds": planned},
-        )
+        broken = () if result is None else broken_in(result.figures)
+        details = (f"{len(rounds)} of {planned} planned rounds were held", *(f"broken exit {name}" for name in broken))
+        figures: dict[str, JsonValue] = {"rounds": len(rounds), "maxRounds": planned}
+        if broken:
+            figures["broken"] = list(broken)
+        return ExitResult(should_exit=True, reason="max_rounds", details="; ".join(details), figures=figures)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_f
 
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of
-from roundtable.analysis import BasicMeter
+from roundtable.analysis import BasicMeter, check_rule
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -29,6 +30,7 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
+from roundtable.modes import check_fits
 from roundtable.scoring import find_rule, rule_registry
 from roundtable.types import RoundResult
 
@@ -142,15 +144,12 @@ class DebateEngine:
             mode: The mode itself, where the registry does not keep it.
 
         Raises:
-            ConfigurationError: The mode, the rule, the exit or an agent is unknown, or the mode cannot hold so many
-                rounds.
+            ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
+                range, or the mode cannot be held for so many rounds or by so many agents.
         """
         mode = mode or self.modes.get_mode(config.mode)
-        if config.rounds not in mode.rounds:
-            allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
-            msg = f"mode {config.mode!r} holds {allowed} rounds, not {config.rounds}"
-            raise ConfigurationError(msg)
-        find_rule(config.decide, self.rules)
+        check_fits(mode, config.mode, agents=len(config.agents) or None, rounds=config.rounds)
+        check_rule(config.decide, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
@@ -267,9 +266,8 @@ class DebateEngine:
                     meter=self.meter,
                     exits=self._exit_of(fold.record.config),
                     rules=self.rules,
-                    limits=limits,
+                    limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
-                    turn_timeout_s=self.turn_timeout_s,
                 )
                 if on_start is not None:
                     on_start(run)

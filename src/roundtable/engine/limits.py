@@ -19,6 +19,8 @@ class RunLimits:
     """Rounds to hold at most in this run; as many as planned when left out."""
     deadline_s: float | None = None
     """Seconds after which running calls are cancelled and the run ends."""
+    turn_timeout_s: float | None = None
+    """Seconds each turn has for all its calls."""
     lease_ttl_s: float = 15.0
     """Seconds after which a lease lapses unless renewed; it is renewed every third of that."""
     wait_s: float = 0.0

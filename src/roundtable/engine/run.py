@@ -12,6 +12,7 @@ from roundtable.engine.closing import (
     last_events,
     leaving_events,
     lost_quorum,
+    lost_round,
     measured_events,
     with_measure,
 )
@@ -25,8 +26,8 @@ from roundtable.errors import (
     SessionError,
     StorageError,
 )
-from roundtable.exits import unmet
-from roundtable.stages import error_info, run_stage
+from roundtable.exits import guarded, unmet
+from roundtable.stages import error_info, run_stage, shaper_of
 from roundtable.types import (
     Control,
     DebateError,
@@ -70,7 +71,6 @@ class DebateRun:
         exits: Says after each round whether the debate ends; after the planned rounds when left out.
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
-        turn_timeout_s: Seconds each turn has for all its calls.
         funds: What this run may spend.
     """
 
@@ -84,10 +84,8 @@ class DebateRun:
         exits: ExitCriterion | None,
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
-        turn_timeout_s: float | None = None,
         funds: Funds,
     ) -> None:
-        self.turn_timeout_s = turn_timeout_s
         self.journal = journal
         self.mode = mode
         self.agents = agents
@@ -256,7 +254,9 @@ class DebateRun:
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
         # A process may have died between the last failure and the word that quorum was lost.
         taken = [turn for turn in held.values() if turn is not None]
-        if retry_failed or (not attempts and lost_quorum(plan, taken, self.fold.record.config.quorum)):
+        needed = self.fold.record.config.quorum
+        lost = lost_quorum(plan, taken, needed) or lost_round(current.in_order(), needed)
+        if retry_failed or (not attempts and lost):
             attempts |= {turn.slot: turn.attempt + 1 for turn in taken if turn.outcome == "failed"}
         if attempts:
             await self._take_stage(plan, attempts, view)
@@ -277,7 +277,8 @@ class DebateRun:
                 hooks=hooks,
                 attempts=attempts,
                 clock=self.journal.clock,
-                turn_timeout_s=self.turn_timeout_s,
+                turn_timeout_s=self.limits.turn_timeout_s,
+                shaper=shaper_of(self.mode),
             )
         current = self.fold.current
         turns = current.turns if current else {}
@@ -292,6 +293,9 @@ class DebateRun:
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
         fold = self.fold
+        lost = lost_round(current.turns, fold.record.config.quorum)
+        if lost is not None:
+            raise lost
         consensus: AnyConsensus | None = None
         with anyio.CancelScope() as self._work:
             consensus = await self.meter.measure(current.responses, fold.record.config.topic)
@@ -302,7 +306,7 @@ class DebateRun:
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
         # A criterion that held when the debate was extended by hand has had its say.
-        exits = self.exits and unmet(self.exits, rounds[: fold.extended_after])
+        exits = self.exits and unmet(guarded(self.exits), rounds[: fold.extended_after])
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
         if leaving is None:
             await self.journal.append(*closing)

@@ -112,6 +112,11 @@ class SessionManager:
     async def add_response(self, session_id: str, response: AgentResponse) -> None:
         """Append an answer given outside the library to the current round, in its stage `external`.
 
+        Agents from outside the table have a voice like those at it: the answer counts in agreement and decision when
+        its round is closed. An agent that answers more than once in a round counts with its last position; those that
+        a stage of the mode asks for come after earlier ones from outside. An answer added to a closed round is kept
+        and shown, but agreement and decision of the round stay as they were measured.
+
         Raises:
             SessionError: There is no such session.
             SessionBusy: Somebody is running it.

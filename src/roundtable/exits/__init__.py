@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.exits.agreement import AllConfident, ConsensusReached
-    from roundtable.exits.base import AllOf, AnyOf, Exit, Load, members, unmet
+    from roundtable.exits.base import AllOf, AnyOf, Exit, Load, broken_in, guarded, members, unmet
     from roundtable.exits.criteria import (
         ExitSettings,
         create_default_exit_criteria,
@@ -45,11 +45,13 @@ __all__ = [
     "NoProgress",
     "Stable",
     "StopRequested",
+    "broken_in",
     "create_default_exit_criteria",
     "early_exit",
     "exit_from_criteria",
     "exit_from_spec",
     "exit_registry",
+    "guarded",
     "members",
     "read_exit_settings",
     "unmet",
@@ -63,6 +65,8 @@ _HOMES = {
     "AnyOf": "base",
     "Exit": "base",
     "Load": "base",
+    "broken_in": "base",
+    "guarded": "base",
     "members": "base",
     "unmet": "base",
     "ExitSettings": "criteria",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -10,10 +11,13 @@ from typing import ClassVar, Self, TypeAlias
 from pydantic.alias_generators import to_camel, to_snake
 
 from roundtable.errors import ConfigurationError
+from roundtable.logs import ROOT
 from roundtable.protocols import ExitCriterion, ExitRound
 from roundtable.types import ExitResult, JsonObject, JsonValue
 
-__all__ = ["AllOf", "AnyOf", "Exit", "Load", "as_json", "going_on", "members", "unmet", "whole"]
+__all__ = ["AllOf", "AnyOf", "Exit", "Load", "as_json", "broken_in", "going_on", "guarded", "members", "unmet", "whole"]
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.exits")
 
 Load: TypeAlias = Callable[[JsonObject], ExitCriterion]
 """Builds the criterion that a JSON object describes."""
@@ -207,6 +211,63 @@ def members(criterion: ExitCriterion) -> tuple[Exit, ...]:
     if isinstance(criterion, _Joined):
         return tuple(found for member in criterion.of for found in members(member))
     return (criterion,) if isinstance(criterion, Exit) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded(Exit):
+    """A criterion that may break without breaking the debate: then it does not hold."""
+
+    inner: ExitCriterion
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Ask the criterion; one that raises, or gives no result, has no say this time."""
+        try:
+            found: object = self.inner.check(rounds)
+        except Exception as error:  # noqa: BLE001  (criteria may be foreign code)
+            return self._broken(f"{type(error).__name__}: {error}")
+        return found if isinstance(found, ExitResult) else self._broken(f"it gave {found!r:.80} for an ExitResult")
+
+    def _broken(self, cause: str) -> ExitResult:
+        name = str(self.to_spec().get("kind"))
+        logger.warning("the exit %r broke and was left out: %s", name, cause)
+        return going_on("it broke and was left out", broken=f"{name}: {cause}")
+
+    def to_spec(self) -> JsonObject:
+        """Give the criterion as JSON."""
+        return self.inner.to_spec()
+
+
+def broken_in(figures: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """List the criteria that broke, each with its cause, in the figures of a guarded criterion.
+
+    Example:
+        >>> broken_in({"checked": [{"exit": "mine", "ends": False, "figures": {"broken": "mine: KeyError: 1"}}]})
+        ('mine: KeyError: 1',)
+    """
+    found = figures.get("broken")
+    if isinstance(found, str):
+        return (found,)
+    checked = figures.get("checked")
+    entries = (
+        [entry.get("figures") for entry in checked if isinstance(entry, dict)] if isinstance(checked, list) else []
+    )
+    return tuple(cause for inner in entries if isinstance(inner, dict) for cause in broken_in(inner))
+
+
+def guarded(criterion: ExitCriterion) -> ExitCriterion:
+    """Keep every criterion that one is made of from breaking a debate.
+
+    One that raises, or gives something else than an `ExitResult`, does not hold; the log names it, and the figures of
+    its result hold the cause under `broken`.
+
+    Example:
+        >>> from roundtable.exits import ConsensusReached, MaxRounds
+        >>> (guarded(ConsensusReached(0.9)) | MaxRounds(1)).to_spec()["of"][0]["kind"]
+        'consensus'
+    """
+    if isinstance(criterion, _Joined):
+        return type(criterion)(tuple(guarded(member) for member in criterion.of))
+    return _Guarded(criterion)
 
 
 def unmet(criterion: ExitCriterion, rounds: Sequence[ExitRound]) -> ExitCriterion | None:

@@ -133,9 +133,10 @@ class GuardedModel(WrappedModel):
             while True:
                 await call.let_in()
                 pieces = call.answering.stream(request)
+                step = partial(anext, pieces, None)
                 try:
                     with call:
-                        while isinstance(piece := await call.within(partial(anext, pieces, None)), ChatDelta):
+                        while isinstance(piece := await call.within(step), ChatDelta):
                             call.given(piece)
                             yield piece
                         response = call.done(self._whole(piece))

@@ -151,8 +151,7 @@ class Tries:
             error.usage = self._usage if error.usage is None else self._usage + error.usage
 
     def _give_up(self) -> NoReturn:
-        error = named(self._last, self._made, self._shown)
-        error.usage = self._usage if self._usage.calls else error.usage
+        error = named(self._last, self._made, self._shown, self._usage)
         raise error from error.__cause__
 
     def _policy(self) -> AsyncRetrying:
@@ -176,18 +175,18 @@ class Tries:
         return isinstance(error, RoundtableError) and self._rule.allows(error, self._made)
 
     def _wait_s(self, state: RetryCallState) -> float:
-        return self._rule.wait_s(_error_of(state), self._made, self._random.random())
+        return self._rule.wait_s(self._last, self._made, self._random.random())
 
     def _is_over(self, state: RetryCallState) -> bool:
         wait_s = state.upcoming_sleep
         # Where the breaker opened meanwhile, the cause is more telling than its refusal would be.
         if wait_s >= self._deadline.left_s or self._lane.breaker.wait_s > wait_s:
             return True
-        self.cost = self._lane.pay_for_retry(_error_of(state))
+        self.cost = self._lane.pay_for_retry(self._last)
         return self.cost == 0
 
     async def _say(self, state: RetryCallState) -> None:
-        error, delay_s = _error_of(state), state.upcoming_sleep
+        error, delay_s = self._last, state.upcoming_sleep
         key = self._lane.key
         _log.warning(
             "%s: call failed (%s), trying again in %.1f s",
@@ -206,28 +205,23 @@ class Tries:
             await self._tell(RetryNotice(self._made + 1, delay_s, error, self._begun))
 
 
-def _error_of(state: RetryCallState) -> RoundtableError:
-    error = None if state.outcome is None else state.outcome.exception()
-    if not isinstance(error, RoundtableError):
-        raise TypeError("tenacity was given something else than an error of this library")
-    return error
-
-
-def named(error: RoundtableError, attempts: int, shown: str = "") -> RoundtableError:
-    """Give an error that says how many tries it took and what was shown; the same one where there is nothing to say.
+def named(error: RoundtableError, attempts: int, shown: str, usage: Usage) -> RoundtableError:
+    """Give an error that says how many tries it took, what was shown and spent; the same one if that is nothing.
 
     The model may keep and raise one error object again and again, so it is copied, not changed.
     """
-    if attempts < 2 and not shown:
+    if attempts < 2 and not shown and (not usage.calls or usage == error.usage):
         return error
     double = type(error).__new__(type(error), *error.args)
     double.__dict__.update(error.__dict__)
-    double.details = dict(error.details or {})
+    details = dict(error.details or {})
     if attempts > 1:
         double.message = f"{error.message} (after {attempts} attempts)"
-        double.details["attempts"] = attempts
+        details["attempts"] = attempts
     if shown:
-        double.details["partial_answer"] = shown[:PARTIAL_CHARS]
+        details["partial_answer"] = shown[:PARTIAL_CHARS]
+    double.details = details or None
+    double.usage = usage if usage.calls else error.usage
     double.args = (double.message,)
     double.__cause__ = error.__cause__
     return double.with_traceback(error.__traceback__)

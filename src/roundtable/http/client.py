@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar, cast
 
@@ -64,7 +64,6 @@ class HttpClient:
         self.provider = provider
         self._given = None if client is None else _checked(client)
         self._limits = limits
-        self._context: ssl.SSLContext | None = None
         self._transports = PerLoop(self._make)
 
     async def send(self, request: HttpRequest, *, timeout_s: float) -> HttpResponse:
@@ -127,19 +126,10 @@ class HttpClient:
         if self.fast and sniffio.current_async_library() == "asyncio" and _has_fast():
             from roundtable.http._fast import FastTransport
 
-            return FastTransport(self._tls)
+            return FastTransport(_tls_context)
         from roundtable.http._transport import ShardingTransport
 
-        return ShardingTransport(self._tls)
-
-    def _tls(self) -> ssl.SSLContext:
-        if self._context is None:
-            import httpx
-
-            self._context = httpx.create_ssl_context(trust_env=False)
-            # The system's store as well: that is where a company keeps its own authority.
-            self._context.load_default_certs()
-        return self._context
+        return ShardingTransport(_tls_context)
 
 
 class HttpStream:
@@ -211,6 +201,23 @@ class HttpStream:
 
     async def _chunk(self) -> bytes | None:
         return await anext(self._raw, None)
+
+
+def _tls_context() -> ssl.SSLContext:
+    import ssl
+
+    return _tls_context_of(ssl.get_default_verify_paths())
+
+
+@lru_cache(maxsize=4)
+def _tls_context_of(_store: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+    """Make the TLS context, once for a process and a store of certificates: it costs as much as a dozen calls."""
+    import httpx
+
+    context = httpx.create_ssl_context(trust_env=False)
+    # The system's store as well: that is where a company keeps its own authority.
+    context.load_default_certs()
+    return context
 
 
 @cache

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from roundtable.modes.base import BaseModeStrategy
-from roundtable.prompts import load_mode_prompt, render_layers
-from roundtable.types import EndRound, Stage, TurnSpec
+from roundtable.modes.shapes import Step, parallel
 
 if TYPE_CHECKING:
-    from roundtable.types import DebateContext, Plan
+    from roundtable.types import DebateContext
 
 __all__ = ["CollaborativeMode"]
-
-_TEXTS = "collaborative"
-"""Its instructions; a subclass of another name speaks the same unless it overrides them."""
 
 
 class CollaborativeMode(BaseModeStrategy):
@@ -30,30 +25,9 @@ class CollaborativeMode(BaseModeStrategy):
     """
 
     name: str = "collaborative"
+    summary: str = "All at once, looking for common ground."
+    use_when: str = "You want one answer that everybody can support, or many ideas put together."
 
-    def next_stage(self, view: DebateContext) -> Plan:
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Plan one stage a round: a position of every agent."""
-        if not view.agents or self.stage_done(view, "positions"):
-            return EndRound()
-        seen = self.earlier_positions(view)
-        task = self._task(opening=not seen, focused=bool(view.focus_question))
-        brief = load_mode_prompt(_TEXTS).brief
-        return Stage(
-            name="positions",
-            turns=tuple(
-                TurnSpec(slot=slot, agent=seat.id, task=task, brief=brief, sees=seen, options=view.options)
-                for slot, seat in enumerate(view.agents)
-            ),
-        )
-
-    def build_agent_prompt(self, context: DebateContext) -> str:
-        """Give the mode's instructions; they differ while nobody has spoken."""
-        return self._task(opening=not context.previous_responses, focused=bool(context.focus_question))
-
-    def _task(self, *, opening: bool, focused: bool) -> str:
-        return _task(opening, focused)
-
-
-@cache
-def _task(opening: bool, focused: bool) -> str:  # noqa: FBT001  (a key of the cache)
-    return render_layers(load_mode_prompt(_TEXTS), opening=opening, focused=focused)
+        return parallel(view, lambda seat, sees: self.ask(view, seat, sees))

@@ -3,27 +3,53 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, cast
 
 from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.modes.adversarial import AdversarialMode
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.collaborative import CollaborativeMode
+from roundtable.modes.council import CouncilMode
+from roundtable.modes.delphi import DelphiMode
+from roundtable.modes.devils_advocate import DevilsAdvocateMode
+from roundtable.modes.expert_panel import ExpertPanelMode
+from roundtable.modes.free_mad import FreeMadMode
+from roundtable.modes.freeform import FreeformMode
+from roundtable.modes.independent import IndependentVoteMode, SelfConsistencyMode
+from roundtable.modes.options import split_mode_name
+from roundtable.modes.oxford import OxfordMode
+from roundtable.modes.red_team_blue_team import RedTeamBlueTeamMode
+from roundtable.modes.socratic import SocraticMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable.protocols import DebateModeStrategy
 
 __all__ = ["BUILTIN_MODES", "ModeRegistry", "check_mode", "get_global_mode_registry", "reset_global_mode_registry"]
 
-BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = (
-    ("collaborative", CollaborativeMode, "All at once, looking for common ground."),
+_SHIPPED: Final[tuple[type[BaseModeStrategy], ...]] = (
+    CollaborativeMode,
+    AdversarialMode,
+    SocraticMode,
+    ExpertPanelMode,
+    DevilsAdvocateMode,
+    DelphiMode,
+    RedTeamBlueTeamMode,
+    FreeformMode,
+    OxfordMode,
+    CouncilMode,
+    FreeMadMode,
+    SelfConsistencyMode,
+    IndependentVoteMode,
+)
+
+BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = tuple(
+    (kind.name, kind, kind.summary) for kind in _SHIPPED
 )
 """Name, class and summary of the modes that ship with the library."""
 
-PLANNED_MODES: frozenset[str] = frozenset(
-    {"adversarial", "delphi", "devils-advocate", "expert-panel", "red-team-blue-team", "socratic"}
-)
-"""Modes of later versions; a plugin may bring one of these names before."""
 
 _PARTS = ("next_stage", "build_agent_prompt", "name", "rounds", "assigns_stances", "needs_groupthink_detection")
 
@@ -55,12 +81,12 @@ class ModeRegistry:
         builtin: Whether to start with the built-in modes.
 
     Example:
-        >>> ModeRegistry().get_available_modes()
-        ('collaborative',)
+        >>> ModeRegistry().get_available_modes()[:3]
+        ('collaborative', 'adversarial', 'socratic')
     """
 
     def __init__(self, *, builtin: bool = True) -> None:
-        self.registry: Registry[DebateModeStrategy] = Registry("mode", planned=PLANNED_MODES)
+        self.registry: Registry[DebateModeStrategy] = Registry("mode")
         if builtin:
             self.reset()
 
@@ -77,14 +103,28 @@ class ModeRegistry:
     def get_mode(self, mode: str) -> DebateModeStrategy:
         """Give a mode.
 
+        Args:
+            mode: Its name, with what is to be set in it behind a colon: `"adversarial:visibility=predecessor"`.
+
         Raises:
-            ConfigurationError: It is unknown; the message lists those available.
+            ConfigurationError: It is unknown, and the message lists those available; or it has no such option.
+
+        Example:
+            >>> ModeRegistry().get_mode("red-team-blue-team:cross_team=true").cross_team
+            True
         """
-        return self.registry.get(mode)
+        if mode in self.registry or ":" not in mode:
+            return self.registry.get(mode)
+        try:
+            name, chosen = split_mode_name(mode)
+        except ValueError as error:
+            msg = f"mode {mode!r}: {error}"
+            raise ConfigurationError(msg, hint="Write 'mode:option=value,option=value'.") from error
+        return _configured(self.registry.get(name), mode, chosen)
 
     def has_mode(self, mode: str) -> bool:
         """Tell whether a mode is known."""
-        return mode in self.registry
+        return mode in self.registry or mode.partition(":")[0] in self.registry
 
     def get_available_modes(self) -> tuple[str, ...]:
         """List the modes in the order they were added."""
@@ -103,6 +143,22 @@ class ModeRegistry:
         self.registry.clear()
         for name, kind, summary in BUILTIN_MODES:
             self.registry.add(name, kind(), summary=summary)
+
+
+def _configured(plain: DebateModeStrategy, mode: str, chosen: dict[str, str]) -> DebateModeStrategy:
+    """Give a mode like this one with options set."""
+    known = plain.options if isinstance(plain, BaseModeStrategy) else {}
+    given: dict[str, object] = {}
+    for name, text in chosen.items():
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise ConfigurationError(f"mode {mode!r}: there is no option {name!r}; there are: {listed}")
+        try:
+            given[name] = known[name](text)
+        except ValueError as error:
+            raise ConfigurationError(f"mode {mode!r}: {name}: {error}") from error
+    build = cast("Callable[..., DebateModeStrategy]", type(plain))
+    return build(**given, prompts=getattr(plain, "prompts", None))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.prompts.fence import Fence, neutralise
 from roundtable.types import OutputSchema
@@ -11,7 +11,10 @@ from roundtable.types import OutputSchema
 if TYPE_CHECKING:
     from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile
 
-__all__ = ["answer_example", "answer_format", "answer_schema"]
+__all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema"]
+
+JSON_WANTED: Final = "Answer with one JSON object and nothing else:"
+"""Begins the part of a full prompt that says how a model has to write its answer."""
 
 _COMPACT_FORMAT = "Answer in one sentence, and give the reason."
 _COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "position", "reasoning", "confidence".'
@@ -19,6 +22,9 @@ _COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "posit
 _LETTERS = "A-Za-z\u00c0-\u0dff"
 _FIRST_WORD = f"[A-Z\u00c0-\u0dff][{_LETTERS}'\u2019-]{{0,18}},?"
 _WORD = f" [{_LETTERS}0-9'\u2019%$\u20ac\u00a3-]{{1,18}}"
+_STANCE_FREE = '"stance": "YES", "NO" or "NEUTRAL" if the question can be answered by yes or no, else null'
+_STANCE_GIVEN = '"stance" (required): "YES", "NO" or "NEUTRAL", the side your answer takes'
+_STANCES: list[JsonValue] = ["YES", "NO", "NEUTRAL"]
 _EXAMPLE_QUESTION = "Should schools teach children to cook?"
 _EXAMPLE_OPTIONS = ("Yes", "No")
 _EXAMPLE = {
@@ -30,6 +36,10 @@ _EXAMPLE_CONFIDENCE = 75
 
 def _kind(context: DebateContext) -> AnswerKind:
     return context.turn.answer if context.turn else "position"
+
+
+def _assigned(context: DebateContext) -> bool:
+    return context.turn is not None and context.turn.stance is not None
 
 
 def _options(context: DebateContext) -> tuple[str, ...] | None:
@@ -53,7 +63,7 @@ def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -
             '"position": your answer to the question in one or two sentences',
             '"reasoning": your reasons, laid out as instructed',
             f'"confidence": {scale}, how sure you are of your position',
-            '"stance": "YES", "NO" or "NEUTRAL" if the question can be answered by yes or no, else null',
+            _STANCE_GIVEN if _assigned(context) else _STANCE_FREE,
         ],
         "ballot": ['"choice": the option you vote for, or null to abstain', '"reasoning": why'],
         "ranking": ['"ranking": a list of options, best first', '"reasoning": why'],
@@ -66,7 +76,7 @@ def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -
     }[kind]
     if options and kind == "position":
         fields.append('"choice": one of the options, spelt exactly as given')
-    lines = ["Answer with one JSON object and nothing else:", *(f"- {field}" for field in fields)]
+    lines = [JSON_WANTED, *(f"- {field}" for field in fields)]
     if profile.prompt_style == "compact":
         return _list_compact(options) + "\n".join(lines)
     return "\n".join([*lines, *_list(options, fence)])
@@ -99,7 +109,8 @@ def answer_example(context: DebateContext, profile: ModelProfile) -> tuple[str, 
         return None
     chosen = bool(_options(context))
     options = _EXAMPLE_OPTIONS if chosen else None
-    answer: JsonObject = {"choice": "Yes"} if chosen else {}
+    answer: JsonObject = {"stance": "YES"} if _assigned(context) else {}
+    answer |= {"choice": "Yes"} if chosen else {}
     share = profile.confidence_scale * _EXAMPLE_CONFIDENCE / 100
     answer |= {**_EXAMPLE, "confidence": int(share) if profile.confidence_scale == 100 else share}
     return f'Question: "{_EXAMPLE_QUESTION}"\n{_brief_format(options, profile)}', json.dumps(answer)
@@ -147,10 +158,12 @@ def _position_properties(context: DebateContext, profile: ModelProfile, choice: 
     chosen: dict[str, JsonValue] = {"choice": choice} if "enum" in choice else {}
     if profile.prompt_style == "compact":
         position, reasoning = _sentence(context, 2, 24), _sentence(context, 5, 36)
-        # The choice comes first, so that the sentence follows it.
-        return {**chosen, "position": position, "reasoning": reasoning, "confidence": confidence}
+        # What was chosen comes first, so that the sentence follows it.
+        side: dict[str, JsonValue] = {"stance": {"type": "string", "enum": _STANCES}} if _assigned(context) else {}
+        return {**side, **chosen, "position": position, "reasoning": reasoning, "confidence": confidence}
     string: JsonObject = {"type": "string"}
-    stance: JsonObject = {"anyOf": [{"type": "string", "enum": ["YES", "NO", "NEUTRAL"]}, {"type": "null"}]}
+    sides: JsonObject = {"type": "string", "enum": _STANCES}
+    stance: JsonObject = sides if _assigned(context) else {"anyOf": [sides, {"type": "null"}]}
     return {"position": string, "reasoning": string, "confidence": confidence, **chosen, "stance": stance}
 
 

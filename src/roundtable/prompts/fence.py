@@ -62,6 +62,10 @@ def neutralise(text: str) -> str:
     return _MARKER_WORDS.sub(r"\1-\2", text) if "quote" in text.lower() else text
 
 
+def _cut(line: str, limit: int) -> str:
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
 class Fence:
     r"""Quotes untrusted texts for one request; every text of the request shares its id.
 
@@ -88,10 +92,20 @@ class Fence:
     @staticmethod
     def inline(text: str, limit: int = 160) -> str:
         """Make untrusted text fit for use within a line: one line, no brackets, at most `limit` characters."""
-        line = " ".join(neutralise(text).split())
-        line = line.translate(_BRACKETS)
-        line = " ".join(line.split())
-        return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+        return _cut(" ".join(" ".join(neutralise(text).split()).translate(_BRACKETS).split()), limit)
+
+    @staticmethod
+    def line(text: str, limit: int = 10_000) -> str:
+        """Put a text on one line and keep its signs, brackets too; at most `limit` characters.
+
+        For the question of a compact prompt, which stands on a line of its own.
+
+        Example:
+            >>> Fence.line("Is f(x) < g[0] | {a} better?")
+            'Is f(x) < g[0] | {a} better?'
+        """
+        # What stood on two lines may be a marker on one.
+        return _cut(neutralise(" ".join(neutralise(text).split())), limit)
 
     @property
     def rule(self) -> str:

@@ -4,42 +4,54 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from importlib.resources import files
+from typing import TYPE_CHECKING, Final
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-__all__ = ["ModePrompt", "load_mode_prompt", "render_layers"]
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+__all__ = [
+    "BUILTIN_PROMPTS",
+    "Headings",
+    "ModePrompt",
+    "PromptLibrary",
+    "RolePrompt",
+    "load_mode_prompt",
+    "render_layers",
+]
 
 _RULE = "-" * 40
 
 
 @dataclass(frozen=True, slots=True)
-class ModePrompt:
-    """A mode's instructions as data.
+class RolePrompt:
+    """The instructions of one role, as data.
 
-    The layers are, in order: who the agent is in this mode, what it must and must not do, how its
-    reasoning is laid out, and what it checks before it answers.
+    The layers are, in order: who the agent is in this role, what it must and must not do, how its
+    reasoning is laid out, and what it checks before it answers. Texts for a turn that has nothing to
+    answer yet (`first_*`) name nobody who would have spoken.
     """
 
-    name: str
-    """Mode."""
-    version: int
-    """Grows with every change of wording."""
-    brief: str
-    """The mode in a sentence, for models that are prompted compactly."""
     title: str
-    """Role of every agent in this mode."""
+    """Role as a title."""
+    brief: str
+    """The role in a sentence, for models that are prompted compactly."""
+    brief_not: str
+    """What the role must not do above all, for the same models."""
     mission: str
     """What the role is for."""
     persistence: str
     """Why the role is kept when others push."""
     must: tuple[str, ...]
-    """What an agent has to do."""
+    """What an agent has to do, always."""
     must_not: tuple[str, ...]
     """What an agent must not do."""
-    priorities: tuple[str, ...]
-    """What wins over what, most important first."""
     failure: str
     """When an answer has failed its role."""
     first_sections: tuple[str, ...]
@@ -50,52 +62,172 @@ class ModePrompt:
     """Questions to ask oneself before answering."""
     focus: str
     """What to do with a focus question."""
+    first_must: tuple[str, ...] = ()
+    """What an agent also has to do while nothing has been said."""
+    later_must: tuple[str, ...] = ()
+    """What an agent also has to do once there is something to answer."""
+    later_checks: tuple[str, ...] = ()
+    """Further questions once there is something to answer."""
+    priorities: tuple[str, ...] = ()
+    """What wins over what, most important first."""
+    later_brief: str = ""
+    """`brief` once there is something to answer, where it differs."""
+
+    def compact(self, *, opening: bool) -> str:
+        """Give the compact form: the mission in a sentence, and the first thing not to do."""
+        brief = self.brief if opening else self.later_brief or self.brief
+        return f"{brief} {self.brief_not}"
 
 
-@cache
+@dataclass(frozen=True, slots=True)
+class Headings:
+    """The words between a role's texts."""
+
+    role: str = "ROLE"
+    contract: str = "CONTRACT"
+    must: str = "You must:"
+    must_not: str = "You must not:"
+    priorities: str = "Priorities"
+    structure: str = "STRUCTURE of your reasoning, in this order:"
+    checks: str = "BEFORE YOU ANSWER, check and revise until each holds:"
+    focus: str = "FOCUS"
+
+
+@dataclass(frozen=True, slots=True)
+class ModePrompt:
+    """A mode's instructions: one text per role."""
+
+    name: str
+    """Mode."""
+    version: int
+    """Grows with every change of wording."""
+    roles: dict[str, RolePrompt]
+    """Texts by role."""
+    language: str = "en"
+    """Language they are written in."""
+    headings: Headings = Headings()
+    """Words between the texts."""
+
+    def role(self, name: str) -> RolePrompt:
+        """Give the texts of a role.
+
+        Raises:
+            ConfigurationError: The mode has no such role.
+        """
+        if name not in self.roles:
+            msg = f"the texts of mode {self.name!r} know no role {name!r}; they know {', '.join(self.roles)}"
+            raise ConfigurationError(msg)
+        return self.roles[name]
+
+    def prompt_id(self, role: str, *, opening: bool) -> str:
+        """Name one form of the instructions with its version, as it is recorded with a turn."""
+        return f"{self.name}/{role}/{'first' if opening else 'later'}@{self.version}-{self.language}"
+
+
+class PromptLibrary:
+    """Instructions of modes from text files: those that ship, or others laid over them.
+
+    Args:
+        folder: Folder with `<mode>.toml` files, in the form of those that ship. A mode without a file there
+            keeps the texts that ship; this is how another language is supplied. `None` is what ships.
+
+    Example:
+        >>> PromptLibrary().load("delphi").role("participant").title
+        'Panel participant'
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._read: dict[str, ModePrompt] = {}
+
+    @cached_property
+    def _places(self) -> tuple[Traversable, ...]:
+        shipped = files("roundtable.prompts").joinpath("texts")
+        return (shipped,) if self.folder is None else (self.folder, shipped)
+
+    def has(self, mode: str) -> bool:
+        """Tell whether there are texts for a mode."""
+        return mode in self._read or any(place.joinpath(f"{mode}.toml").is_file() for place in self._places)
+
+    def load(self, mode: str) -> ModePrompt:
+        """Give the instructions of a mode.
+
+        Raises:
+            ConfigurationError: There is no file for the mode, or it lacks a text.
+        """
+        if mode not in self._read:
+            self._read[mode] = self._load(mode)
+        return self._read[mode]
+
+    def _load(self, mode: str) -> ModePrompt:
+        for place in self._places:
+            path = place.joinpath(f"{mode}.toml")
+            if path.is_file():
+                try:
+                    return _parse(tomllib.loads(path.read_text("utf-8")))
+                except (ValueError, ValidationError) as error:
+                    msg = f"the texts of mode {mode!r} cannot be read from {path}: {error}"
+                    raise ConfigurationError(msg, cause=error) from error
+        msg = f"there are no texts for mode {mode!r}"
+        raise ConfigurationError(msg, hint="Give a folder with <mode>.toml to PromptLibrary, or write tasks by hand.")
+
+
+def _parse(raw: dict[str, object]) -> ModePrompt:
+    """Read a file; what stands in `[all]` goes for every role that does not say otherwise."""
+    roles, shared = raw.get("roles"), raw.pop("all", {})
+    if isinstance(roles, dict) and isinstance(shared, dict):
+        raw["roles"] = {name: {**shared, **own} for name, own in roles.items()}
+    return TypeAdapter(ModePrompt).validate_python(_frozen(raw))
+
+
+def _frozen(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _frozen(item) for key, item in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+BUILTIN_PROMPTS: Final = PromptLibrary()
+"""The texts that ship."""
+
+
 def load_mode_prompt(name: str) -> ModePrompt:
-    """Read the instructions of a built-in mode.
+    """Read the instructions of a mode that ships.
 
     Raises:
-        FileNotFoundError: No mode of this name ships with the library.
+        ConfigurationError: No mode of this name ships with the library.
     """
-    text = files("roundtable.prompts").joinpath("texts", f"{name}.toml").read_text("utf-8")
-    raw: dict[str, object] = tomllib.loads(text)
-    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
-    return TypeAdapter(ModePrompt).validate_python(frozen)
+    return BUILTIN_PROMPTS.load(name)
 
 
 def _bullets(title: str, items: tuple[str, ...]) -> str:
     return "\n".join([title, *(f"- {item}" for item in items)])
 
 
-def render_layers(prompt: ModePrompt, *, opening: bool, focused: bool = False) -> str:
-    """Write a mode's instructions.
+def render_layers(prompt: RolePrompt, *, opening: bool, focused: bool = False, headings: Headings | None = None) -> str:
+    """Write a role's instructions.
 
     Args:
-        prompt: The mode's texts.
+        prompt: The role's texts.
         opening: Whether nothing is visible yet, so that there is nobody to answer.
         focused: Whether the round has a focus question.
+        headings: Words between the texts; English ones when left out.
 
     Example:
-        >>> render_layers(load_mode_prompt("collaborative"), opening=True).splitlines()[0]
+        >>> render_layers(load_mode_prompt("collaborative").role("participant"), opening=True).splitlines()[0]
         'ROLE: Consensus builder'
     """
-    sections = prompt.first_sections if opening else prompt.later_sections
+    headings = headings or Headings()
+    must = prompt.must + (prompt.first_must if opening else prompt.later_must)
+    contract = [headings.contract, _bullets(headings.must, must), _bullets(headings.must_not, prompt.must_not)]
+    if prompt.priorities:
+        contract.append(f"{headings.priorities}: {'; '.join(prompt.priorities)}.")
+    checks = prompt.checks if opening else prompt.checks + prompt.later_checks
     layers = [
-        f"ROLE: {prompt.title}\n{prompt.mission}\n{prompt.persistence}",
-        "\n".join(
-            [
-                "CONTRACT",
-                _bullets("You must:", prompt.must),
-                _bullets("You must not:", prompt.must_not),
-                "Priorities: " + "; ".join(prompt.priorities) + ".",
-                prompt.failure,
-            ]
-        ),
-        _bullets("STRUCTURE of your reasoning, in this order:", sections),
-        _bullets("BEFORE YOU ANSWER, check and revise until each holds:", prompt.checks),
+        f"{headings.role}: {prompt.title}\n{prompt.mission}\n{prompt.persistence}",
+        "\n".join([*contract, prompt.failure]),
+        _bullets(headings.structure, prompt.first_sections if opening else prompt.later_sections),
+        _bullets(headings.checks, checks),
     ]
     if focused:
-        layers.append(f"FOCUS\n{prompt.focus}")
+        layers.append(f"{headings.focus}\n{prompt.focus}")
     return f"\n{_RULE}\n".join(layers)

@@ -8,6 +8,7 @@ from roundtable.providers.cassette import Cassette
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_model import HttpChatModel
 from roundtable.providers.http_provider import HttpProvider
+from roundtable.providers.human import HumanModel, HumanProvider, HumanReply, HumanTurn
 from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat
 from roundtable.providers.openai_responses import OpenAIResponses
@@ -27,6 +28,10 @@ __all__ = [
     "GoogleGenerate",
     "HttpChatModel",
     "HttpProvider",
+    "HumanModel",
+    "HumanProvider",
+    "HumanReply",
+    "HumanTurn",
     "LocalProvider",
     "OpenAIChat",
     "OpenAIResponses",

@@ -12,6 +12,7 @@ from roundtable.providers.anthropic import AnthropicMessages
 from roundtable.providers.cassette import ReplayProvider
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_provider import HttpProvider
+from roundtable.providers.human import HumanProvider
 from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat, server_at
 from roundtable.providers.openai_responses import OpenAIResponses
@@ -170,8 +171,8 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
     """Give the built-in providers for registration; what their models share belongs to the factories given.
 
     Example:
-        >>> [entry.name for entry in builtin_providers()]
-        ['anthropic', 'openai', 'openai-chat', 'google', 'perplexity', 'compatible', 'local', 'replay', 'scripted']
+        >>> [entry.name for entry in builtin_providers()][-4:]
+        ['local', 'human', 'replay', 'scripted']
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
@@ -182,6 +183,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
     return (
         ("local", LocalProvider(), "A small model inside this process, without a key or a network."),
+        ("human", HumanProvider(), "A person at this terminal; 'human:NAME' tells several apart."),
         ("replay", ReplayProvider(), "What a cassette holds, without a network."),
         ("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
     )

@@ -226,7 +226,8 @@ class AnswerDraft:
 
     def _refuse_empty(self, finish: FinishReason, *, has_calls: bool) -> None:
         excused = has_calls or self.server_calls or self.explicit or finish not in {"stop", "other"}
-        if excused or any(part.strip() for part in self._text):
+        # Reasoning alone was paid for and may be cut short by its own limit: whoever asked is to see it.
+        if excused or any(part.strip() for part in (*self._text, *self._reasoning)):
             return
         raise AgentError(
             "the answer is empty",

@@ -69,11 +69,22 @@ def decide(
     # The rules are many modules: they are loaded when something is first decided.
     from roundtable.scoring.rules import find_rule
 
+    _check_call(rule, tie)
     found, given = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
     chosen = Parameters(found.name, found.parameters, {**given, **parameters})
     outcome = found.count(Electorate(ballots, weights=weights, options=options, normalise=normalise), chosen)
     needed = _needed(quorum, outcome.roll.ballots)
     return _decision(found.name, chosen, outcome, needed, tie)
+
+
+def _check_call(rule: object, tie: object) -> None:
+    """Refuse what is no rule, and a tie rule that there is not, whether there will be a tie or not."""
+    if not isinstance(rule, Rule | str):
+        msg = f"rule must be the name of a rule, or a Rule, not {rule!r}"
+        raise ConfigurationError(msg, hint="Write rule='plurality', for one.")
+    if not callable(tie) and tie not in ("declare", "first"):
+        msg = f"tie must be 'declare', 'first' or a function, not {tie!r}"
+        raise ConfigurationError(msg, hint="Leave tie out to have a tie declared.")
 
 
 def _needed(quorum: Number | None, ballots: int) -> Fraction:
@@ -122,11 +133,7 @@ def _break_tie(tie: TieRule, tied: tuple[str, ...], roll: Roll) -> str | None:
         if label is not None and label not in labels:
             raise ConfigurationError(f"the tie rule must pick one of {listing(labels)} or None, not {label!r}")
         return next((key for key in tied if roll.labels[key] == label), None)
-    if tie == "first":
-        return min(tied, key=roll.appearance.index)
-    if tie != "declare":
-        raise ConfigurationError(f"tie must be 'declare', 'first' or a function, not {tie!r}")
-    return None
+    return min(tied, key=roll.appearance.index) if tie == "first" else None
 
 
 def _labelled(roll: Roll, figures: Mapping[str, Figure]) -> dict[str, float]:

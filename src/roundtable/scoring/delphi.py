@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.measure import Measure
-from roundtable.scoring.precise import Number, exact
+from roundtable.scoring.precise import Number, exact, whole
 from roundtable.scoring.spelling import Normalise, normaliser
 
 __all__ = [
@@ -246,9 +246,7 @@ def van_der_eijk_a(counts: Sequence[int]) -> Measure:
         >>> van_der_eijk_a([5, 0, 0, 0, 5]).value, van_der_eijk_a([1, 1, 1]).value, van_der_eijk_a([0, 7, 0]).value
         (Fraction(-1, 1), Fraction(0, 1), Fraction(1, 1))
     """
-    for count in counts:
-        if exact(count, "a count").denominator != 1 or count < 0:
-            raise ConfigurationError(f"a count must be a whole number of at least 0, not {count!r}")
+    counts = [whole(count, "a count", 0) for count in counts]
     if len(counts) < 3:
         return Measure(None, "polarisation needs three categories")
     total = sum(counts)

@@ -127,8 +127,10 @@ def _key_of(spelling: str, normalise: Callable[[str], object]) -> str:
 
 
 def _declared(options: Iterable[object], normalise: Callable[[str], str]) -> dict[str, str]:
-    if isinstance(options, str):
-        raise ConfigurationError(f"options must be a list of names, not the text {quoted(options)}")
+    if isinstance(options, str) or not isinstance(options, Iterable):
+        kind = "the text " if isinstance(options, str) else ""
+        msg = f"options must be a list of names, not {kind}{quoted(options)}"
+        raise ConfigurationError(msg, hint="Leave options out to take those that the ballots name.")
     declared: dict[str, str] = {}
     for option in options:
         if not isinstance(option, str) or not option.strip():
@@ -166,8 +168,9 @@ class Electorate:
         options: Iterable[str] | None = None,
         normalise: Normalise = "casefold",
     ) -> None:
-        if isinstance(ballots, str | Mapping):
-            raise ConfigurationError(f"ballots must be a list with one ballot per voter, not {quoted(ballots)}")
+        if isinstance(ballots, str | Mapping) or not isinstance(ballots, Iterable):
+            msg = f"ballots must be a list with one ballot per voter, not {quoted(ballots)}"
+            raise ConfigurationError(msg, hint="An empty list is fine; None in it abstains.")
         self._normalise = normaliser(normalise)
         self._declared = None if options is None else _declared(options, self._normalise)
         self._grouped = Grouped(list(ballots), weights)

@@ -11,7 +11,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.scoring.agreement import tally
 from roundtable.scoring.dynamics import Positions
 from roundtable.scoring.measure import Measure
-from roundtable.scoring.precise import Number, share
+from roundtable.scoring.precise import Number, share, whole
 from roundtable.scoring.spelling import Normalise, normaliser
 
 __all__ = [
@@ -179,8 +179,7 @@ def expected_calibration_error(
         >>> expected_calibration_error([0.9, 0.9], [True, False]).value
         Fraction(2, 5)
     """
-    if isinstance(bins, bool) or bins < 1:
-        raise ConfigurationError(f"the number of bins must be at least 1, not {bins!r}")
+    bins = whole(bins, "the number of bins", 1)
     given = _forecasts(probabilities, outcomes)
     if not given:
         return Measure(None, "there are no forecasts")
@@ -210,8 +209,7 @@ def jury_bound(voters: int, accuracy: Number, *, correlation: Number = 0) -> Mea
         >>> float(jury_bound(3, 0.6)), float(jury_bound(3, 0.6, correlation=1))
         (0.648, 0.6)
     """
-    if isinstance(voters, bool) or voters < 1:
-        raise ConfigurationError(f"there must be at least one voter, not {voters!r}")
+    voters = whole(voters, "the number of voters", 1)
     p, rho = share(accuracy, "accuracy"), share(correlation, "correlation")
     if rho == 1:
         return Measure(p)

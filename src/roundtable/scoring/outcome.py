@@ -10,7 +10,7 @@ from typing import TypeAlias
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.measure import Figure
-from roundtable.scoring.precise import Number, exact, share
+from roundtable.scoring.precise import Number, exact, share, whole
 from roundtable.types import JsonValue
 
 __all__ = ["Outcome", "ParameterValue", "Parameters", "Rule"]
@@ -87,12 +87,7 @@ class Parameters:
         Raises:
             ConfigurationError: It is none, or below `least`.
         """
-        found = self.number(name)
-        if found.denominator != 1 or found < least:
-            raise ConfigurationError(
-                f"{self._what(name)} must be a whole number of at least {least}, not {self.values[name]!r}"
-            )
-        return int(found)
+        return whole(self.values[name], self._what(name), least)
 
     def one_of(self, name: str, *known: str) -> str:
         """Give one of several words.

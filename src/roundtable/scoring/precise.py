@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from roundtable.errors import ConfigurationError
 
-__all__ = ["Number", "exact", "exact_or_none", "share"]
+__all__ = ["Number", "exact", "exact_or_none", "share", "whole"]
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """A number however it is written; text may be a decimal (`"0.8"`) or a fraction (`"2/3"`)."""
@@ -74,3 +74,20 @@ def share(value: object, what: str = "the share") -> Fraction:
     if not 0 <= found <= 1:
         raise ConfigurationError(f"{what} must lie in [0, 1], not {value!r}")
     return found
+
+
+def whole(value: object, what: str, least: int) -> int:
+    """Read a whole number, however it is written.
+
+    Raises:
+        ConfigurationError: It is none, or below `least`.
+
+    Example:
+        >>> whole(3.0, "voters", 1), whole("4", "voters", 1)
+        (3, 4)
+    """
+    found = exact_or_none(value)
+    if found is None or found.denominator != 1 or found < least:
+        msg = f"{what} must be a whole number of at least {least}, not {value!r}"
+        raise ConfigurationError(msg, hint=f"Give a number such as {max(least, 1)}.")
+    return int(found)

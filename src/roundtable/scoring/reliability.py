@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -16,7 +17,7 @@ from roundtable.scoring.words import quoted
 __all__ = ["Rating", "cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"]
 
 Rating: TypeAlias = str | int | float | Fraction | None
-"""A label or a number; `None` where a rater gave none."""
+"""A label or a number; `None` or NaN where a rater gave none."""
 
 Units: TypeAlias = list[Counter[Hashable]]
 """For each unit how often each value was given."""
@@ -34,11 +35,15 @@ def _units(ratings: Sequence[Sequence[Rating]], normalise: Normalise, *, numeric
     units: Units = [Counter() for _ in range(max(sizes, default=0))]
     for row in ratings:
         for unit, rating in zip(units, row, strict=True):
-            if rating is None:
+            if _is_missing(rating):
                 continue
             label = key_of(rating) if isinstance(rating, str) else rating
             unit[exact(rating, "a rating") if numeric else label] += 1
     return units
+
+
+def _is_missing(rating: Rating) -> bool:
+    return rating is None or (isinstance(rating, float) and math.isnan(rating))
 
 
 def krippendorff_alpha(
@@ -56,7 +61,8 @@ def krippendorff_alpha(
     Source: K. Krippendorff, Content Analysis (2004), chapter 11.
 
     Args:
-        ratings: One row per rater, one column per unit; `None` is missing. Numbers for ordinal and interval levels.
+        ratings: One row per rater, one column per unit; `None` and NaN are missing. Numbers for ordinal and interval
+            levels.
         level: The scale of the ratings.
         normalise: When two labels are one; for text at the nominal level.
 
@@ -163,7 +169,7 @@ def cohen_kappa(one: Sequence[Rating], other: Sequence[Rating], *, normalise: No
     """
     if len(one) != len(other):
         raise ConfigurationError(f"both raters need the same units, not {len(one)} and {len(other)}")
-    pairs = [pair for pair in zip(one, other, strict=True) if None not in pair]
+    pairs = [pair for pair in zip(one, other, strict=True) if not any(map(_is_missing, pair))]
     if not pairs:
         return NO_PAIRS
     columns = [_units([column], normalise) for column in zip(*pairs, strict=True)]
@@ -184,7 +190,7 @@ def gwet_ac1(
     Source: K. Gwet, Br. J. Math. Stat. Psychol. 61 (2008).
 
     Args:
-        ratings: One row per rater, one column per unit; `None` is missing.
+        ratings: One row per rater, one column per unit; `None` and NaN are missing.
         categories: Every label there is, used or not; at least two.
         normalise: When two labels are one.
 

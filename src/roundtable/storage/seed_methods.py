@@ -76,6 +76,8 @@ class SeedStorageMethods(Storage):
     async def add_response(self, session_id: str, response: AgentResponse, *, tenant: str = "default") -> None:
         """Add an answer to the current round of a session, in the next free slot of stage `external`.
 
+        What it counts for is said at `roundtable.engine.SessionManager.add_response`.
+
         Raises:
             SessionError: There is no such session.
             SessionBusy: It is being run.

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
     from roundtable.types import Answer, AnswerKind, AnyTurn, Plan, TurnSpec
 
-__all__ = ["MARK", "MAX_STAGES", "Played", "debates", "opening_views"]
+__all__ = ["LATER", "MARK", "MAX_STAGES", "Played", "debates", "fewest_agents", "opening_views"]
 
 MARK = "\u2042untrusted\u2042"
 """Stands in the topic and in everything agents say; no instruction of a mode may hold it."""
 MAX_STAGES = 40
 """Stages after which a round counts as endless."""
+LATER = datetime(2031, 5, 17, 13, tzinfo=UTC)
+"""An hour after everything else happened."""
 _NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
 
 
@@ -52,10 +54,18 @@ class Played:
         return [(view, plan) for view, plan in self.steps if isinstance(plan, Stage)]
 
 
+def fewest_agents(mode: DebateModeStrategy) -> int:
+    """Give the smallest table a mode makes sense with; 1 where it says nothing about that."""
+    counts = getattr(mode, "agent_counts", None)
+    return counts.start if isinstance(counts, range) else 1
+
+
 @st.composite
-def opening_views(draw: st.DrawFn, most_agents: int = 9, most_rounds: int = 10) -> DebateContext:
+def opening_views(
+    draw: st.DrawFn, most_agents: int = 9, most_rounds: int = 10, *, fewest_agents: int = 1
+) -> DebateContext:
     """Draw the view a mode has before anything was said."""
-    count = draw(st.integers(1, most_agents))
+    count = draw(st.integers(fewest_agents, max(fewest_agents, most_agents)))
     options = draw(st.none() | st.just((f"{MARK} one", f"{MARK} two")))
     return DebateContext(
         session_id="s",
@@ -83,7 +93,7 @@ def debates(
 
     @st.composite
     def draw_debate(draw: st.DrawFn) -> Played:
-        view = draw(opening_views(most_agents, most_rounds))
+        view = draw(opening_views(most_agents, most_rounds, fewest_agents=fewest_agents(mode)))
         allowed = [number for number in range(1, view.total_rounds + 1) if number in mode.rounds] or [mode.rounds.start]
         view = view.model_copy(update={"total_rounds": allowed[-1]})
         played = Played()

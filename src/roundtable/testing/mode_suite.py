@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from roundtable.modes import ModeRegistry
+from roundtable.modes import ModeRegistry, first_turn_findings
 from roundtable.stages import narrow
-from roundtable.testing.mode_samples import MARK, debates, opening_views
+from roundtable.testing.mode_samples import LATER, MARK, debates, fewest_agents, opening_views
 from roundtable.types import DebateContext, Stage
 
 if TYPE_CHECKING:
@@ -78,10 +78,15 @@ class ModeSuite:
             assert stage.name != "external", "the name 'external' is kept for positions from outside"
 
     @_LAW
-    @given(view=opening_views())
-    def test_somebody_is_asked_in_the_first_round(self, mode: DebateModeStrategy, view: DebateContext) -> None:
-        """A debate of at least one agent begins with a stage."""
+    @given(data=st.data())
+    def test_somebody_is_asked_in_the_first_round(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
+        """A debate of as few agents as the mode allows, or more, begins with a stage."""
+        view = data.draw(opening_views(self.most_agents, fewest_agents=fewest_agents(mode)))
         assert isinstance(mode.next_stage(view), Stage)
+
+    def test_opening_instructions_answer_nobody(self, mode: DebateModeStrategy) -> None:
+        """A prompt that shows no earlier answer never speaks of somebody who would have spoken."""
+        assert first_turn_findings(mode) == []
 
     @_LAW
     @given(data=st.data())
@@ -137,3 +142,17 @@ class ModeSuite:
                 assert spec.task.strip()
                 if view.options and spec.answer != "text":
                     assert spec.options or spec.answer == "plan"
+
+    @_LAW
+    @given(data=st.data())
+    def test_it_does_not_matter_in_which_order_the_turns_of_a_stage_ended(
+        self, mode: DebateModeStrategy, data: st.DataObject
+    ) -> None:
+        """The next plan is the same when they were done at other times and took other whiles."""
+        played = self._played(data, mode)
+        for view, plan in played.steps:
+            late = tuple(
+                turn.model_copy(update={"duration_s": float(place), "timestamp": LATER})
+                for place, turn in enumerate(reversed(view.transcript))
+            )
+            assert mode.next_stage(view.model_copy(update={"transcript": late[::-1]})) == plan

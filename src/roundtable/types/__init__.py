@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ImageResult,
         PlanAnswer,
         RankingAnswer,
+        RoleViolation,
         ScoresAnswer,
         Stance,
         TextAnswer,
@@ -150,6 +151,7 @@ if TYPE_CHECKING:
         ContextPolicy,
         EndDebate,
         EndRound,
+        Note,
         Plan,
         Stage,
         ToolPolicy,
@@ -254,6 +256,7 @@ __all__ = [
     "NativeContent",
     "NativeSearch",
     "NonEmpty",
+    "Note",
     "Nuances",
     "OutputSchema",
     "Owner",
@@ -267,6 +270,7 @@ __all__ = [
     "Retry",
     "RetryKind",
     "RetryPolicy",
+    "RoleViolation",
     "Roster",
     "RosterEntry",
     "RoundComplete",
@@ -314,7 +318,7 @@ _NAMES = {
         "Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (
-        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer "
+        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer RoleViolation "
         "ScoresAnswer Stance TextAnswer ToolCallRecord"
     ),
     "budget": "AgentEstimate Budget Estimate",
@@ -344,7 +348,7 @@ _NAMES = {
         "ConflictPosition ConsensusLevel DecisionLayer DetailReference EvidenceLayer EvidenceUsed "
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
-    "plan": "ContextPolicy EndDebate EndRound Plan Stage ToolPolicy TurnKey TurnSpec Visible",
+    "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
     "storage": "Lease Owner SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }

@@ -18,6 +18,7 @@ __all__ = [
     "ImageResult",
     "PlanAnswer",
     "RankingAnswer",
+    "RoleViolation",
     "ScoresAnswer",
     "Stance",
     "TextAnswer",
@@ -64,6 +65,15 @@ class ToolCallRecord(Value):
     """When the call ended."""
 
 
+class RoleViolation(Value):
+    """An answer on another side than the one the agent was given."""
+
+    expected: Stance
+    """Side the turn asked for."""
+    actual: Stance | None = None
+    """Side the answer took; `None` when it stated none."""
+
+
 class AgentResponse(Value):
     """A position with its reasoning and the confidence the agent reports.
 
@@ -97,6 +107,8 @@ class AgentResponse(Value):
     """Images returned by a search provider."""
     related_questions: tuple[str, ...] = ()
     """Follow-up questions returned by a search provider."""
+    role_violation: RoleViolation | None = None
+    """How the answer departs from the side that was assigned; the answer itself is left as it was given."""
     timestamp: Timestamp = Field(default_factory=utc_now)
     """When the answer was complete."""
 

@@ -205,10 +205,14 @@ class RoundRecord(Value):
 
     @property
     def responses(self) -> tuple[AgentResponse, ...]:
-        """Positions of this round, in speaking order."""
-        return tuple(
-            turn.answer for turn in self.turns if turn.outcome == "answered" and turn.answer.kind == "position"
-        )
+        """Positions of this round, in speaking order; of an agent asked again in a later stage, the later ones."""
+        said = [
+            (turn.stage, turn.answer)
+            for turn in self.turns
+            if turn.outcome == "answered" and turn.answer.kind == "position"
+        ]
+        last = {answer.agent_id: stage for stage, answer in said}
+        return tuple(answer for stage, answer in said if last[answer.agent_id] == stage)
 
 
 class RosterEntry(Value):

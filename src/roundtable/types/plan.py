@@ -6,13 +6,14 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, model_validator
 
-from roundtable.types.answers import AnswerKind
+from roundtable.types.answers import AnswerKind, Stance
 from roundtable.types.base import NonEmpty, Value
 
 __all__ = [
     "ContextPolicy",
     "EndDebate",
     "EndRound",
+    "Note",
     "Plan",
     "Stage",
     "ToolPolicy",
@@ -59,6 +60,20 @@ class ContextPolicy(Value):
     """Which turns stay when not all fit."""
 
 
+class Note(Value):
+    """Material for a turn that is no earlier answer: statistics, a perspective, the side to argue.
+
+    It may hold what others wrote, so it is quoted in the user message like any untrusted text.
+    """
+
+    label: NonEmpty
+    """What it is; words of the mode."""
+    text: NonEmpty
+    """The material."""
+    brief: str = ""
+    """The material in a line, for models that are prompted compactly; the start of `text` when empty."""
+
+
 class TurnSpec(Value):
     """One turn to be taken.
 
@@ -77,8 +92,16 @@ class TurnSpec(Value):
     """Mode-specific instructions for this turn; trusted text, part of the system prompt."""
     brief: str = ""
     """The task in a sentence, for models that are prompted compactly."""
+    prompt_id: str = ""
+    """Which instructions `task` holds, with their version; recorded with the turn."""
+    speaks_as: str = ""
+    """Alias the agent goes by in its own prompt; its name when empty."""
+    stance: Stance | None = None
+    """Side the agent was given to argue; an answer that takes another is marked, never changed."""
     sees: tuple[Visible, ...] = ()
     """Earlier turns shown, in this order."""
+    notes: tuple[Note, ...] = ()
+    """Further material, quoted after the earlier turns."""
     answer: AnswerKind = "position"
     """Kind of answer asked for."""
     options: tuple[str, ...] | None = None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
+
+from roundtable.providers.openai_models import refuses_temperature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["OPENAI", "PLAIN", "SERVERS", "ChatServer", "server_at"]
-
-NO_TEMPERATURE: Final = r"(?:o\d|gpt-5(?:$|-(?!chat)))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +32,8 @@ class ChatServer:
     """Field of the token limit."""
     seed: str | None = "seed"
     """Field of the sampling seed."""
-    no_temperature: str | None = None
-    """Pattern of models that refuse a temperature."""
+    openai_models: bool = False
+    """Whether its models are those of OpenAI."""
     done_required: bool = False
     """Whether a stream is whole only with its `[DONE]`; else a finish reason is enough."""
     stream_usage: bool = True
@@ -48,7 +47,7 @@ class ChatServer:
 
     def refuses_temperature(self, model: str) -> bool:
         """Tell whether a model refuses a sampling temperature."""
-        return self.no_temperature is not None and bool(re.match(self.no_temperature, model))
+        return self.openai_models and refuses_temperature(model)
 
 
 PLAIN: Final = ChatServer(name="compatible")
@@ -60,7 +59,7 @@ OPENAI: Final = ChatServer(
     hosts=("api.openai.com",),
     key_env=("OPENAI_API_KEY",),
     limit_field="max_completion_tokens",
-    no_temperature=NO_TEMPERATURE,
+    openai_models=True,
     done_required=True,
     search="options",
 )
@@ -75,7 +74,7 @@ _ALL: Final = (
         key_env=("AZURE_OPENAI_API_KEY",),
         auth="api-key",
         limit_field="max_completion_tokens",
-        no_temperature=NO_TEMPERATURE,
+        openai_models=True,
     ),
     # https://openrouter.ai/docs/api-reference/overview
     ChatServer(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
 from roundtable.http.messages import HttpRequest
+from roundtable.providers.openai_models import reasons, refuses_temperature
 from roundtable.providers.schemas import strict_or_not
 from roundtable.providers.wire import dump_json, merged, sent_headers, text_of
 
@@ -15,34 +15,10 @@ if TYPE_CHECKING:
 
     from roundtable.types import AgentTool, ChatRequest, JsonObject, JsonValue, Message, NativeSearch, OutputSchema
 
-__all__ = ["build_request", "reasons", "refuses_temperature"]
+__all__ = ["build_request"]
 
-_FAMILY: Final = re.compile(r"(?:.*/)?(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!\d))")
-_KEEPS_TEMPERATURE: Final = re.compile(r"gpt-5\.[124](?![\d.])(?!-(?:codex|pro))|-chat")
 LEAST_TOKENS: Final = 16
 """The API refuses a lower limit."""
-
-
-def reasons(model: str) -> bool:
-    """Tell whether a model of OpenAI reasons before it answers.
-
-    Example:
-        >>> [reasons(model) for model in ("gpt-5.2", "o4-mini", "gpt-4.1", "gpt-5-chat-latest")]
-        [True, True, False, False]
-    """
-    return bool(_FAMILY.match(model)) and "-chat" not in model
-
-
-def refuses_temperature(model: str) -> bool:
-    """Tell whether a model refuses a sampling temperature: those do in which reasoning cannot be switched off.
-
-    See https://platform.openai.com/docs/guides/latest-model.
-
-    Example:
-        >>> [refuses_temperature(model) for model in ("gpt-5-mini", "o3", "gpt-5.2", "gpt-4.1")]
-        [True, True, False, False]
-    """
-    return reasons(model) and not _KEEPS_TEMPERATURE.search(model)
 
 
 def build_request(request: ChatRequest, *, provider: str, base_url: str, stream: bool) -> HttpRequest:

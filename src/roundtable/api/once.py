@@ -1,0 +1,31 @@
+"""One debate, without a table of one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from roundtable.api.table import Roundtable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.api.options import DebateOptions
+    from roundtable.result import DebateResult
+
+__all__ = ["debate"]
+
+
+async def debate(
+    topic: str, *, plugins: Sequence[object] | None = None, **options: Unpack[DebateOptions]
+) -> DebateResult:
+    """Hold one debate with what the environment offers; see `Roundtable.debate` for the other arguments.
+
+    Connections and files are released before the result is given.
+
+    Args:
+        topic: The question.
+        plugins: As for `Roundtable`.
+        options: As for `Roundtable.debate`.
+    """
+    async with Roundtable(plugins=plugins) as table:
+        return await table.debate(topic, **options)

@@ -1,0 +1,62 @@
+"""Adversarial: one after another, each puts the other view at its best and then attacks it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from roundtable.errors import ConfigurationError
+from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.instructions import SEQUENTIAL_TOOLS
+from roundtable.modes.options import one_of
+from roundtable.modes.shapes import Step, by_name, everything, positions, sequential
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from roundtable.prompts import PromptLibrary
+    from roundtable.types import DebateContext, Seat, Visible
+
+__all__ = ["AdversarialMode"]
+
+
+class AdversarialMode(BaseModeStrategy):
+    """Agents speak one after another and challenge what was said.
+
+    Args:
+        visibility: `"all"` shows all earlier rounds and all earlier speakers of this one; `"predecessor"` only
+            the position that was given last by somebody else.
+        prompts: Where the instructions come from.
+
+    Raises:
+        ConfigurationError: The visibility is neither.
+
+    Example:
+        >>> AdversarialMode(visibility="predecessor").visibility
+        'predecessor'
+    """
+
+    name: str = "adversarial"
+    summary: str = "One after another, each at its best against what was said."
+    use_when: str = "You have a proposal and want to know whether it survives attack."
+    needs_groupthink_detection: bool = False
+    agent_counts: range = range(2, 101)
+    role: str = "challenger"
+    tools = SEQUENTIAL_TOOLS
+    options: ClassVar[Mapping[str, Callable[[str], object]]] = {"visibility": one_of("all", "predecessor")}
+
+    def __init__(
+        self, *, visibility: Literal["all", "predecessor"] = "all", prompts: PromptLibrary | None = None
+    ) -> None:
+        if visibility not in {"all", "predecessor"}:
+            raise ConfigurationError(f"visibility must be 'all' or 'predecessor', not {visibility!r}")
+        super().__init__(prompts=prompts)
+        self.visibility = visibility
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan one stage for each speaker."""
+        sees = everything if self.visibility == "all" else _predecessor
+        return sequential(view, lambda seat, seen: self.ask(view, seat, seen), sees=sees)
+
+
+def _predecessor(view: DebateContext, seat: Seat) -> tuple[Visible, ...]:
+    return by_name([turn for turn in positions(view) if turn.agent_id != seat.id][-1:])

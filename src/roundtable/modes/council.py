@@ -1,0 +1,111 @@
+"""Council: answers given alone, ranked without names, put together by a chair."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.delphi import shuffled_numbers
+from roundtable.modes.instructions import NO_TOOLS
+from roundtable.modes.processors import AnonymizationProcessor
+from roundtable.modes.shapes import Step, parallel, positions
+from roundtable.types import Note, RankingAnswer, Visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roundtable.protocols import Agent
+    from roundtable.types import AnyTurn, DebateContext, Seat, Turn, TurnSpec
+
+__all__ = ["CouncilMode", "mean_ranks"]
+
+_ANSWERS: Final = "answers"
+_RANKINGS: Final = "rankings"
+_CHAIR: Final = "chair"
+
+
+def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
+    """Give the mean place of each answer over all rankings that place it, best first; tied places share their mean.
+
+    Args:
+        turns: Turns of one round; those that hold no ranking are passed over.
+    """
+    places: dict[str, list[Fraction]] = {}
+    for turn in turns:
+        if turn.outcome != "answered" or not isinstance(turn.answer, RankingAnswer):
+            continue
+        taken = 0
+        for group in turn.answer.ranking:
+            place = taken + Fraction(len(group) + 1, 2)
+            taken += len(group)
+            for option in group:
+                places.setdefault(option, []).append(place)
+    means = {option: sum(found, Fraction(0)) / len(found) for option, found in places.items()}
+    return dict(sorted(means.items(), key=lambda item: (item[1], item[0])))
+
+
+class CouncilMode(BaseModeStrategy):
+    """Members answer alone, rank the answers of the others without names, and the chair writes the council's answer.
+
+    Nobody ranks its own answer. The first agent is the chair; in the chair's turn no answer is marked as its own. The
+    chair's answer takes the place of its earlier one in the round's positions. `mean_ranks` puts rankings together.
+    """
+
+    name: str = "council"
+    summary: str = "Answers given alone, ranked without names, put together by a chair."
+    use_when: str = "You want the best of several answers, judged by peers who cannot favour anybody."
+    agent_counts: range = range(2, 101)
+    role: str = "member"
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan the answers, the rankings, and the chair."""
+        chair = view.agents[:1] if self.stage_turns(view, _ANSWERS) else ()
+        return (
+            *parallel(view, lambda seat, sees: self.ask(view, seat, sees), sees=self._earlier, name=_ANSWERS),
+            Step(_RANKINGS, lambda: self._reviews(view)),
+            *parallel(
+                view, lambda seat, sees: self._conclude(view, seat, sees), seats=chair, sees=self._all, name=_CHAIR
+            ),
+        )
+
+    def _reviews(self, view: DebateContext) -> list[TurnSpec]:
+        reviews = []
+        for seat in view.agents:
+            sees = _shown(view, [turn for turn in self.stage_turns(view, _ANSWERS) if turn.agent_id != seat.id])
+            if len(sees) > 1:
+                names = tuple(seen.shown_as for seen in sees)
+                facts = {"role": "reviewer", "answer": "ranking", "options": names, "tools": NO_TOOLS}
+                reviews.append(self.ask(view, seat, sees, **facts))
+        return reviews
+
+    def _conclude(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
+        ranks = mean_ranks(self.turns_of_round(view))
+        lines = [f"{name}: mean place {float(mean):.2f}" for name, mean in ranks.items()]
+        notes = [Note(label="how members ranked the answers", text="\n".join(lines))] if lines else []
+        return self.ask(view, seat, sees, role="chair", notes=tuple(notes), opening=False)
+
+    def _all(self, view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
+        return _shown(view, self.stage_turns(view, _ANSWERS))
+
+    @staticmethod
+    def _earlier(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
+        return _shown(view, [turn for turn in positions(view) if turn.round < view.current_round])
+
+    def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
+        """Take identities out of whatever the agent gets to see; from the chair also which answer is its own."""
+        own = context.turn is not None and context.turn.role == "chair"
+        return AnonymizationProcessor(own=own).process(context)
+
+
+def _shown(view: DebateContext, turns: Sequence[Turn]) -> tuple[Visible, ...]:
+    numbers = shuffled_numbers(view)
+    last = len(numbers) + 1
+    ordered = sorted(turns, key=lambda turn: (turn.round, turn.stage == _CHAIR, numbers.get(turn.agent_id, last)))
+    return tuple(Visible(turn=turn.key, shown_as=_alias(numbers, turn)) for turn in ordered)
+
+
+def _alias(numbers: Mapping[str, int], turn: Turn) -> str:
+    if turn.stage == _CHAIR:
+        return "The council"
+    return f"Answer {numbers[turn.agent_id]}" if turn.agent_id in numbers else "An outside answer"

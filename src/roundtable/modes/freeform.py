@@ -1,0 +1,28 @@
+"""Freeform: an open table, one after another, with no role to play."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.instructions import SEQUENTIAL_TOOLS
+from roundtable.modes.shapes import Step, sequential
+
+if TYPE_CHECKING:
+    from roundtable.types import DebateContext
+
+__all__ = ["FreeformMode"]
+
+
+class FreeformMode(BaseModeStrategy):
+    """Agents speak in turn and see everything before them; nothing else is asked of them."""
+
+    name: str = "freeform"
+    summary: str = "One after another, with no role to play."
+    use_when: str = "You want to see what agents make of a question by themselves, or bring roles of your own."
+    role: str = "speaker"
+    tools = SEQUENTIAL_TOOLS
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan one stage for each speaker."""
+        return sequential(view, lambda seat, sees: self.ask(view, seat, sees))

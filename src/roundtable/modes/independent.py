@@ -1,0 +1,63 @@
+"""Modes without any exchange: the baselines a debate has to beat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from roundtable.errors import ConfigurationError
+from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.options import count
+from roundtable.modes.shapes import Step, nothing, parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from roundtable.prompts import PromptLibrary
+    from roundtable.types import DebateContext
+
+__all__ = ["IndependentVoteMode", "SelfConsistencyMode"]
+
+_FEWEST_SAMPLES = 3
+
+
+class SelfConsistencyMode(BaseModeStrategy):
+    """The first agent answers several times afresh, and the most common answer counts. Nobody sees anything.
+
+    Args:
+        samples: Answers a round; as many as there are seats, at least 3, when left out.
+        prompts: Where the instructions come from.
+
+    Raises:
+        ConfigurationError: Fewer than one sample is asked for.
+    """
+
+    name: str = "self-consistency"
+    summary: str = "One agent answers several times afresh; the most common answer counts."
+    use_when: str = "You need the baseline of one model asked often, at the cost of a debate."
+    role: str = "solver"
+    options: ClassVar[Mapping[str, Callable[[str], object]]] = {"samples": count}
+
+    def __init__(self, *, samples: int | None = None, prompts: PromptLibrary | None = None) -> None:
+        if samples is not None and samples < 1:
+            raise ConfigurationError(f"samples must be at least 1, not {samples}")
+        super().__init__(prompts=prompts)
+        self.samples = samples
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan one stage a round: the same agent, asked several times at once."""
+        wanted = self.samples or max(_FEWEST_SAMPLES, len(view.agents))
+        seats = view.agents[:1] * wanted
+        return parallel(view, lambda seat, _: self.ask(view, seat), seats=seats, sees=nothing, name="samples")
+
+
+class IndependentVoteMode(BaseModeStrategy):
+    """Everybody answers alone in every round; nobody ever sees an answer of anybody."""
+
+    name: str = "independent-vote"
+    summary: str = "Everybody answers alone; the answers are counted."
+    use_when: str = "You need the baseline of a vote without a debate."
+    role: str = "voter"
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan one stage a round: an answer of every agent, seeing nothing."""
+        return parallel(view, lambda seat, _: self.ask(view, seat), sees=nothing)

@@ -1,0 +1,115 @@
+"""Oxford: two sides speak in turn; everybody votes before and after, and the swing decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from roundtable.modes.instructions import NO_TOOLS
+from roundtable.modes.options import flag
+from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig
+from roundtable.modes.shapes import Step, everything, nothing, parallel, sequential
+from roundtable.types import BallotAnswer, Note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from roundtable.types import AnyTurn, DebateContext, Seat, TurnSpec, Visible
+
+__all__ = ["OxfordMode", "OxfordSwing", "oxford_swing"]
+
+_BEFORE: Final = "vote-before"
+_AFTER: Final = "vote-after"
+_SIDES: Final = ("For", "Against")
+
+
+@dataclass(frozen=True, slots=True)
+class OxfordSwing:
+    """How the votes moved between the first and the last count."""
+
+    before: Mapping[str, int]
+    """Votes before the speeches, by option."""
+    after: Mapping[str, int]
+    """Votes after the speeches, by option."""
+    swing: Mapping[str, int]
+    """Votes won or lost, by option."""
+    winners: tuple[str, ...]
+    """Options that won most votes; several on a tie, none where nothing moved."""
+
+
+def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
+    """Count the votes before and after. Only agents that took part in both counts are counted.
+
+    Args:
+        turns: The turns of the debate, such as those of all rounds of a result.
+
+    Example:
+        >>> oxford_swing([]).winners
+        ()
+    """
+    before, after = _votes(turns, _BEFORE), _votes(turns, _AFTER)
+    both = [agent_id for agent_id in before if agent_id in after]
+    first, last = Counter(before[one] for one in both), Counter(after[one] for one in both)
+    options = sorted({*first, *last} - {None}, key=str)
+    named = {option: last[option] - first[option] for option in options if option is not None}
+    most = max(named.values(), default=0)
+    return OxfordSwing(
+        before={option: first[option] for option in named},
+        after={option: last[option] for option in named},
+        swing=named,
+        winners=tuple(option for option, moved in named.items() if moved == most and most > 0),
+    )
+
+
+def _votes(turns: Sequence[AnyTurn], stage: str) -> dict[str, str | None]:
+    return {
+        turn.agent_id: turn.answer.choice
+        for turn in turns
+        if turn.stage == stage and turn.outcome == "answered" and isinstance(turn.answer, BallotAnswer)
+    }
+
+
+class OxfordMode(RoleBasedModeStrategy):
+    """Seats at even places speak for the proposition, the others against it, in turn; all vote in private.
+
+    The first vote is taken before the first round, the second after the last planned one. With options the
+    proposition speaks for the first of them, the opposition for the second. `oxford_swing` counts how votes moved.
+
+    Args:
+        reask: Whether a speaker that left its side is asked once more at the end of the round.
+        prompts: Where the instructions come from.
+    """
+
+    name: str = "oxford"
+    summary: str = "Two sides in turn, with a vote before and after."
+    use_when: str = "You want to know which side's arguments move minds, not which side had more supporters."
+    needs_groupthink_detection: bool = False
+    assigns_stances: bool = True
+    agent_counts: range = range(2, 101)
+    role: str = "proposition"
+    options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
+    role_configs: tuple[RoleConfig, ...] = (
+        RoleConfig("proposition", "Proposition", "YES"),
+        RoleConfig("opposition", "Opposition", "NO"),
+    )
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan the first vote, the speeches, and in the last round the second vote."""
+        planned = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
+        if view.current_round == 1:
+            planned = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=_BEFORE) + planned
+        if view.current_round == view.total_rounds:
+            planned += parallel(view, lambda seat, sees: self._vote(view, seat, sees), sees=everything, name=_AFTER)
+        return planned
+
+    def _speech(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
+        if not view.options:
+            return self.ask_role(view, seat, sees)
+        side = view.options[self.role_of(view, seat).stance == "NO"]
+        note = Note(label="the side you speak for", text=side)
+        return self.ask_role(view, seat, sees, notes=(note,), stance=None, opening=not sees)
+
+    def _vote(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = ()) -> TurnSpec:
+        options = view.options or _SIDES
+        return self.ask(view, seat, sees, role="voter", answer="ballot", options=options, tools=NO_TOOLS)

@@ -1,0 +1,63 @@
+"""Red team and blue team: one team attacks, the other defends, all at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from roundtable.modes.instructions import PARALLEL_TOOLS
+from roundtable.modes.options import flag
+from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig
+from roundtable.modes.shapes import Step, by_name, positions, teams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from roundtable.prompts import PromptLibrary
+    from roundtable.types import DebateContext, Seat, Visible
+
+__all__ = ["RedTeamBlueTeamMode"]
+
+
+class RedTeamBlueTeamMode(RoleBasedModeStrategy):
+    """Seats at even places attack, those at odd places defend; who is in which team never changes.
+
+    Args:
+        cross_team: Whether a team also sees what the other one found in the round before; otherwise each sees
+            its own team's turns alone.
+        prompts: Where the instructions come from.
+    """
+
+    name: str = "red-team-blue-team"
+    summary: str = "One team attacks, the other defends, all at once."
+    use_when: str = "You look for risks of a plan, and for what would hold them off."
+    needs_groupthink_detection: bool = False
+    assigns_stances: bool = True
+    agent_counts: range = range(2, 101)
+    role: str = "red"
+    tools = PARALLEL_TOOLS
+    options: ClassVar[Mapping[str, Callable[[str], object]]] = {"cross_team": flag}
+    role_configs: tuple[RoleConfig, ...] = (RoleConfig("red", "Red team"), RoleConfig("blue", "Blue team"))
+
+    def __init__(self, *, cross_team: bool = False, prompts: PromptLibrary | None = None) -> None:
+        super().__init__(prompts=prompts)
+        self.cross_team = cross_team
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan one stage a round with both teams."""
+        members = (view.agents[::2], view.agents[1::2])
+        sees = self._across if self.cross_team else None
+        return teams(view, lambda seat, seen: self.ask_role(view, seat, seen), members, sees=sees)
+
+    @staticmethod
+    def _across(view: DebateContext, seat: Seat) -> tuple[Visible, ...]:
+        place_of = {one.id: place for place, one in enumerate(view.agents)}
+        team = place_of[seat.id] % 2
+        return by_name(
+            [
+                turn
+                for turn in positions(view)
+                if turn.round < view.current_round
+                and turn.agent_id in place_of
+                and (place_of[turn.agent_id] % 2 == team or turn.round == view.current_round - 1)
+            ]
+        )

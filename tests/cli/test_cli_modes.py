@@ -1,0 +1,53 @@
+"""Every mode from the command line, and when to use which."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.kit import Command
+
+from roundtable.modes import BUILTIN_MODES
+from roundtable.result import DebateResult
+
+MODES = [name for name, _, _ in BUILTIN_MODES]
+
+
+def test_each_mode_says_when_to_use_it(command: Command) -> None:
+    text = " ".join(command("modes").out.split())
+    listed = {one["name"]: one for one in command("modes", "--json").json}
+    assert list(listed) == MODES
+    for name, kind, summary in BUILTIN_MODES:
+        assert summary.split(",", maxsplit=1)[0] in text
+        assert listed[name]["useWhen"] == kind.use_when
+        assert listed[name]["assignsStances"] is kind.assigns_stances
+    assert text.count("Use it when: ") == len(MODES)
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> str:
+    """Three scripted agents that can answer a turn of any kind."""
+    answer = {"position": "Tea", "stance": "YES", "choice": "For", "ranking": ["Answer 1", "Answer 2", "Answer 3"]}
+    names = []
+    for name in ("a", "b", "c"):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"*": answer}))
+        names.append(f"scripted:{path}")
+    return ",".join(names)
+
+
+@pytest.mark.parametrize("mode", [*MODES, "adversarial:visibility=predecessor", "red-team-blue-team:cross_team=true"])
+def test_a_debate_is_held_in_every_mode(command: Command, agents: str, mode: str) -> None:
+    done = command("debate", "Tea or coffee?", "--mode", mode, "--agents", agents, "--rounds", "2", "--json")
+    result = DebateResult.from_json(done.out)
+    assert (result.status, result.mode) == ("completed", mode)
+    assert [len(held.turns) > 0 for held in result.rounds] == [True, True]
+    assert all(turn.outcome == "answered" for held in result.rounds for turn in held.turns if turn.stage != "rankings")
+
+
+@pytest.mark.parametrize("mode", ["adversary", "adversarial:loud=true", "adversarial:visibility=some"])
+def test_a_mode_or_option_that_does_not_exist_is_refused(command: Command, agents: str, mode: str) -> None:
+    done = command("debate", "Tea?", "--mode", mode, "--agents", agents)
+    assert done.code == 2
+    assert mode.partition(":")[0] in done.err

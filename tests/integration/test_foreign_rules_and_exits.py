@@ -1,0 +1,119 @@
+"""Rules and stop criteria are foreign code: when one breaks, the round that was paid for is closed all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from integration.engine_kit import CountingModel, table_of
+
+import roundtable as rt
+from roundtable.errors import RoundtableError
+from roundtable.exits import Exit
+from roundtable.protocols import ExitRound
+from roundtable.scoring import Electorate, Outcome, Parameters, Rule
+from roundtable.types import AgentResponse, ConsensusResult, ExitResult
+
+
+def breaking(ballots: Electorate, _: Parameters) -> Outcome:
+    raise ZeroDivisionError("no way")
+
+
+@dataclass(frozen=True, slots=True)
+class Breaks(Exit):
+    """Breaks whenever it is asked."""
+
+    kind = "breaks"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        raise KeyError(len(rounds))
+
+
+@dataclass(frozen=True, slots=True)
+class Mumbles(Exit):
+    """Gives no result."""
+
+    kind = "mumbles"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        found: Any = None
+        return found
+
+
+async def test_a_rule_that_breaks_decides_nothing_and_the_round_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    model = CountingModel("Tea")
+    result = await table_of(model).debate("Tea?", rounds=2, decide=Rule("mine", breaking))
+    assert result.status == "completed"
+    assert [held.complete for held in result.rounds] == [True, True]
+    assert len(model.begun) == 6
+    assert result.answer is None
+    assert result.answer_reason == "no decision: the rule 'mine' broke (ZeroDivisionError: no way)."
+    assert "the rule 'mine' broke: ZeroDivisionError: no way" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("exit_when", "broken"),
+    [
+        pytest.param(Breaks(), ["breaks: KeyError: 1"], id="alone"),
+        pytest.param(rt.MinRounds(3) | Breaks(), ["breaks: KeyError: 1"], id="one of several"),
+        pytest.param(rt.MinRounds(1) & Mumbles(), ["mumbles: it gave None for an ExitResult"], id="one of all"),
+        pytest.param(
+            rt.MinRounds(1) & Mumbles() | Breaks(),
+            ["mumbles: it gave None for an ExitResult", "breaks: KeyError: 1"],
+            id="both",
+        ),
+    ],
+)
+async def test_an_exit_that_breaks_is_left_out_and_named(
+    exit_when: Exit, broken: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    result = await table_of(CountingModel("Tea")).debate("Tea?", rounds=1, exit_when=exit_when)
+    assert (result.status, result.answer) == ("completed", "Tea")
+    assert result.exit is not None
+    assert (result.exit.reason, result.exit.figures["broken"]) == ("max_rounds", broken)
+    assert all(name in result.exit.details for name in broken)
+    assert f"the exit {broken[0].partition(':')[0]!r} broke and was left out" in caplog.text
+
+
+async def test_an_exit_beside_one_that_breaks_still_ends_the_debate() -> None:
+    result = await table_of(CountingModel("Tea")).debate(
+        "Tea?", rounds=4, exit_when=Breaks() | rt.ConsensusReached(0.9)
+    )
+    assert result.exit is not None
+    assert (len(result.rounds), result.exit.reason) == (1, "consensus")
+    more = await table_of(CountingModel("Tea")).debate("Tea?", rounds=2, exit_when=Breaks())
+    assert len(more.rounds) == 2
+
+
+async def test_a_debate_whose_exit_breaks_can_be_extended() -> None:
+    table = table_of(CountingModel("Tea"))
+    result = await table.debate("Tea?", rounds=1, exit_when=Breaks() | rt.ConsensusReached(0.9))
+    assert len((await table.extend(result.session_id)).rounds) == 2
+
+
+class BreakingOnce:
+    """A meter that breaks the first time."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> ConsensusResult:
+        self.times += 1
+        if self.times == 1:
+            raise ValueError("no measure")
+        return ConsensusResult(agreement_level=1.0, summary="agreed", method="basic")
+
+
+async def test_a_round_whose_measure_broke_is_closed_by_resume_without_asking_anybody() -> None:
+    model = CountingModel("Tea")
+    table = table_of(model)
+    table.wiring.engine.meter = BreakingOnce()
+    with pytest.raises(RoundtableError, match="ValueError: no measure") as caught:
+        await table.debate("Tea?", rounds=1)
+    assert caught.value.session_id is not None
+    broken = await table.session(caught.value.session_id)
+    assert (broken.session_status, len(broken.rounds[0].responses), broken.rounds[0].complete) == ("error", 3, False)
+    result = await table.resume(caught.value.session_id)
+    assert (result.status, result.rounds[0].complete, len(model.begun)) == ("completed", True, 3)

@@ -1,0 +1,72 @@
+"""Every mode on the embedded model: short prompts, valid answers, nobody missing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import AsyncIterator
+
+import anyio
+import pytest
+from integration.mode_kit import MODES
+
+from roundtable import Roundtable
+from roundtable.agents import BaseAgent, seat_personas
+from roundtable.errors import APINetworkError
+from roundtable.protocols import ChatModel
+from roundtable.providers import LocalProvider
+from roundtable.settings import Settings
+from roundtable.types import ProviderConfig
+
+pytestmark = [
+    pytest.mark.local_model,
+    pytest.mark.skipif(not LocalProvider.is_installed(), reason="the extra `local` is not installed"),
+]
+EVERYDAY = ("adversarial", "delphi")
+
+
+@pytest.fixture(scope="module")
+def model() -> AsyncIterator[ChatModel]:
+    """The embedded model, loaded once."""
+    made = LocalProvider()(None, ProviderConfig(), Settings.from_env())
+    try:
+        anyio.run(made.prepare)
+    except APINetworkError as error:
+        pytest.skip(f"the weights of the embedded model cannot be had: {error}")
+    yield made
+    anyio.run(made.aclose)
+
+
+@pytest.fixture(params=["asyncio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """One backend: a model that takes seconds a turn says nothing new on the other."""
+    return request.param
+
+
+async def debate(model: ChatModel, mode: str, agents: int, rounds: int) -> None:
+    seats = [BaseAgent(config, model) for config in seat_personas([("local", None)] * agents, mode)]
+    began = time.monotonic()
+    table = Roundtable(seats, storage="memory://")
+    result = await table.debate("Is remote work better than office work?", mode=mode, rounds=rounds)
+    turns = [turn for held in result.rounds for turn in held.turns]
+    sys.stdout.write(f"{mode}: {len(turns)} turns in {time.monotonic() - began:.1f} s\n")
+    for turn in turns:
+        said = turn.answer.to_json() if turn.outcome == "answered" else turn.error.message
+        sys.stdout.write(f"  {turn.round} {turn.role} {turn.agent_name}: {said[:150]}\n")
+    assert result.status == "completed"
+    assert result.roster.complete
+    for turn in turns:
+        assert turn.outcome == "answered"
+        # The example of the answer's form is not counted: it is the same for every turn.
+        assert turn.result.usage.input_tokens <= 450 * turn.result.usage.calls
+
+
+@pytest.mark.parametrize("mode", EVERYDAY)
+async def test_two_hold_a_debate(model: ChatModel, mode: str) -> None:
+    await debate(model, mode, agents=2, rounds=2)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", MODES)
+async def test_three_hold_a_debate_in_every_mode(model: ChatModel, mode: str) -> None:
+    await debate(model, mode, agents=3, rounds=2)

@@ -1,0 +1,204 @@
+"""A person at the table: asked through a callback or a terminal, in every kind of turn, and never in the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+from integration.mode_kit import MODES
+from snapshots.prompt_views import ADA, planned, view
+
+from roundtable import AgentConfig, Roundtable
+from roundtable.agents import BaseAgent
+from roundtable.errors import AgentError
+from roundtable.providers import HumanModel, HumanProvider, HumanTurn
+from roundtable.providers.human import Terminal
+from roundtable.settings import Settings
+from roundtable.testing import scripted_agents
+from roundtable.types import ChatRequest, Message, ProviderConfig, TurnResult
+
+ASK = ChatRequest(model="", messages=(Message(role="user", content="Well?"),))
+
+
+async def turn(reply: Any, **changes: Any) -> tuple[TurnResult, HumanTurn]:
+    """Let a person take one turn, and give what was asked and what was understood."""
+    asked: list[HumanTurn] = []
+
+    def ask(turn: HumanTurn) -> Any:
+        asked.append(turn)
+        return reply
+
+    options = changes.pop("options", None)
+    agent = BaseAgent(ADA.model_copy(update={"provider": "human"}), HumanModel(ask))
+    result = await agent.take_turn(planned(view(options=options), **changes))
+    return result, asked[0]
+
+
+async def test_a_plain_sentence_is_a_position() -> None:
+    result, asked = await turn("Tea, I think.")
+    assert result.answer.position == "Tea, I think."  # type: ignore[union-attr]
+    assert asked.agent == "ada"
+    assert asked.fields == ("position", "reasoning", "confidence", "stance")
+    assert "Should a five-person startup" in asked.prompt
+    assert "JSON" not in asked.prompt
+    assert "ROLE: Consensus builder" in asked.instructions
+    assert (result.provider, result.model, result.usage.calls) == ("human", "human", 1)
+
+
+async def test_members_may_be_given_one_by_one_or_as_json() -> None:
+    result, _ = await turn({"position": "Tea", "reasoning": "It keeps.", "confidence": 90, "stance": "YES"})
+    assert (result.answer.confidence, result.answer.stance) == (0.9, "YES")  # type: ignore[union-attr]
+    result, _ = await turn('{"position": "Tea", "confidence": 10}')
+    assert result.answer.confidence == 0.1  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "field", "value"),
+    [
+        ("ballot", "Yes", "choice", "Yes"),
+        ("ballot", "abstain", "choice", None),
+        ("ranking", "No > Yes", "ranking", (("No",), ("Yes",))),
+        ("scores", "Yes=3, No = 1.5", "scores", {"Yes": 3.0, "No": 1.5}),
+        ("plan", "Drink tea.", "goal", "Drink tea."),
+        ("text", "Whatever.", "text", "Whatever."),
+    ],
+)
+async def test_every_kind_of_turn_can_be_answered_in_a_line(kind: str, reply: str, field: str, value: object) -> None:
+    result, asked = await turn(reply, options=("Yes", "No"), answer=kind)
+    assert getattr(result.answer, field) == value
+    assert asked.options == (("Yes", "No") if kind in {"ballot", "ranking"} else ())
+
+
+async def test_an_option_said_as_a_position_is_chosen() -> None:
+    result, _ = await turn("yes", options=("Yes", "No"))
+    assert result.answer.choice == "Yes"  # type: ignore[union-attr]
+    result, _ = await turn("Neither.", options=("Yes", "No"))
+    assert result.answer.choice is None  # type: ignore[union-attr]
+
+
+async def test_who_says_nothing_fails_the_turn_alone() -> None:
+    with pytest.raises(AgentError, match="no answer was given"):
+        await HumanModel(lambda _: " ").complete(ASK)
+    with pytest.raises(AgentError, match="no answer was given"):
+        await HumanModel(lambda _: None).complete(ASK)  # type: ignore[arg-type,return-value]  # a careless callback
+
+
+async def test_a_wait_for_a_person_can_be_cancelled() -> None:
+    async def never(_: HumanTurn) -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    with anyio.move_on_after(0.05) as scope:
+        await HumanModel(never).complete(ASK)
+    assert scope.cancelled_caught
+
+
+async def test_an_async_callback_and_a_stream_give_the_same_answer() -> None:
+    async def ask(_: HumanTurn) -> str:
+        return "Tea."
+
+    model = HumanModel(ask, model="ada")
+    pieces = [piece async for piece in model.stream(ASK)]
+    assert [piece.text for piece in pieces] == ["Tea."]
+    await model.aclose()
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_person_takes_part_in_every_mode(mode: str) -> None:
+    asked: list[HumanTurn] = []
+
+    def ask(turn: HumanTurn) -> Any:
+        asked.append(turn)
+        if "position" in turn.fields:
+            return {"position": "Tea.", "stance": "YES"}
+        return turn.options[0] if "choice" in turn.fields else " > ".join(turn.options) or "Tea."
+
+    ballots = {"position": "Coffee", "choice": "For", "ranking": ["Answer 1", "Answer 2"]}
+    table = Roundtable(
+        [HumanModel(ask, model="ada"), *scripted_agents({"bo": ballots, "cy": ballots})], storage="memory://"
+    )
+    result = await table.debate("Tea or coffee?", mode=mode, rounds=2)
+    assert result.roster.complete
+    assert asked
+    assert result.agents[0].id == "human-ada"
+
+
+# ---------------------------------------------------------------- the terminal
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+async def test_the_terminal_asks_member_by_member(pipe: tuple[int, int], capsys: pytest.CaptureFixture[str]) -> None:
+    read, write = pipe
+    os.write(write, b"Tea.\nIt keeps.\n70 %\n\n")
+    said = await Terminal(read).ask(
+        HumanTurn("ada", "Be brief.", "Well?", ("position", "reasoning", "confidence", "stance"))
+    )
+    assert said == {"position": "Tea.", "reasoning": "It keeps.", "confidence": 70}
+    shown = capsys.readouterr().err
+    assert "=== ada ===\nBe brief.\n\nWell?" in shown
+    assert shown.endswith("position: reasoning: confidence (0 to 100): stance (YES, NO or NEUTRAL): ")
+
+
+async def test_the_terminal_takes_rankings_scores_text_and_the_end_of_input(pipe: tuple[int, int]) -> None:
+    read, write = pipe
+    terminal = Terminal(read)
+    os.write(write, "b > a\nwell\na=1, b=2\nhow\nfree text\nté".encode())
+    assert await terminal.ask(HumanTurn("", "", "", ("ranking", "reasoning"))) == {
+        "ranking": ["b", "a"],
+        "reasoning": "well",
+    }
+    assert await terminal.ask(HumanTurn("", "", "", ("scores", "reasoning"))) == {
+        "scores": {"a": 1.0, "b": 2.0},
+        "reasoning": "how",
+    }
+    assert await terminal.ask(HumanTurn("", "", "", ())) == "free text"
+    with anyio.move_on_after(0.05) as scope:
+        await terminal.ask(HumanTurn("", "", "", ()))
+    assert scope.cancelled_caught
+
+
+async def test_the_terminal_lists_the_options(pipe: tuple[int, int], capsys: pytest.CaptureFixture[str]) -> None:
+    read, write = pipe
+    os.write(write, b"Tea\n")
+    assert await Terminal(read).ask(HumanTurn("", "", "Well?", ("choice",), ("Tea", "Coffee"))) == {"choice": "Tea"}
+    assert "The options: Tea, Coffee\nchoice: " in capsys.readouterr().err
+
+
+async def test_the_terminal_reads_a_file_to_its_end(tmp_path: Any) -> None:
+    path = tmp_path / "answers"
+    path.write_text("Tea.\nlast")
+    with path.open("rb") as file:
+        terminal = Terminal(file.fileno())
+        assert await terminal.ask(HumanTurn("", "", "", ("position", "confidence"))) == {
+            "position": "Tea.",
+            "confidence": "last",
+        }
+        assert await terminal.ask(HumanTurn("", "", "", ("position",))) == ""
+        assert await terminal.ask(HumanTurn("", "", "", ())) == ""
+
+
+def test_the_provider_makes_people_of_one_terminal() -> None:
+    provider = HumanProvider()
+    ada, anybody = (provider(name, ProviderConfig(), Settings()) for name in ("ada", None))
+    assert (ada.model, anybody.model) == ("ada", "human")
+
+
+def test_a_person_has_more_time_than_a_server_unless_the_caller_says_otherwise() -> None:
+    config = AgentConfig(id="ada", name="Ada", provider="human", model="ada")
+    for more, seconds in (
+        ({}, 3600.0),
+        ({"timeout_s": 5.0}, 5.0),
+        ({"providers": {"human": ProviderConfig(timeout_s=9.0)}}, 9.0),
+    ):
+        table = Roundtable([config], storage="memory://", **more)  # type: ignore[arg-type]
+        assert table.wiring.models.get("human", "ada").guard.timeout_s == seconds
