@@ -111,13 +111,21 @@ class Account:
         """What was charged."""
         self.held: Amount = NOTHING
         """What is reserved and not settled."""
-        self.aside: Amount = NOTHING
-        """What is kept for the synthesis: other calls may not touch it."""
         self.refusal: str | None = None
         """Why a call was refused; nothing more is let through after that."""
         self._above = above
         # One lock for the whole tree; threads may run debates of one table.
         self._lock: threading.RLock = threading.RLock() if above is None else above._lock  # noqa: SLF001
+
+    @property
+    def aside(self) -> Amount:
+        """What is kept for the synthesis: other calls may not touch it."""
+        budget = self.budget
+        if not budget.synthesis_share:
+            return NOTHING
+        share = Decimal(repr(budget.synthesis_share))
+        cost = Decimal(repr(budget.max_cost_usd or 0)) * share
+        return Amount(cost, int((budget.max_tokens or 0) * share), 1)
 
     @property
     def is_limited(self) -> bool:

@@ -40,8 +40,9 @@ def secret_forms(secret: str) -> tuple[str, ...]:
     characters that it makes wherever it stands in something longer.
 
     Example:
-        >>> base64.b64encode(b"Bearer canary-1234567").decode().find(secret_forms("canary-1234567")[-1]) > 0
-        True
+        >>> sent = base64.b64encode(b"Bearer canary-1234567").decode()
+        >>> sum(form in sent for form in secret_forms("canary-1234567"))
+        1
     """
     if len(secret) < SHORTEST:
         return ()

@@ -333,3 +333,24 @@ def test_help_shows_the_commands_and_the_exit_codes(command: Command) -> None:
 @pytest.mark.parametrize("words", [("--version",), ("--version", "x")])
 def test_the_version_is_shown(command: Command, words: tuple[str, ...]) -> None:
     assert command(*words).out.startswith("roundtable 0.")
+
+
+# ------------------------------------------------------------------ estimate
+
+
+def test_an_estimate_says_the_worst_case_and_holds_no_debate(command: Command, agree: str) -> None:
+    done = command("Tea or coffee?", "--agents", agree, "--rounds", "2", "--estimate")
+    assert done.code == 0
+    assert "At most 12 calls, " in done.out
+    assert "a cost nobody knows" in done.out
+    assert "6 calls if every answer can be read at once" in done.out
+    assert "scripted-ada.json: at most " in done.out
+    assert command("sessions", "--json").json == []
+
+
+def test_an_estimate_is_one_json_document(command: Command, agree: str) -> None:
+    done = command("Tea or coffee?", "--agents", agree, "--rounds", "1", "--estimate", "--json")
+    found = done.json
+    assert isinstance(found, dict)
+    assert (found["plannedCalls"], found["calls"], found["costUsd"]) == (3, 6, None)
+    assert command("Tea?", "--agents", agree, "--rounds", "0", "--estimate").code != 0

@@ -294,7 +294,7 @@ async def test_closing_goes_on_where_one_part_cannot_be_closed(tmp_path: Path) -
 
     table = table_of(CountingModel("Tea"), storage=f"sqlite:///{tmp_path / 'd.db'}")
     await table.debate("Tea?", rounds=1)
-    table.wiring._models["stuck", None] = Stuck([])
+    table.wiring.models._made["stuck", None] = Stuck([])
     with pytest.raises(OSError, match="stuck"):
         await table.aclose()
     assert threads() == set()

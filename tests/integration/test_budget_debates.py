@@ -14,7 +14,7 @@ from roundtable.errors import BudgetExceeded, ConfigurationError
 from roundtable.gateway import FallbackModel
 from roundtable.providers import ScriptedModel
 from roundtable.storage import MemoryStorage
-from roundtable.types import ChatResponse, TextAnswer, Turn, TurnResult, Usage
+from roundtable.types import ChatResponse, DebateContext, TextAnswer, Turn, TurnResult, Usage
 
 PRICES = {"scripted:*": {"input": 1, "output": 10}}
 
@@ -223,3 +223,18 @@ async def test_charges_are_exact():
     result = await table.debate("Tea or coffee?", rounds=3)
     assert table.wiring.models.ledger.table.spent.cost_usd == Decimal("0.0000009")
     assert result.usage.cost_usd == 9e-7
+
+
+async def test_a_debate_leaves_what_its_synthesis_needs():
+    model = ScriptedModel(
+        lambda request: {"conclusion": "Tea."} if request.metadata.get("purpose") else said("Tea"), model="m"
+    )
+    table = table_of(model, "ada", "bo", budget=Budget(max_calls=4, synthesis_share=0.2))
+    result = await table.debate("Tea or coffee?", rounds=5)
+    assert (result.exit.reason, result.usage.calls) == ("budget", 3)
+    ada = table.wiring.seats(None)[0].agent
+    view = DebateContext(session_id=result.session_id, topic="Tea?", mode="collaborative")
+    table.wiring.models.ledger.open(result.session_id, None)
+    assert (await ada.generate_synthesis(view)).conclusion == "Tea."
+    with pytest.raises(BudgetExceeded):
+        await ada.generate_synthesis(view)

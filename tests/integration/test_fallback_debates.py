@@ -8,6 +8,7 @@ from roundtable import AgentConfig, BaseAgent, Roundtable
 from roundtable.errors import APIAuthError, APINetworkError
 from roundtable.gateway import FallbackModel
 from roundtable.providers import ScriptedModel
+from roundtable.types import Usage
 
 
 def dead(**more):
@@ -66,3 +67,16 @@ async def test_models_of_a_chain_load_what_they_need_before_the_first_call():
     lazy = Loads({"*": said("Tea")}, model="lazy")
     await Roundtable([FallbackModel(dead(), lazy)], storage="memory://").debate("Tea or coffee?", rounds=1)
     assert lazy.loaded == 1
+
+
+async def test_what_failed_models_consumed_is_charged_to_the_turn():
+    lost = APINetworkError("broke off", retryable=False)
+    lost.usage = Usage(calls=1, input_tokens=5)
+    first = ScriptedModel([lost, lost], model="first")
+    spare = ScriptedModel([said("Tea"), APIAuthError("no")], model="spare")
+    other = ScriptedModel({"*": said("Tea")}, model="other")
+    table = Roundtable([FallbackModel(first, spare), other], storage="memory://")
+    result = await table.debate("Tea or coffee?", rounds=2)
+    answered, failed = (held.turns[0] for held in result.rounds)
+    assert answered.result.usage.calls == 2
+    assert (failed.outcome, failed.usage) == ("failed", lost.usage)

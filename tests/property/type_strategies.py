@@ -133,7 +133,14 @@ def _integers(rules: tuple[object, ...]) -> st.SearchStrategy[int]:
 
 def _floats(rules: tuple[object, ...]) -> st.SearchStrategy[float]:
     least, most = _bound(rules, annotated_types.Ge, "ge", None), _bound(rules, annotated_types.Le, "le", None)
-    return st.floats(least, most, allow_nan=False, allow_infinity=False)
+    above = _bound(rules, annotated_types.Gt, "gt", None)
+    return st.floats(
+        least if above is None else above,
+        most,
+        exclude_min=above is not None,
+        allow_nan=False,
+        allow_infinity=False,
+    )
 
 
 SCALARS: dict[object, Callable[[tuple[object, ...]], st.SearchStrategy[Any]]] = {

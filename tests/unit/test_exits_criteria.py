@@ -418,6 +418,14 @@ def test_an_unknown_cost_never_ends_a_debate() -> None:
     assert result.figures["spent"] == {"costUsd": None}
 
 
+def test_of_an_unknown_cost_the_known_part_counts() -> None:
+    priced, unpriced = Usage(calls=1, cost_usd=0.02), Usage(calls=1)
+    one = record(1, more=(turn(said("a"), "a", usage=priced), turn(said("b"), "b", usage=unpriced)))
+    result = BudgetSpent(max_cost_usd=0.02).check([one])
+    assert (result.should_exit, result.figures["spent"]) == (True, {"costUsd": None})
+    assert not BudgetSpent(max_cost_usd=0.03).check([one]).should_exit
+
+
 @pytest.mark.parametrize(
     "amounts", [{}, {"max_tokens": 0}, {"max_calls": 1.5}, {"max_cost_usd": 0}, {"max_seconds": "soon"}]
 )

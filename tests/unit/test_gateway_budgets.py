@@ -82,19 +82,22 @@ def test_a_call_that_takes_more_than_its_worst_case_is_charged_in_full():
     assert account.check() is not None
 
 
-def test_what_is_set_aside_is_for_the_synthesis_alone():
-    account = Account(Budget(max_tokens=100))
-    account.aside = Amount(tokens=40)
+def test_what_is_kept_is_for_the_synthesis_alone():
+    account = Account(Budget(max_tokens=100, synthesis_share=0.4))
     with pytest.raises(BudgetExceeded, match="some is kept for the synthesis"):
         account.reserve(Amount(tokens=61))
     account.refusal = None
     account.reserve(Amount(tokens=60)).settle()
     account.reserve(Amount(tokens=40), from_aside=True).settle()
+    dollars = Account(Budget(max_cost_usd=1, max_calls=3, synthesis_share=0.25))
+    assert dollars.aside == Amount(Decimal("0.25"), 0, 1)
+    dollars.reserve(Amount(Decimal("0.75"), 0, 2)).settle()
+    with pytest.raises(BudgetExceeded, match="made 2 of 3 calls and some is kept"):
+        dollars.reserve(Amount(calls=1))
 
 
-async def test_a_synthesis_may_use_what_is_set_aside():
-    model = metered(ANSWER, budget=Budget(max_tokens=150))
-    model.ledger.table.aside = Amount(tokens=100)
+async def test_a_synthesis_may_use_what_is_kept_for_it():
+    model = metered(ANSWER, budget=Budget(max_tokens=150, synthesis_share=0.5))
     with pytest.raises(BudgetExceeded) as refused:
         await model.complete(ASK)
     assert refused.value.provider == "scripted"
@@ -220,3 +223,18 @@ def test_a_prompt_is_estimated_with_all_that_is_sent():
     called = plain.model_copy(update={"messages": (*plain.messages, call)})
     for longer in (tools, schema, called):
         assert prompt_tokens(longer) >= prompt_tokens(plain) + 100
+
+
+async def test_an_answer_whose_provider_reports_nothing_costs_nobody_knows_what():
+    silent = ChatResponse(text="Yes.", usage=Usage(calls=1))
+    model = metered(silent, silent)
+    assert (await model.complete(ASK)).usage.cost_usd is None
+    table = model.ledger.table
+    assert (table.spent.tokens, table.spent.calls) == (100, 1)
+    dollars = metered(
+        silent, silent.model_copy(update={"usage": Usage(calls=1, cost_usd=0.25)}), budget=Budget(max_cost_usd=9)
+    )
+    await dollars.complete(ASK)
+    assert dollars.ledger.table.spent.cost_usd == Decimal("0.1")
+    await dollars.complete(ASK)
+    assert dollars.ledger.table.spent.cost_usd == Decimal("0.35")

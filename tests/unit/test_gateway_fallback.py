@@ -225,3 +225,27 @@ async def test_a_cancellation_ends_the_call_and_asks_nobody_else():
         await FallbackModel(slow, second).complete(ASK)
     assert scope.cancelled_caught
     assert second.calls == 0
+
+
+@pytest.mark.parametrize("models", [1, 2])
+async def test_a_stream_moves_on_after_pieces_where_somebody_is_told_that_they_are_void(models):
+    told = []
+
+    async def before():
+        told.append("asked")
+
+    async def void(notice):
+        told.append((notice.attempt, notice.shown, notice.error.code))
+
+    chain = FallbackModel(Breaks("Ye", error=APIAuthError("no")), saying("No.", model="spare"))
+    if models == 1:
+        chain = FallbackModel(Breaks("Ye", error=APIAuthError("no")))
+    stream = chain.over(lambda model: model).asking(before, void).stream(ASK)
+    if models == 1:
+        with pytest.raises(APIAuthError):
+            [piece async for piece in stream]
+        assert told == ["asked"]
+        return
+    pieces = [piece async for piece in stream]
+    assert (pieces[0].text, pieces[-1].text, pieces[-1].model) == ("Ye", "No.", "spare")
+    assert told == ["asked", (2, True, "API_AUTH_FAILED"), "asked"]

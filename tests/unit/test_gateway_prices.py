@@ -7,7 +7,7 @@ import sys
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtable.errors import ConfigurationError
@@ -174,6 +174,7 @@ def test_sums_of_costs_are_exact_in_any_order(picos, random):
     assert Decimal(repr(total.known_cost_usd)) == Decimal(sum(picos)) / 10**9
 
 
+@example([None, 0, None], 0)
 @given(st.lists(st.none() | st.integers(0, 10**6), max_size=8), st.integers(0, 8))
 def test_a_sum_with_an_unknown_part_is_unknown_and_tells_the_known_part_apart(costs, cut):
     parts = [Usage(calls=1, cost_usd=None if cost is None else cost / 10**6) for cost in costs]

@@ -67,6 +67,9 @@ Option = Annotated[
 ExitEarly = Annotated[
     bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
 ]
+Estimate = Annotated[
+    bool, typer.Option("--estimate", help="Say what the debate may take at most, and hold none; nothing is called.")
+]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
 
 
@@ -124,6 +127,7 @@ def debate(
     focus: Focus = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    estimate: Estimate = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
     base_url: BaseUrls = None,
@@ -135,7 +139,7 @@ def debate(
     quiet: Quiet = False,
 ) -> int:
     """Hold a debate; the word `debate` may be left out."""
-    from roundtable.cli.debates import hold
+    from roundtable.cli.debates import hold, weigh
 
     ask = _surroundings(
         as_json=as_json,
@@ -150,7 +154,7 @@ def debate(
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked["options"] = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked |= {"deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
-    return open_desk(ask).run(lambda desk: hold(desk, topic, asked, html))
+    return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 
 @app.command()

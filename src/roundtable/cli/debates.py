@@ -6,7 +6,9 @@ import html
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roundtable.cli.codes import ExitCode
 from roundtable.cli.conduct import Continued, conduct
+from roundtable.cli.lines import line
 from roundtable.cli.sessions import full_id
 from roundtable.cli.weights import tell_progress
 from roundtable.errors import StorageError
@@ -17,11 +19,10 @@ if TYPE_CHECKING:
 
     from roundtable.api.options import DebateOptions
     from roundtable.api.stream import DebateStream
-    from roundtable.cli.codes import ExitCode
     from roundtable.cli.desk import Desk
     from roundtable.result import DebateResult
 
-__all__ = ["extend", "hold", "html_writer", "resume"]
+__all__ = ["extend", "hold", "html_writer", "resume", "weigh"]
 
 TINY = (
     "The embedded model is tiny: it shows how a debate works, not good arguments. `roundtable doctor` has better ways."
@@ -37,6 +38,20 @@ async def hold(desk: Desk, topic: str, options: DebateOptions, html_file: str | 
 
     note = TINY if _is_tiny(desk) else None
     return await conduct(desk.table, desk.place, desk.screen, begin, note=note, keep_result=html_writer(html_file))
+
+
+async def weigh(desk: Desk, topic: str, options: DebateOptions) -> ExitCode:
+    """Say what a debate may take at most, and hold none."""
+    worst = desk.table.estimate(topic, **options)
+    if desk.screen.as_json:
+        desk.screen.document(worst.to_json())
+    cost = "a cost nobody knows" if worst.cost_usd is None else f"{worst.cost_usd:.4f} USD"
+    shown = [line(f"At most {worst.calls} calls, {worst.total_tokens:,} tokens, {cost}", "bold")]
+    shown.append(line(f"{worst.planned_calls} calls if every answer can be read at once and no tool is used"))
+    names = {one.agent_id: one.total_tokens for one in worst.by_agent}
+    shown += [line(f"{agent}: at most {tokens:,} tokens", indent=2) for agent, tokens in names.items()]
+    desk.screen.show([*shown, *(line(f"Note: {note}", "dim", paragraph=True) for note in worst.notes)])
+    return ExitCode.OK
 
 
 def _is_tiny(desk: Desk) -> bool:

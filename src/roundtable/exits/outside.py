@@ -22,7 +22,9 @@ class BudgetSpent(Exit):
     """Ends when the turns so far used up one of the amounts given; reason `budget`.
 
     Counts every stored turn of every round, failed ones, judges and facilitators included; analysis after a round is
-    not a turn. An unknown cost never ends a debate: the figures say that it is unknown.
+    not a turn. Of a cost that is unknown as a whole the known part counts; the figures say that it is unknown.
+
+    This looks back after a round. What keeps calls from starting is a `Budget`, which leaves the debate paused.
 
     Example:
         >>> BudgetSpent(max_tokens=50_000).to_spec()["maxTokens"]
@@ -79,7 +81,8 @@ class BudgetSpent(Exit):
             "seconds": _seconds(turns),
         }
         bounds = self._bounds()
-        over = [name for name, bound in bounds.items() if exact(spent[name] or 0) >= exact(bound)]
+        known = {**spent, "costUsd": usage.known_cost_usd}
+        over = [name for name, bound in bounds.items() if exact(known[name] or 0) >= exact(bound)]
         figures: dict[str, JsonValue] = {
             "spent": {name: spent[name] for name in bounds},
             "limits": {name: as_json(bound) for name, bound in bounds.items()},

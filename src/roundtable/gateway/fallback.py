@@ -14,7 +14,9 @@ from roundtable.errors import (
     ConfigurationError,
     RoundtableError,
 )
+from roundtable.gateway.guarded import GuardedModel
 from roundtable.gateway.streams import ChatStream
+from roundtable.gateway.tries import RetryNotice
 from roundtable.gateway.wrapping import close_stream, endpoint_of, make_ready
 from roundtable.types import ChatDelta, ChatResponse, Usage
 
@@ -40,7 +42,8 @@ class FallbackModel:
     does not accept. Anything else (a spent budget, a configuration that does not fit, a cancellation) is raised at
     once. An answer is an answer, also one in which a model refuses to say anything.
 
-    A stream is never moved to another model once a piece of its answer was given: the pieces of two answers make none.
+    A stream of which a piece was given moves to another model only where somebody is told that the pieces so far are
+    void (see `asking`): the pieces of two answers make none.
 
     The response says who answered in `provider` and `model`, and for each model passed over, why, in `warnings`; both
     are kept with the turn. Usage of failed tries is added to the answer's, where it is known.
@@ -73,7 +76,8 @@ class FallbackModel:
             raise ConfigurationError("FallbackModel needs at least one model")
         self.models: tuple[ChatModel, ...] = tuple(flat)
         """The models, first choice first."""
-        self._questions: tuple[Callable[..., Awaitable[None]], ...] = ()
+        self._before: Callable[[], Awaitable[None]] | None = None
+        self._told: Callable[[RetryNotice], Awaitable[None]] | None = None
 
     def __repr__(self) -> str:
         return f"FallbackModel({', '.join(map(repr, self.models))})"
@@ -102,15 +106,23 @@ class FallbackModel:
 
     def over(self, wrap: Callable[[ChatModel], ChatModel]) -> FallbackModel:
         """Give the same chain with something round each model."""
-        return FallbackModel(*(wrap(model) for model in self.models)).asking(*self._questions)
+        double = FallbackModel(*(wrap(model) for model in self.models))
+        double._before, double._told = self._before, self._told
+        return double
 
-    def asking(self, *questions: Callable[..., Awaitable[None]]) -> FallbackModel:
-        """Give this model with questions for its models, as `GuardedModel.asking` takes them.
+    def asking(
+        self,
+        before: Callable[[], Awaitable[None]],
+        told: Callable[[RetryNotice], Awaitable[None]] | None = None,
+    ) -> FallbackModel:
+        """Give this model with a question that is asked before each try of each model; see `GuardedModel.asking`.
 
-        The first is asked before each try of a model that asks none itself; what it raises keeps the try from starting.
+        Args:
+            before: The question; what it raises keeps the try from starting.
+            told: Hears of each retry, and of each move of a stream to the next model after pieces of it were given.
         """
         double = FallbackModel(*self.models)
-        double._questions = questions
+        double._before, double._told = before, told
         return double
 
     async def prepare(self) -> None:
@@ -156,7 +168,7 @@ class FallbackModel:
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         tried = _Tried(self.models[-1])
-        for model in self.models:
+        for place, model in enumerate(self.models, 1):
             asked = await self._ready(model)
             pieces = asked.stream(self._fit(request, model))
             shown = False
@@ -167,11 +179,14 @@ class FallbackModel:
                         return
                     shown = shown or bool(piece.text)
                     yield piece
-                tried.note(APINetworkError("the stream ended without its response"), model, shown=shown)
+                failure: RoundtableError = APINetworkError("the stream ended without its response")
             except RoundtableError as error:
-                tried.note(error, model, shown=shown)
+                failure = error
             finally:
                 await close_stream(pieces)
+            tried.note(failure, model, shown=shown and self._told is None)
+            if shown and self._told is not None and place < len(self.models):
+                await self._told(RetryNotice(place + 1, 0.0, failure, shown=True))
         raise tried.failure()
 
     async def aclose(self) -> None:
@@ -187,12 +202,11 @@ class FallbackModel:
 
     async def _ready(self, model: ChatModel) -> ChatModel:
         """Give a model that asks before its call, or ask now."""
-        if not self._questions:
+        if self._before is None:
             return model
-        asking: Callable[..., ChatModel] | None = getattr(model, "asking", None)
-        if asking is not None:
-            return asking(*self._questions)
-        await self._questions[0]()
+        if isinstance(model, GuardedModel):
+            return model.asking(self._before, self._told)
+        await self._before()
         return model
 
     def _fit(self, request: ChatRequest, model: ChatModel) -> ChatRequest:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from roundtable.types.base import Value
+from roundtable.types.base import Share, Value
 
 __all__ = ["AgentEstimate", "Budget", "Estimate"]
 
@@ -31,6 +31,9 @@ class Budget(Value):
     """Most seconds during which turns are taken; time between runs does not count."""
     max_calls: Annotated[int, Field(ge=1)] | None = None
     """Most model calls, tries that failed included."""
+    synthesis_share: Share = 0.0
+    """Part of the dollars and tokens that only a synthesis may use, so that a debate never dies before its verdict; of
+    the calls, one is kept then."""
 
 
 class _Most(Value):

@@ -106,15 +106,14 @@ class Usage(Value):
 
 def _add_costs(one: Usage, two: Usage) -> tuple[float | None, float | None]:
     """Give the price of a sum, and what is known of it where it is unknown."""
-    if one.cost_usd is two.cost_usd is one.partial_cost_usd is two.partial_cost_usd is None:
+    stated = [cost for part in (one, two) for cost in (part.cost_usd, part.partial_cost_usd) if cost is not None]
+    if not stated:
         return None, None
     known = float(Decimal(repr(one.known_cost_usd)) + Decimal(repr(two.known_cost_usd)))
     # Where nothing was called, nothing is unknown.
-    unknown = [part for part in (one, two) if part.cost_usd is None and (part.calls or part.partial_cost_usd)]
-    priced = one.cost_usd is not None or two.cost_usd is not None
-    if not unknown:
-        return (known if priced else None), None
-    return None, known if priced or one.partial_cost_usd or two.partial_cost_usd else None
+    if any(part.cost_usd is None and (part.calls or part.partial_cost_usd is not None) for part in (one, two)):
+        return None, known
+    return known, None
 
 
 class AgentTool(Value):
