@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 import sys
 import threading
 
@@ -13,6 +14,7 @@ from roundtable.errors import AgentError, APINetworkError, ConfigurationError, C
 from roundtable.gateway import Gateway
 from roundtable.providers import LocalProvider, chat_model
 from roundtable.providers.local import Weights
+from roundtable.providers.local.header import trained_context
 from roundtable.settings import Settings
 from roundtable.types import ChatRequest, ChatResponse, Message, OutputSchema, ProviderConfig, Usage
 
@@ -99,6 +101,76 @@ def test_prompts_for_it_are_compact_and_held_to_a_schema(provider, file):
     assert (profile.prompt_style, profile.context_tokens, profile.confidence_scale) == ("compact", 2048, 100)
     assert profile.structured_output
     assert not profile.streams
+
+
+def gguf(path, *pairs, size=0):
+    """Write the head of a file in the format; without content, however large it looks."""
+    packed = b"".join(len(key).to_bytes(8, "little") + key + value for key, value in pairs)
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + packed)
+    if size:
+        with path.open("r+b") as file:
+            file.truncate(size)
+    return path
+
+
+def context(tokens, kind="I", number=4):
+    return b"llama.context_length", struct.pack(f"<I{kind}", number, tokens)
+
+
+NAME = b"general.name", struct.pack("<IQ", 8, 2) + b"me"
+TAGS = b"general.tags", struct.pack("<IIQ", 9, 8, 2) + 2 * (struct.pack("<Q", 1) + b"x")
+SCORES = b"scores", struct.pack("<IIQ", 9, 6, 3) + bytes(12)
+FLAG = b"flag", struct.pack("<I?", 7, True)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "tokens"),
+    [
+        pytest.param([context(32768)], 32768, id="first"),
+        pytest.param([NAME, TAGS, SCORES, FLAG, context(4096, "Q", 10)], 4096, id="behind others of every kind"),
+        pytest.param([NAME], None, id="not said"),
+        pytest.param([context(0)], None, id="nothing"),
+        pytest.param([(b"odd", struct.pack("<I", 99)), context(1)], None, id="an unknown kind"),
+        pytest.param([(b"odd", struct.pack("<IIQ", 9, 9, 1)), context(1)], None, id="lists of lists"),
+        pytest.param([(b"odd", struct.pack("<IQ", 8, 2**40)), context(1)], None, id="a text without end"),
+        pytest.param([(b"x.context_length", b"\x04")], None, id="cut off"),
+    ],
+)
+def test_the_window_a_model_was_trained_for_is_read_from_its_file(tmp_path, pairs, tokens):
+    assert trained_context(gguf(tmp_path / "m.gguf", *pairs)) == tokens
+
+
+def test_a_file_in_another_format_says_nothing(file, tmp_path):
+    assert trained_context(file) is None
+    assert trained_context(tmp_path / "none.gguf") is None
+
+
+BIG = 600 * 10**6
+
+
+@pytest.mark.parametrize(
+    ("trained", "size", "profile", "style", "window"),
+    [
+        pytest.param(32768, BIG, None, "full", 8192, id="large"),
+        pytest.param(32768, BIG, "compact", "compact", 2048, id="large, compact wished"),
+        pytest.param(4096, BIG, None, "compact", 2048, id="large with a short window"),
+        pytest.param(4096, BIG, "full", "full", 4096, id="a short window, full wished"),
+        pytest.param(32768, 0, None, "compact", 2048, id="tiny"),
+        pytest.param(32768, 0, "full", "full", 8192, id="tiny, full wished"),
+        pytest.param(1024, BIG, "compact", "compact", 1024, id="a very short window"),
+    ],
+)
+def test_files_of_models_large_enough_get_full_prompts(provider, tmp_path, trained, size, profile, style, window):
+    file = gguf(tmp_path / "m.gguf", context(trained), size=size)
+    made = provider(str(file), ProviderConfig(profile=profile), Settings()).profile
+    assert (made.prompt_style, made.context_tokens) == (style, window)
+    assert made.confidence_scale == (100 if style == "compact" else 1)
+
+
+def test_an_unknown_profile_and_a_window_of_ones_own(provider, file):
+    with pytest.raises(ConfigurationError, match="'local' has no profile 'vllm'"):
+        provider(str(file), ProviderConfig(profile="vllm"), Settings())
+    assert LocalProvider(load=Engine, context_tokens=512)(str(file), CONFIG, Settings()).profile.context_tokens == 512
 
 
 async def test_what_is_asked_of_the_runtime(provider, file, engines):

@@ -204,7 +204,7 @@ def test_weights_that_do_not_fit_are_refused(weights: list[float], message: str)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param("ab", "not the text 'ab'", id="text"),
+        pytest.param("ab", "must be a list of names, not 'ab'", id="text"),
         pytest.param(["a", " "], "an option must be a name, not ' '", id="blank"),
         pytest.param(["a", 1], "an option must be a name, not 1", id="a number"),
         pytest.param(["a", "A."], "'a' and 'A.' count as one", id="twice"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 
 import pytest
 
@@ -573,3 +575,42 @@ def test_two_options_that_the_strongest_paths_leave_level() -> None:
     decision = decide([["a", "b", "c"], ["b", "a", "c"]], rule="schulze")
     assert decision.winners == ("a", "b")
     assert decision.why.endswith("the strongest paths leave them level.")
+
+
+def with_margins(margins: Sequence[Sequence[int]]) -> list[Ballot]:
+    """Give rankings with twice these margins (McGarvey 1953): two for each pair, equal in all else."""
+    names = "abcdefgh"[: len(margins)]
+    ballots: list[Ballot] = []
+    for one, row in enumerate(margins):
+        for other, margin in enumerate(row):
+            rest = [name for name in names if name not in {names[one], names[other]}]
+            pair = [names[one], names[other]]
+            ballots += [[*pair, *rest], [*reversed(rest), *pair]] * max(margin, 0)
+    return ballots
+
+
+@pytest.mark.parametrize(
+    "margins",
+    [
+        pytest.param([[0, -2, -1, 1], [2, 0, -2, -2], [1, 2, 0, -1], [-1, 2, 1, 0]], id="a beaten option"),
+        pytest.param([[0, 1, 1, -2], [-1, 0, -1, 2], [-1, 1, 0, 2], [2, -2, -2, 0]], id="a beaten favourite"),
+    ],
+)
+def test_ranked_pairs_wins_by_some_order_of_equal_margins_and_by_no_short_cut(margins: list[list[int]]) -> None:
+    edges = [(m, i, j) for i, row in enumerate(margins) for j, m in enumerate(row) if m > 0]
+    winners = set()
+    for order in permutations(edges):
+        if [edge[0] for edge in order] != sorted((edge[0] for edge in edges), reverse=True):
+            continue
+        below: dict[int, set[int]] = {option: set() for option in range(len(margins))}
+        for _, one, other in order:
+            if one not in below[other]:
+                for option, under in below.items():
+                    if option == one or one in under:
+                        under.update(below[other], {other})
+        winners |= {"abcd"[option] for option, under in below.items() if len(under) == len(margins) - 1}
+    assert set(decide(with_margins(margins), rule="ranked-pairs").winners) == winners
+
+
+def test_the_words_of_a_median_name_the_lower_of_the_grades_in_the_middle() -> None:
+    assert "median grade 2" in decide([{"a": grade} for grade in (1, 2, 5, 9)], rule="median").why

@@ -148,7 +148,7 @@ class Wiring:
 
     def _know_exit(self, member: Exit) -> None:
         kind, own, exits = member.kind, type(member), self.catalog.exits
-        if not isinstance(kind, str) or not kind:
+        if not kind:
             msg = f"exit_when: {own.__name__} has no kind, under which a session keeps it"
             raise ConfigurationError(msg, hint=f'Write `kind = "..."` in the class {own.__name__}.')
         if kind not in exits:

@@ -213,6 +213,10 @@ def members(criterion: ExitCriterion) -> tuple[Exit, ...]:
     return (criterion,) if isinstance(criterion, Exit) else ()
 
 
+def _is_result(found: object) -> bool:
+    return isinstance(found, ExitResult)
+
+
 @dataclass(frozen=True, slots=True)
 class _Guarded(Exit):
     """A criterion that may break without breaking the debate: then it does not hold."""
@@ -222,10 +226,10 @@ class _Guarded(Exit):
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Ask the criterion; one that raises, or gives no result, has no say this time."""
         try:
-            found: object = self.inner.check(rounds)
+            found = self.inner.check(rounds)
         except Exception as error:  # noqa: BLE001  (criteria may be foreign code)
             return self._broken(f"{type(error).__name__}: {error}")
-        return found if isinstance(found, ExitResult) else self._broken(f"it gave {found!r:.80} for an ExitResult")
+        return found if _is_result(found) else self._broken(f"it gave {found!r:.80} for an ExitResult")
 
     def _broken(self, cause: str) -> ExitResult:
         name = str(self.to_spec().get("kind"))

@@ -96,7 +96,7 @@ def _list(options: tuple[str, ...] | None, fence: Fence) -> list[str]:
 def _list_compact(options: tuple[str, ...] | None) -> str:
     if not options:
         return ""
-    names = ['"' + Fence.inline(option, 200).replace('"', "'") + '"' for option in options]
+    names = ['"' + Fence.line(option, 200).replace('"', "'") + '"' for option in options]
     return f"The options are: {', '.join(names)}.\n"
 
 

@@ -98,7 +98,7 @@ class Fence:
     def line(text: str, limit: int = 10_000) -> str:
         """Put a text on one line and keep its signs, brackets too; at most `limit` characters.
 
-        For the question of a compact prompt, which stands on a line of its own.
+        For what the caller wrote, the question and the options, in compact prompts.
 
         Example:
             >>> Fence.line("Is f(x) < g[0] | {a} better?")

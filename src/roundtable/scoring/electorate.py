@@ -12,7 +12,7 @@ from roundtable.scoring.ballots import Ballot
 from roundtable.scoring.grouping import Group, Grouped, Weight
 from roundtable.scoring.precise import Number
 from roundtable.scoring.spelling import Normalise, normaliser
-from roundtable.scoring.words import quoted
+from roundtable.scoring.words import is_list, quoted
 
 __all__ = ["Electorate", "InvalidBallot", "KeyOf", "Profile", "Reading", "Roll", "Vote"]
 
@@ -127,9 +127,8 @@ def _key_of(spelling: str, normalise: Callable[[str], object]) -> str:
 
 
 def _declared(options: Iterable[object], normalise: Callable[[str], str]) -> dict[str, str]:
-    if isinstance(options, str) or not isinstance(options, Iterable):
-        kind = "the text " if isinstance(options, str) else ""
-        msg = f"options must be a list of names, not {kind}{quoted(options)}"
+    if not is_list(options):
+        msg = f"options must be a list of names, not {quoted(options)}"
         raise ConfigurationError(msg, hint="Leave options out to take those that the ballots name.")
     declared: dict[str, str] = {}
     for option in options:
@@ -168,7 +167,7 @@ class Electorate:
         options: Iterable[str] | None = None,
         normalise: Normalise = "casefold",
     ) -> None:
-        if isinstance(ballots, str | Mapping) or not isinstance(ballots, Iterable):
+        if not is_list(ballots):
             msg = f"ballots must be a list with one ballot per voter, not {quoted(ballots)}"
             raise ConfigurationError(msg, hint="An empty list is fine; None in it abstains.")
         self._normalise = normaliser(normalise)

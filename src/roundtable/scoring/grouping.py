@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.ballots import Abstention, Approval, Ballot, Choice, Ranking, Trajectory, Verdict
 from roundtable.scoring.precise import Number, exact
-from roundtable.scoring.words import quoted
+from roundtable.scoring.words import is_list, quoted
 
 __all__ = ["Group", "Grouped", "Weight"]
 
@@ -61,9 +61,10 @@ class Grouped:
         ]
 
     def _weigh(self, ballots: Sequence[Ballot], weights: Sequence[Number]) -> list[Group]:
-        if isinstance(weights, str) or not isinstance(weights, Sequence):
+        if not is_list(weights):
             msg = f"weights must be a list with one number per ballot, not {quoted(weights)}"
             raise ConfigurationError(msg, hint="Leave weights out to count all ballots alike.")
+        weights = list(weights)
         if len(weights) != len(ballots):
             raise ConfigurationError(f"{len(ballots)} ballots need as many weights, not {len(weights)}")
         groups: dict[Hashable, Group] = {}

@@ -84,7 +84,7 @@ def normaliser(how: Normalise = "casefold") -> Callable[[str], str]:
     """
     if callable(how):
         return how
-    found = _BUILT_IN.get(how) if isinstance(how, str) else None
+    found = next((function for name, function in _BUILT_IN.items() if name == how), None)
     if found is None:
         raise ConfigurationError(f"unknown normalisation {how!r}; use 'casefold', 'exact', 'numeric' or a function")
     return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from roundtable.scoring.measure import Figure
 
-__all__ = ["amount", "counted", "listing", "percent", "quoted"]
+__all__ = ["amount", "counted", "is_list", "listing", "percent", "quoted"]
 
 _LONGEST = 80
 
@@ -16,6 +16,16 @@ def quoted(text: object) -> str:
     """Quote a spelling, cut to a readable length."""
     shown = repr(text)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def is_list(given: object) -> bool:
+    """Tell whether something can be gone through as a list; a text and a mapping cannot.
+
+    Example:
+        >>> is_list(["a"]), is_list("a"), is_list(None)
+        (True, False, False)
+    """
+    return isinstance(given, Iterable) and not isinstance(given, str | Mapping)
 
 
 def listing(names: Sequence[str]) -> str:

