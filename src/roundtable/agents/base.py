@@ -19,7 +19,7 @@ from roundtable.prompts import (
     compose_user,
     fresh_nonce,
 )
-from roundtable.stages import Halt
+from roundtable.stages import Halt, is_stray
 from roundtable.types import (
     AgentHealth,
     AgentInfo,
@@ -164,8 +164,10 @@ class BaseAgent:
             raise
         except Halt:
             raise
-        except Exception as error:
+        except BaseException as error:
             # An override point is foreign code; what was paid for is charged all the same.
+            if not isinstance(error, Exception) and not is_stray(error):
+                raise
             msg = f"agent {self.id!r} raised {type(error).__name__}: {str(error)[:500]}"
             failure = AgentError(msg, provider=self.provider, cause=error)
             failure.usage = talk.usage
