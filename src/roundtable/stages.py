@@ -72,7 +72,7 @@ def is_stray(error: BaseException) -> bool:
     A client library that gives up a request of its own raises one, and it must not pass for the end of the task.
     """
     # Late on purpose: asyncio is slow to load, and an error can only be its own where it is there already.
-    import asyncio
+    import asyncio  # noqa: TID251  (only its own task knows whether it was cancelled)
 
     ours = anyio.get_cancelled_exc_class()
     if not isinstance(error, (ours, asyncio.CancelledError)) or anyio.current_effective_deadline() == -math.inf:
@@ -202,7 +202,7 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         return None
     except RoundtableError as error:
         failure = error
-    except BaseException as error:  # noqa: BLE001  (an agent is foreign code; its error becomes data)
+    except BaseException as error:  # an agent is foreign code; its error becomes data
         if not isinstance(error, Exception) and not is_stray(error):
             raise
         text = str(error)[:_MESSAGE_CHARS]

@@ -94,7 +94,7 @@ def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) ->
         raise ConfigurationError(
             f"the provider {spec.name!r} needs the address of a server",
             provider=spec.name,
-            hint=f"Set {ways}, or pass base_url in ProviderConfig.",
+            hint=f"Set {ways}, pass base_url in ProviderConfig, or write --base-url {spec.name}=URL for the command.",
         )
     return checked_url(spec.base_url), False
 
