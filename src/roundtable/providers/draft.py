@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     from roundtable.types import FinishReason, ImageResult, JsonObject, JsonValue
 
@@ -153,6 +154,15 @@ class AnswerDraft:
         """Set what the call consumed so far."""
         self._usage = self._new.usage = usage
 
+    @contextmanager
+    def charged(self) -> Generator[None]:
+        """Say with an error what the answer consumed, as far as the provider has stated it: it was paid for."""
+        try:
+            yield
+        except RoundtableError as error:
+            error.usage = error.usage or self._usage
+            raise
+
     def catch_up(self, whole: AnswerDraft) -> None:
         """Add what the whole answer says and this one does not yet; what both say differently stays as it is."""
         for mine, theirs, add in (
@@ -193,8 +203,12 @@ class AnswerDraft:
         """Give the answer.
 
         Raises:
-            AgentError: It is empty, or holds something that no answer can hold.
+            AgentError: It is empty, or holds something that no answer can hold; says what it consumed.
         """
+        with self.charged():
+            return self._response()
+
+    def _response(self) -> ChatResponse:
         finish = self.finish or "other"
         try:
             calls = tuple(self._tool_calls())
