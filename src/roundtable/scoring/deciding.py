@@ -48,7 +48,7 @@ def decide(
         tie: `"declare"` leaves a tie standing; `"first"` takes the tied option that comes first in `options`, or
             without them the one that the ballots name first; a function is given the tied options.
         quorum: Ballots that must count: an int is a number, anything else a share in [0, 1] of all ballots.
-        weights: One number from 0 to 1e100 per ballot, no unit; scaling all alike changes no winner. Weight 0 is absent.
+        weights: One number from 0 to 1e100 per ballot, no unit; scaling all changes no winner. Weight 0 is absent.
         options: The options there are; a ballot for another is invalid. `None` takes those that are named.
         normalise: When two spellings name one option: `"casefold"`, `"exact"`, `"numeric"` or a function.
         rules: Where to look for the rule; `None` knows the built-in ones.
