@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import FinishReason, ImageResult, JsonObject, JsonValue
 
-__all__ = ["AnswerDraft", "host_of"]
+__all__ = ["AnswerDraft", "delta_of", "host_of"]
 
 INVALID_CHARS: Final = 20_000
 """Most characters kept of arguments that are no JSON object."""
@@ -75,6 +75,8 @@ class AnswerDraft:
         """Why it ended; None until that is known."""
         self.explicit: bool = False
         """Whether the reason to end explains that there may be no text."""
+        self.stopped_by: str = ""
+        """The provider's word for why there may be no text, where it is a fault."""
         self.model: str | None = None
         self.id: str | None = None
         self.images: list[ImageResult] = []
@@ -242,12 +244,15 @@ class AnswerDraft:
         excused = has_calls or self.server_calls or self.explicit or finish not in {"stop", "other"}
         if excused or any(part.strip() for part in self._text):
             return
+        hint = "Try again; if it stays so, use another model or a larger `max_tokens`."
+        if self.stopped_by:
+            hint = "Try again; if it stays so, offer fewer or simpler tools, or use another model."
         raise AgentError(
-            "the answer is empty",
+            f"the provider ended the answer with {self.stopped_by}" if self.stopped_by else "the answer is empty",
             provider=self.provider,
             retryable=True,
             request_id=request_id_of(self.headers),
-            hint="Try again; if it stays so, use another model or a larger `max_tokens`.",
+            hint=hint,
         )
 
     def _tool_calls(self) -> Iterator[ToolCall]:
@@ -259,6 +264,25 @@ class AnswerDraft:
             seen.add(name)
             arguments, invalid = _arguments("".join(call.arguments))
             yield ToolCall(id=name, name=call.name, arguments=arguments, invalid=invalid)
+
+
+def delta_of(response: ChatResponse) -> ChatDelta:
+    """Give a whole answer as one piece, for a server that answered a request for a stream without streaming."""
+    return ChatDelta(
+        text=response.text,
+        reasoning=response.reasoning,
+        tool_calls=tuple(
+            ToolCallDelta(
+                index=place,
+                id=call.id,
+                name=call.name,
+                arguments=call.invalid or json.dumps(dict(call.arguments), ensure_ascii=False),
+            )
+            for place, call in enumerate(response.tool_calls)
+        ),
+        citations=response.citations,
+        usage=response.usage,
+    )
 
 
 def _arguments(text: str) -> tuple[JsonObject, str | None]:
