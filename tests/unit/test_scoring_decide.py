@@ -354,6 +354,12 @@ def test_parameters_are_read_exactly_or_refused() -> None:
         parameters.share("k")
 
 
+@pytest.mark.parametrize("kind", [Approval, Ranking, Trajectory])
+def test_a_text_is_not_taken_for_its_letters(kind: type[Approval | Ranking | Trajectory]) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{kind.__name__} takes options, not the text 'ab'"):
+        kind("ab")
+
+
 def test_a_decision_survives_json() -> None:
     decision = decide(["a", "b", "a", None, 5], weights=[1, 1, "1/2", 1, 1])  # type: ignore[list-item]
     assert Decision.from_json(decision.to_json()) == decision
