@@ -231,7 +231,8 @@ class LeaderUnassailable(Exit):
         """
         if self.voters is not None:
             whole(self.voters, "voters of LeaderUnassailable")
-        if not isinstance(self.votes_once, bool):
+        once: object = self.votes_once
+        if not isinstance(once, bool):
             msg = f"votes_once of LeaderUnassailable must be true or false, not {self.votes_once!r}"
             raise ConfigurationError(msg)
 
