@@ -5,6 +5,7 @@ Knows only the `Agent` protocol. The engine uses the same function and adds stor
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard
 
 import anyio
@@ -34,6 +35,7 @@ __all__ = [
     "TurnShaper",
     "error_from_info",
     "error_info",
+    "is_stray",
     "narrow",
     "run_stage",
     "shaper_of",
@@ -70,6 +72,21 @@ class TurnShaper(Protocol):
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
         """Look at a position before it is stored: mark it, never put words into it."""
+
+
+def is_stray(error: BaseException) -> bool:
+    """Tell whether an error is a cancellation that nobody asked this task for.
+
+    A client library that gives up a request of its own raises one, and it must not pass for the end of the task.
+    """
+    # Late on purpose: asyncio is slow to load, and an error can only be its own where it is there already.
+    import asyncio  # noqa: TID251  (only its own task knows whether it was cancelled)
+
+    ours = anyio.get_cancelled_exc_class()
+    if not isinstance(error, (ours, asyncio.CancelledError)) or anyio.current_effective_deadline() == -math.inf:
+        return False
+    task = asyncio.current_task() if ours is asyncio.CancelledError else None
+    return task is None or not task.cancelling()
 
 
 def shaper_of(mode: object) -> TurnShaper | None:
@@ -199,7 +216,9 @@ async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, cl
         failure = error
     except RoundtableError as error:
         failure = error
-    except Exception as error:  # noqa: BLE001  (an agent is foreign code; its error becomes data)
+    except BaseException as error:  # an agent is foreign code; its error becomes data
+        if not isinstance(error, Exception) and not is_stray(error):
+            raise
         text = str(error)[:_MESSAGE_CHARS]
         failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {text}", cause=error)
     else:

@@ -319,11 +319,15 @@ class Roundtable:
 
 
 def debate_sync(
-    topic: str, *, plugins: Sequence[object] | None = None, **options: Unpack[DebateOptions]
+    topic: str,
+    *,
+    plugins: Sequence[object] | None = None,
+    storage: str | Storage | None = None,
+    **options: Unpack[DebateOptions],
 ) -> DebateResult:
     """Hold one debate with what the environment offers, in a script or a notebook.
 
     See `roundtable.debate` for the arguments, and `Roundtable.debate` for the result and the errors.
     """
-    with Roundtable(plugins=plugins) as table:
+    with Roundtable(plugins=plugins, storage=storage) as table:
         return table.debate(topic, **options)

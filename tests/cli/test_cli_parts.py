@@ -225,6 +225,14 @@ def test_an_address_is_shown_without_what_only_its_owner_may_know(given: str, sh
     assert "secret" not in place.shown
 
 
+def test_a_command_that_goes_on_reaches_the_same_servers_and_shows_no_key() -> None:
+    place = find_place(Settings(), None, "a.db").reaching({"compatible": "http://me:secret@127.0.0.1:1/v1?key=secret"})
+    assert place.running("resume", "1a") == (
+        "roundtable resume 1a --base-url compatible=http://127.0.0.1:1/v1 --db a.db"
+    )
+    assert place.command("show", "1a") == "roundtable show 1a --db a.db"
+
+
 def test_the_place_of_a_foreign_storage_is_its_address() -> None:
     place = find_place(Settings(), "redis://host/1", None)
     assert (place.path, place.shown, place.lasts, place.is_empty()) == (None, "redis://host/1", True, False)

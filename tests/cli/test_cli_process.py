@@ -125,7 +125,9 @@ def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
         kept = stored(command)
         assert (kept.status, kept.session_status) == ("partial", "paused")
         assert [len(held.responses) for held in kept.rounds] == [3, 1]
-        assert f"Go on: roundtable resume {kept.session_id[:8]}" in out
+        assert f"Go on: roundtable resume {kept.session_id[:8]} --base-url compatible={server.url}" in " ".join(
+            out.split()
+        )
         asked = len(server.seen)
         result = finish(command, kept.session_id, server, slow)
         assert len(server.seen) == asked + 2

@@ -174,7 +174,11 @@ def google(documents: list[Any], reading: Reading) -> None:
                     reading.calls.append((call["name"], partial))
                 for piece in (call or {}).get("partialArgs", []):
                     _place(partial, piece)
-            found = candidate.get("groundingMetadata", {}).get("groundingChunks", [])
+            grounding = candidate.get("groundingMetadata", {})
+            found = grounding.get("groundingChunks", [])
+            supports = grounding.get("groundingSupports") or []
+            used = {place for one in supports for place in one.get("groundingChunkIndices", [])}
+            found = [chunk for place, chunk in enumerate(found) if place in used] or found
             reading.citations += [one["uri"] for chunk in found for one in chunk.values() if one.get("uri")]
             cited = candidate.get("citationMetadata", {})
             cited = cited.get("citations") or cited.get("citationSources") or []

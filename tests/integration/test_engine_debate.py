@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from integration.engine_kit import (
     CountingModel,
     CourtMode,
+    FailingStorage,
     asking,
     by_agent,
     engine_of,
@@ -23,7 +25,7 @@ from integration.engine_kit import (
 )
 
 from roundtable import MaxRounds, Roundtable
-from roundtable.errors import AgentError, APIAuthError, ConfigurationError, QuorumLost
+from roundtable.errors import AgentError, APIAuthError, ConfigurationError, QuorumLost, StorageError
 from roundtable.modes import BaseModeStrategy
 from roundtable.protocols import Storage
 from roundtable.record import fold_debate
@@ -321,9 +323,26 @@ class EmptyMode(EndlessMode):
     empty = True
 
 
+class ForgetfulMode(EndlessMode):
+    name = "forgetful"
+
+    def next_stage(self, view: DebateContext) -> Plan:  # type: ignore[return]  # what a careless author writes
+        EndRound()
+
+
+class RestlessMode(EndlessMode):
+    name = "restless"
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        turns = (TurnSpec(slot=0, agent=view.agents[0].id, task="Speak."),)
+        return Stage(name=f"speech {len(view.transcript)}", turns=turns)
+
+
 @pytest.mark.parametrize(
     ("mode", "calls", "message"),
     [
+        pytest.param(ForgetfulMode(), 0, "next_stage of mode 'forgetful' gave NoneType", id="nothing"),
+        pytest.param(RestlessMode(), 256, "'speech 256' after 256 others in one round", id="on and on"),
         pytest.param(EndlessMode(), 1, "plans the stage 'speech' a second time in one round", id="again"),
         pytest.param(EmptyMode(), 0, "plans the stage 'speech' without any turn", id="nobody"),
     ],
@@ -339,6 +358,25 @@ async def test_a_mode_that_would_never_end_a_round_is_stopped_before_it_costs(
         await engine.run(session.id)
     assert len(model.begun) == calls
     assert (await fold_of(storage, session.id)).progress.status == "error"
+
+
+class ForeignStorage(FailingStorage):
+    """A storage by somebody else, which raises errors of the system as they are."""
+
+    async def append(self, *args: Any, **more: Any) -> None:
+        try:
+            await super().append(*args, **more)
+        except StorageError as error:
+            raise OSError(28, "No space left on device") from error
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+async def test_an_error_of_a_foreign_storage_is_a_storage_error_that_names_the_session(after: int) -> None:
+    storage = ForeignStorage(MemoryStorage(), after=after)
+    with pytest.raises(StorageError, match=r"the storage failed on OSError: .*No space left") as caught:
+        await table_of(CountingModel("Tea"), storage=storage).debate("Tea?", rounds=1)
+    assert caught.value.session_id is not None
+    assert isinstance(caught.value.__cause__, OSError)
 
 
 class BrokenMode(BaseModeStrategy):

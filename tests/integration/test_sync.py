@@ -347,3 +347,10 @@ def test_a_loop_that_cannot_be_started_is_an_error_and_not_a_wait() -> None:
     asyncio.run(inside())
     with pytest.raises(RuntimeError):
         opened.result(timeout=1)
+
+
+def test_one_debate_can_be_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = roundtable.debate_sync("Tea?", agents=scripted_agents({"ada": "Tea"}), rounds=1, storage="memory://")
+    assert result.status == "completed"
+    assert list(tmp_path.iterdir()) == []

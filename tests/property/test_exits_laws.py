@@ -30,7 +30,7 @@ criteria = st.one_of(
     st.builds(Converged, st.integers(2, 3)),
     st.builds(AllConfident, st.sampled_from([0.5, 0.85])),
     st.builds(Stable, patience=st.integers(1, 2), ks=st.sampled_from([None, 0.1])),
-    st.builds(LeaderUnassailable, st.none() | st.integers(1, 5)),
+    st.builds(LeaderUnassailable, st.none() | st.integers(1, 5), st.booleans()),
     st.builds(NoProgress, st.integers(1, 2)),
     st.just(StopRequested()),
     st.just(BudgetSpent(max_calls=3)),

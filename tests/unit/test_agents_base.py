@@ -147,6 +147,23 @@ async def test_an_answer_cut_by_its_limit_says_so() -> None:
     assert (result.truncated, result.finish_reason) == (True, "length")
     whole, _ = agent(costly('{"position": "Yes"}', finish_reason="length"))
     assert (await whole.take_turn(planned(view()))).truncated
+    assert result.warnings[-1] == "the answer was cut off at max_tokens"
+
+
+async def test_prose_that_was_cut_is_asked_for_again_and_told_apart_from_a_whole_answer() -> None:
+    cut = costly("Tea is the best because it", finish_reason="length")
+    ada, _ = agent(cut, cut)
+    result = await ada.take_turn(planned(view()))
+    assert (result.truncated, result.usage.calls) == (True, 2)
+    assert result.warnings[-1] == "the answer was cut off at max_tokens"
+
+
+async def test_an_answer_cut_within_its_position_names_the_limit() -> None:
+    cut = costly('{"position": "Tea is', finish_reason="length")
+    ada, _ = agent(cut, cut)
+    with pytest.raises(ParseError) as raised:
+        await ada.take_turn(planned(view()))
+    assert "max_tokens" in (raised.value.hint or "")
 
 
 async def test_an_unreadable_answer_is_asked_for_once_more_and_both_calls_are_charged() -> None:

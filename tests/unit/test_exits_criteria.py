@@ -356,21 +356,32 @@ def test_no_progress_is_agreement_that_no_longer_rises() -> None:
 
 def test_a_leader_is_unassailable_when_nobody_can_overturn_it() -> None:
     assert LeaderUnassailable().check([]).details == "nobody answered"
-    result = LeaderUnassailable().check([chosen(1, "xxy")])
+    result = LeaderUnassailable(votes_once=True).check([chosen(1, "xxy")])
     assert (result.should_exit, result.reason) == (True, "unassailable")
     assert result.figures == {"basis": "choice", "leader": "x", "lead": 1, "missing": 0, "movers": 0}
     assert result.details == "the lead is 1; 0 missing votes and 0 movers can turn 0"
     assert not LeaderUnassailable().check([chosen(1, "xy")]).should_exit
-    assert not LeaderUnassailable(voters=4).check([chosen(1, "xxy")]).should_exit
-    assert LeaderUnassailable(voters=4).check([chosen(1, "xxx")]).should_exit
-    assert not LeaderUnassailable(voters=6).check([chosen(1, "xxx")]).should_exit
+    assert not LeaderUnassailable(voters=4, votes_once=True).check([chosen(1, "xxy")]).should_exit
+    assert LeaderUnassailable(voters=4, votes_once=True).check([chosen(1, "xxx")]).should_exit
+    assert not LeaderUnassailable(voters=6, votes_once=True).check([chosen(1, "xxx")]).should_exit
     assert LeaderUnassailable(voters=2).check([chosen(1, "xxx")]).figures["missing"] == 0
+
+
+def test_who_answered_only_once_may_still_change() -> None:
+    rounds = [chosen(1, "ttc"), chosen(2, "ccc"), chosen(3, "ccc")]
+    ends = [LeaderUnassailable().check(rounds[:held]).should_exit for held in (1, 2, 3)]
+    assert ends == [False, False, True]
+    assert LeaderUnassailable().check(rounds[:1]).figures["movers"] == 3
+    late = [chosen(1, "xxx"), chosen(2, "xxx"), chosen(3, "xxxy")]
+    assert not LeaderUnassailable().check(late).should_exit
+    with pytest.raises(ConfigurationError, match="votes_once"):
+        LeaderUnassailable(votes_once=1)
 
 
 def test_agents_who_speak_in_turn_and_agents_who_fail_are_counted() -> None:
     in_turn = [chosen(1, "x"), chosen(2, ".x"), chosen(3, "..x")]
-    assert LeaderUnassailable(voters=5).check(in_turn).should_exit
-    assert not LeaderUnassailable(voters=5).check(in_turn[:2]).should_exit
+    assert LeaderUnassailable(voters=5, votes_once=True).check(in_turn).should_exit
+    assert not LeaderUnassailable(voters=5, votes_once=True).check(in_turn[:2]).should_exit
     lost = record(1, said("a", choice="x"), more=(failed("b"),))
     assert not LeaderUnassailable().check([lost]).should_exit
     assert LeaderUnassailable().check([lost]).figures["missing"] == 1

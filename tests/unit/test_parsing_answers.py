@@ -277,6 +277,24 @@ def test_of_an_endless_answer_the_first_megabyte_is_read_and_that_is_told() -> N
     assert len(prose.reasoning) <= 1_048_576
 
 
+@pytest.mark.parametrize("tag", ["think", "thinking"])
+def test_thoughts_before_an_answer_are_no_part_of_it(tag: str) -> None:
+    text = f" <{tag}>Coffee?\nNo.</{tag}>\nTea, clearly. <{tag}>"
+    prose = parse_prose(text)
+    assert isinstance(prose, Parsed)
+    assert (prose.position, prose.reasoning) == (f"Tea, clearly. <{tag}>",) * 2
+    free = parse_answer(text, "text")
+    assert isinstance(free, Parsed)
+    assert free.text == f"Tea, clearly. <{tag}>"
+
+
+@pytest.mark.parametrize("text", ["<think>Tea or", "<think>Tea.</think>", "<thinking>Tea.</think> Tea."])
+def test_thoughts_alone_are_no_answer(text: str) -> None:
+    for failure in (parse_prose(text), parse_answer(text, "text")):
+        assert isinstance(failure, ParseFailure)
+        assert failure.reason == "there were thoughts and no answer behind them"
+
+
 def test_prose_becomes_a_position_of_its_first_words() -> None:
     text = "\n I am for it, " + "because it is good, " * 20
     prose = parse_prose(text)

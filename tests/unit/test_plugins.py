@@ -204,3 +204,24 @@ def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
 
     with pytest.raises(ConfigurationError, match="a mode name must be"):
         load_catalog([Odd()])
+
+
+@pytest.mark.parametrize(
+    ("kind", "thing", "message"),
+    [
+        ("providers", 3, "'x' is registered with int, where a function is wanted"),
+        ("modes", 3, "mode 'x': int has no"),
+        ("modes", CollaborativeMode, "not the class"),
+        ("storages", "redis", "'x' is registered with str, where a function is wanted"),
+        ("tools", None, "'x' is registered with NoneType, where a function is wanted"),
+        ("rules", veto, "'x' is registered with function, where a Rule is wanted"),
+        ("exits", MaxRounds(1), "'x' is registered with MaxRounds, where a function is wanted"),
+    ],
+)
+def test_a_thing_of_another_kind_is_refused_where_it_is_registered(kind: str, thing: object, message: str) -> None:
+    def add(registrar: RuleRegistrar) -> None:
+        registrar.add("x", thing)  # type: ignore[arg-type]  # what a careless author writes
+
+    plugin = SimpleNamespace(**{f"roundtable_register_{kind}": hookimpl(add)})
+    with pytest.raises(ConfigurationError, match=message):
+        load_catalog([plugin])

@@ -13,6 +13,7 @@ from roundtable.providers import SERVERS, HttpProvider, OpenAIChat, chat_model
 from roundtable.providers.builtin import COMPATIBLE
 from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_or_not, transformed
 from roundtable.settings import Settings
+from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig
 
 HI = (Message(role="user", content="Hi"),)
@@ -219,3 +220,68 @@ class TestSchemas:
             deep = {"type": "array", "items": deep}
         assert transformed(deep, ANTHROPIC) is None
         assert strict_or_not(deep) == (deep, False)
+
+
+def grounded(*chunks, supports=None, **more):
+    metadata = {"groundingChunks": [{"web": {"uri": f"https://{name}.example"}} for name in chunks]}
+    if supports is not None:
+        metadata["groundingSupports"] = [{"groundingChunkIndices": places} for places in supports]
+    return {"candidates": [{"content": {"parts": [{"text": "Tea."}]}, "groundingMetadata": metadata, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("supports", "cited"),
+    [([[1], [1, 2]], ["b", "c"]), (None, ["a", "b", "c"]), ([[9], [True], ["x"]], ["a", "b", "c"])],
+    ids=["some", "none", "nonsense"],
+)
+def test_gemini_cites_what_its_text_rests_on(supports, cited):
+    answer = whole("google", grounded("a", "b", "c", supports=supports, finishReason="STOP"))
+    assert [link.url for link in answer.citations] == [f"https://{name}.example" for name in cited]
+
+
+@pytest.mark.parametrize("second", [("b", "c"), ("a", "b", "c")], ids=["further", "all again"])
+def test_places_of_sources_count_over_a_whole_stream(second):
+    events = grounded("a"), grounded(*second, supports=[[0, 2]], finishReason="STOP")
+    response, deltas = decode("google", sse(*events))
+    assert [link.url for link in response.citations] == ["https://a.example", "https://c.example"]
+    assert [link for delta in deltas for link in delta.citations] == list(response.citations)
+
+
+def test_a_function_call_that_gemini_could_not_write_is_named():
+    with pytest.raises(AgentError, match="MALFORMED_FUNCTION_CALL") as caught:
+        whole("google", {"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL"}]})
+    assert caught.value.retryable
+    assert "tools" in caught.value.hint
+
+
+def test_thoughts_of_sonar_cite_nothing():
+    message = {"content": "<think>See [1].</think>Tea [2]."}
+    urls = ["https://a.example", "https://b.example"]
+    answer = whole("perplexity", {"choices": [{"message": message, "finish_reason": "stop"}], "citations": urls})
+    assert [link.url for link in answer.citations] == ["https://b.example"]
+
+
+@pytest.mark.parametrize("key", ["", "  "], ids=["empty", "blank"])
+def test_a_key_that_is_empty_is_a_missing_one(key, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-environment")
+    with pytest.raises(ConfigurationError, match="needs an API key"):
+        chat_model("anthropic:c", api_key=key)
+
+
+def test_an_address_that_is_empty_does_not_mean_the_vendor():
+    with pytest.raises(ConfigurationError, match="no http or https address"):
+        chat_model("anthropic:c", api_key="sk-ant-x", base_url="")
+
+
+@pytest.mark.parametrize("name", ["call", "text"])
+async def test_a_server_that_does_not_stream_gives_its_answer_in_one_piece(name):
+    function = {"name": "look", "arguments": '{"a": 1}'}
+    message = {"content": "Tea."} if name == "text" else {"tool_calls": [{"id": "t", "function": function}]}
+    answer = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
+    with LoopbackServer(lambda _: http_reply(json.dumps(answer).encode())) as server:
+        model = chat_model("compatible:m", base_url=server.url)
+        *deltas, response = [piece async for piece in model.stream(ChatRequest(model="m", messages=HI, max_tokens=9))]
+        await model.aclose()
+    (delta,) = deltas
+    assert (delta.text, delta.usage) == (response.text, response.usage)
+    assert [call.arguments for call in delta.tool_calls] == ([] if name == "text" else ['{"a": 1}'])

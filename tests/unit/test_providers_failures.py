@@ -104,6 +104,17 @@ def test_an_error_under_status_200_is_mapped_by_what_it_says(body, kind, status)
 
 
 @pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (told("No."), "acme reported an error: No."),
+        (told("No.", code=429), "acme reported an error 429: No."),
+    ],
+)
+def test_a_status_that_nobody_sent_is_not_claimed(body, message):
+    assert str(error(200, body)) == message
+
+
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         (told("Plain."), "Plain."),

@@ -239,3 +239,77 @@ def test_images_and_related_questions_of_perplexity():
     assert [link.url for link in found.citations] == ["https://1.example", "https://2.example"]
     assert [image.url for image in found.images] == ["https://i.example/a.png", "https://i.example/b.png"]
     assert (found.related_questions, found.usage.cost_usd) == (("Why?",), 0.006)
+
+
+PAID = {
+    "anthropic": {"input_tokens": 500, "output_tokens": 4000},
+    "openai": {"input_tokens": 500, "output_tokens": 4000},
+    "openai-chat": {"prompt_tokens": 500, "completion_tokens": 4000},
+    "google": {"promptTokenCount": 500, "candidatesTokenCount": 4000},
+}
+UNUSABLE = {
+    "anthropic": [
+        {"type": "message", "content": [], "stop_reason": "end_turn"},
+        {"type": "message"},
+        {"type": "error", "error": {"message": "No."}},
+    ],
+    "openai": [
+        {"status": "completed", "output": []},
+        {"status": "completed"},
+        {"status": "failed", "error": {"message": "No."}},
+    ],
+    "openai-chat": [
+        {"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]},
+        {"choices": []},
+        {"error": {"message": "No."}},
+    ],
+    "google": [
+        {"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]},
+        {"candidates": []},
+        {"error": {"message": "No."}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        pytest.param(name, answer, id=f"{name} {place}")
+        for name in UNUSABLE
+        for place, answer in enumerate(UNUSABLE[name])
+    ],
+)
+def test_an_answer_of_no_use_says_what_it_consumed(name, answer):
+    field = "usageMetadata" if name == "google" else "usage"
+    body = json.dumps({**answer, field: PAID[name]}).encode()
+    with pytest.raises(RoundtableError) as caught:
+        DIALECTS[name].parse_response(200, {}, body)
+    usage = caught.value.usage
+    assert usage is not None
+    assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 500, 4000)
+
+
+@pytest.mark.parametrize(
+    ("name", "events"),
+    [
+        pytest.param(
+            "openai-chat",
+            [{"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": PAID["openai-chat"]}],
+            id="an empty answer",
+        ),
+        pytest.param(
+            "openai-chat", [{"choices": [], "error": {"message": "No."}, "usage": PAID["openai-chat"]}], id="an error"
+        ),
+        pytest.param(
+            "openai",
+            [{"type": "response.failed", "response": {"error": {"message": "No."}, "usage": PAID["openai"]}}],
+            id="a failure",
+        ),
+    ],
+)
+def test_a_stream_of_no_use_says_what_it_consumed(name, events):
+    with pytest.raises(RoundtableError) as caught:
+        decode(name, sse(*events) + b"data: [DONE]\n\n")
+    usage = caught.value.usage
+    assert usage is not None
+    assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 500, 4000)

@@ -355,6 +355,12 @@ def test_parameters_are_read_exactly_or_refused() -> None:
         parameters.share("k")
 
 
+@pytest.mark.parametrize("kind", [Approval, Ranking, Trajectory])
+def test_a_text_is_not_taken_for_its_letters(kind: type[Approval | Ranking | Trajectory]) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{kind.__name__} takes options, not the text 'ab'"):
+        kind("ab")
+
+
 def test_a_decision_survives_json() -> None:
     decision = decide(["a", "b", "a", None, 5], weights=[1, 1, "1/2", 1, 1])  # type: ignore[list-item]
     assert Decision.from_json(decision.to_json()) == decision
@@ -385,3 +391,28 @@ def test_rank_numbers_make_a_ranking() -> None:
 def test_a_call_that_makes_no_sense_is_refused_with_a_hint(ballots: Any, call: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         decide(ballots, **call)
+
+
+@pytest.mark.parametrize("number", [10**101, -(10**101), 10**5000, "1e400", Decimal("1e400"), 1e308], ids=range(6))
+def test_a_number_beyond_all_reason_makes_a_ballot_invalid(number: str | Decimal | float) -> None:
+    decision = decide([{"a": number}, {"a": 1, "b": 2}], rule="score")
+    assert decision.winner == "b"
+    assert decision.invalid[0] == "what it gives 'a' is beyond 1e100"
+
+
+def test_the_largest_numbers_still_count() -> None:
+    decision = decide([{"a": 1e100}, {"a": "-1e100", "b": 1}], rule="star", weights=[1e100, "1e-100"])
+    assert decision.winner == "a"
+    assert decision.scores["a"] == pytest.approx(1e200)
+
+
+@pytest.mark.parametrize(
+    "weights", [[1e308, 1e308, 1], [10**400, 1, 1], [1, 10**5000, 1]], ids=["1e308", "int", "wide"]
+)
+def test_a_weight_beyond_all_reason_is_refused(weights: list[float]) -> None:
+    with pytest.raises(ConfigurationError, match=r"weight [01] must be at most 1e100"):
+        decide(["a", "a", "b"], weights=weights)
+
+
+def test_an_option_that_is_a_number_of_many_digits_is_named_in_few_words() -> None:
+    assert "a number of many digits" in decide(["a", [10**5000]]).invalid[1]  # type: ignore[list-item]

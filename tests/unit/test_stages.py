@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio
 import pytest
 from integration.engine_kit import CountingModel, late, said, seated
@@ -26,6 +28,7 @@ from roundtable.types import (
     AgentResponse,
     AnyTurn,
     BallotAnswer,
+    ChatRequest,
     DebateContext,
     FailedTurn,
     Seat,
@@ -207,6 +210,47 @@ async def test_cancelling_a_stage_cancels_its_calls() -> None:
         await run_stage(stage("ada", "bo"), agents, view("ada", "bo"))
     assert scope.cancelled_caught
     assert (len(model.begun), model.under_way) == (2, 0)
+
+
+class Aborting(Speaker):
+    """Speaks through a client that gives up a request of its own, which ends in a cancellation."""
+
+    async def take_turn(self, context: DebateContext, listener: TurnListener | None = None) -> TurnResult:
+        kept: BaseException | None = None
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            try:
+                await anyio.lowlevel.checkpoint()
+            except anyio.get_cancelled_exc_class() as error:
+                kept = error
+                raise
+        assert kept is not None
+        raise kept
+
+
+@pytest.mark.parametrize("timeout_s", [None, 5.0])
+async def test_a_cancellation_that_nobody_asked_for_is_a_failed_turn(timeout_s: float | None) -> None:
+    aborted = Aborting("ada", None)
+    foreign = Speaker("bo", asyncio.CancelledError())
+    agents = {"ada": aborted, "bo": foreign, "cy": Speaker("cy", position("Tea", "cy"))}
+    names = ("ada", "bo", "cy")
+    with anyio.fail_after(5):
+        one, two, three = await run_stage(stage(*names), agents, view(*names), turn_timeout_s=timeout_s)
+    assert isinstance(one, FailedTurn)
+    assert one.error.message.startswith("agent 'ada' raised Cancelled")
+    assert isinstance(two, FailedTurn)
+    assert two.error.message.startswith("agent 'bo' raised CancelledError")
+    assert isinstance(three, Turn)
+
+
+async def test_a_model_whose_client_aborts_fails_its_turn_and_is_charged() -> None:
+    def reply(request: ChatRequest) -> str:
+        raise asyncio.CancelledError
+
+    (ada,) = seated(CountingModel(reply), "ada")
+    (turn,) = await run_stage(stage("ada"), {"ada": ada}, view("ada"))
+    assert isinstance(turn, FailedTurn)
+    assert turn.error.message.startswith("agent 'ada' raised CancelledError")
 
 
 async def test_the_time_of_a_turn_comes_from_the_clock() -> None:

@@ -19,7 +19,7 @@ from roundtable.prompts import (
     compose_user,
     fresh_nonce,
 )
-from roundtable.stages import Halt
+from roundtable.stages import Halt, is_stray
 from roundtable.types import (
     AgentHealth,
     AgentInfo,
@@ -51,6 +51,7 @@ _COMPACT_MAX_TOKENS = 160
 # Measured on the embedded model: at 0.7 every second answer leaves the topic.
 _COMPACT_TEMPERATURE = 0.4
 _SHOWN_CHARS = 200
+_LONGER = "The answer was cut off; raise `max_tokens` of the agent."
 
 
 class BaseAgent:
@@ -177,8 +178,10 @@ class BaseAgent:
             raise
         except Halt:
             raise
-        except Exception as error:
+        except BaseException as error:
             # An override point is foreign code; what was paid for is charged all the same.
+            if not isinstance(error, Exception) and not is_stray(error):
+                raise
             msg = f"agent {self.id!r} raised {type(error).__name__}: {str(error)[:500]}"
             failure = AgentError(msg, provider=self.provider, cause=error)
             failure.usage = talk.usage
@@ -199,7 +202,7 @@ class BaseAgent:
             finish_reason=response.finish_reason,
             truncated=parsed.truncated or response.finish_reason == "length",
             repaired=parsed.repaired,
-            warnings=(*talk.warnings, *parsed.warnings, *talk.shortfall(policy)),
+            warnings=(*talk.warnings, *parsed.warnings, *_cut_short(response), *talk.shortfall(policy)),
             request_ids=tuple(talk.request_ids),
             prompt_version=_version(turn),
         )
@@ -259,7 +262,8 @@ class BaseAgent:
         if isinstance(parsed, ParseFailure):
             msg = f"agent {self.id!r} gave no readable {self._kind(context)}: {parsed.reason}"
             answer = " ".join(response.text.split())[:_SHOWN_CHARS]
-            raise ParseError(msg, provider=self.provider, details={"answer": answer} if answer else None)
+            hint = _LONGER if response.finish_reason == "length" else None
+            raise ParseError(msg, provider=self.provider, hint=hint, details={"answer": answer} if answer else None)
         return parsed, response
 
     def _refuse(self, response: ChatResponse) -> None:
@@ -378,6 +382,10 @@ class BaseAgent:
         except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
             return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
         return AgentHealth(healthy=True)
+
+
+def _cut_short(response: ChatResponse) -> tuple[str, ...]:
+    return ("the answer was cut off at max_tokens",) if response.finish_reason == "length" else ()
 
 
 def _version(turn: TurnSpec | None) -> str:

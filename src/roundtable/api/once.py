@@ -10,13 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.api.options import DebateOptions
+    from roundtable.protocols import Storage
     from roundtable.result import DebateResult
 
 __all__ = ["debate"]
 
 
 async def debate(
-    topic: str, *, plugins: Sequence[object] | None = None, **options: Unpack[DebateOptions]
+    topic: str,
+    *,
+    plugins: Sequence[object] | None = None,
+    storage: str | Storage | None = None,
+    **options: Unpack[DebateOptions],
 ) -> DebateResult:
     """Hold one debate with what the environment offers; see `Roundtable.debate` for the other arguments.
 
@@ -25,7 +30,8 @@ async def debate(
     Args:
         topic: The question.
         plugins: As for `Roundtable`.
+        storage: As for `Roundtable`; `"memory://"` keeps nothing. Whatever else a table takes, make a `Roundtable`.
         options: As for `Roundtable.debate`.
     """
-    async with Roundtable(plugins=plugins) as table:
+    async with Roundtable(plugins=plugins, storage=storage) as table:
         return await table.debate(topic, **options)

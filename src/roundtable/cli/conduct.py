@@ -154,7 +154,7 @@ class _Watched:
         short, stored = session_id[:SHORT_ID], f"What was answered before is stored in {self._place.shown}."
         if await self._is_completed(session_id):
             return f"{stored} See it again: {self._place.command('show', short)}"
-        return f"{stored} Go on: {self._place.command('resume', short)}"
+        return f"{stored} Go on: {self._place.running('resume', short)}"
 
     async def _is_completed(self, session_id: str) -> bool:
         try:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from roundtable.api import Roundtable
     from roundtable.cli.codes import ExitCode
-    from roundtable.types import ProviderConfig
 
 __all__ = ["Ask", "Desk", "open_desk", "split_list"]
 
@@ -67,23 +66,25 @@ def open_desk(ask: Ask) -> Desk:
     """
     # Late on purpose: `--help` must not load the engine.
     from roundtable.api import Roundtable
+    from roundtable.types import ProviderConfig
 
     settings = Settings.from_env()
     handler = configure_logging(settings.log_level, secrets=settings.secrets, stack=settings.debug_mode)
     if not ask.as_json and not ask.quiet and "LOG_LEVEL" not in settings.environment:
         handler.addFilter(_is_news)
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
-    place = find_place(settings, ask.storage, ask.database)
+    reached = _overrides(ask.base_urls)
+    place = find_place(settings, ask.storage, ask.database).reaching(reached)
     table = Roundtable(
         ask.agents,
-        providers=_overrides(ask.base_urls),
+        providers={name: ProviderConfig(base_url=url) for name, url in reached.items()},
         storage=place.url,
         quorum=ask.quorum,
         seed=ask.seed,
         timeout_s=ask.timeout_s,
         settings=settings,
     )
-    for name in _overrides(ask.base_urls):
+    for name in reached:
         table.wiring.catalog.providers.entry(name)
     return Desk(settings, place, screen, table)
 
@@ -93,16 +94,14 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not hasattr(record, "agent") and not record.name.startswith("roundtable.providers.local")
 
 
-def _overrides(base_urls: Sequence[str]) -> dict[str, ProviderConfig]:
-    from roundtable.types import ProviderConfig
-
+def _overrides(base_urls: Sequence[str]) -> dict[str, str]:
     found = {}
     for given in base_urls:
         name, equals, url = given.partition("=")
         if not name.strip() or not equals or not url.strip():
             msg = f"--base-url takes provider=URL, not {given!r}"
             raise ConfigurationError(msg, hint="Such as --base-url compatible=http://127.0.0.1:8080/v1")
-        found[name.strip()] = ProviderConfig(base_url=url.strip())
+        found[name.strip()] = url.strip()
     return found
 
 

@@ -133,5 +133,5 @@ def _next(result: DebateResult, place: Place) -> list[Line]:
         line(f"See it again: {place.command('show', short)}", "dim"),
     ]
     if result.session_status == "completed":
-        return [*shown, line(f"Further rounds: {place.command('extend', short, '--rounds', '1')}", "dim")]
-    return [*shown, line(f"Go on: {place.command('resume', short)}", "bold")]
+        return [*shown, line(f"Further rounds: {place.running('extend', short, '--rounds', '1')}", "dim")]
+    return [*shown, line(f"Go on: {place.running('resume', short)}", "bold")]

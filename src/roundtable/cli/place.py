@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import shlex
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from roundtable.settings import Settings
 
 __all__ = ["Place", "find_place"]
@@ -32,6 +35,8 @@ class Place:
     """The file, where it is one."""
     words: tuple[str, ...] = ()
     """What to add to a command so that it looks in the same place."""
+    servers: tuple[str, ...] = ()
+    """What to add to a command that asks agents, so that it reaches the same servers; no key is among it."""
 
     @property
     def lasts(self) -> bool:
@@ -60,6 +65,20 @@ class Place:
             "roundtable sessions --db 'my debates.db'"
         """
         return shlex.join(["roundtable", *words, *self.words])
+
+    def running(self, *words: str) -> str:
+        """Give a command to type that goes on with a debate of this storage.
+
+        Example:
+            >>> Place("memory://", None, (), ("--base-url", "compatible=http://127.0.0.1:1/v1")).running("resume", "1a")
+            'roundtable resume 1a --base-url compatible=http://127.0.0.1:1/v1'
+        """
+        return self.command(*words, *self.servers)
+
+    def reaching(self, base_urls: Mapping[str, str]) -> Place:
+        """Give the same place for a command that was told where providers are reached."""
+        words = (("--base-url", f"{name}={_harmless(url)}") for name, url in base_urls.items())
+        return replace(self, servers=tuple(chain.from_iterable(words)))
 
 
 def find_place(settings: Settings, storage: str | None, database: str | None) -> Place:

@@ -97,6 +97,6 @@ async def ask_for(table: Roundtable, place: Place, screen: Screen, given: str, a
         return ExitCode.OK
     asked = f"Asked session {session_id} to {action}; it is {result.session_status} now."
     if action == "pause":
-        asked += f" Go on with it: {place.command('resume', session_id[:SHORT_ID])}"
+        asked += f" Go on with it: {place.running('resume', session_id[:SHORT_ID])}"
     screen.show([line(asked)])
     return ExitCode.OK

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from roundtable.errors import LeaseLost, StaleSequence, StorageError
+from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +130,12 @@ class Journal:
                 if not await self._catch_up():
                     raise
                 continue
+            except RoundtableError:
+                raise
+            except Exception as error:
+                # A storage may be foreign code; nobody else knows its errors.
+                msg = f"the storage failed on {type(error).__name__}: {error}"
+                raise StorageError(msg, cause=error) from error
             for event in numbered:
                 self.fold.apply(event)
             return numbered

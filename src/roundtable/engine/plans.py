@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError, SessionError
-from roundtable.types import Stage
+from roundtable.types import EndDebate, EndRound, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from roundtable.protocols import DebateModeStrategy
 
-__all__ = ["check_plan", "same_stage"]
+__all__ = ["MOST_STAGES", "check_plan", "same_stage"]
+
+MOST_STAGES: Final = 256
+"""Stages that one round may have."""
 
 
-def check_plan(mode: DebateModeStrategy, stage: Stage, held: Iterable[str]) -> None:
-    """Refuse a plan that would never end.
+def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) -> None:
+    """Refuse what is no plan, and a plan that would never end, before anybody is asked.
 
     Args:
         mode: Whose plan it is.
-        stage: The stage it plans.
+        plan: What it plans.
         held: Names of the stages that the round has had.
 
     Raises:
-        ConfigurationError: The stage has no turns, or was held in this round already.
+        ConfigurationError: It is no plan, or a stage without turns, held in this round already, or one too many.
     """
-    if stage.turns and stage.name not in held:
+    if isinstance(plan, EndRound | EndDebate):
         return
-    why = "a second time in one round" if stage.turns else "without any turn"
-    msg = f"mode {mode.name!r} plans the stage {stage.name!r} {why}"
+    if not isinstance(plan, Stage):
+        msg = f"next_stage of mode {mode.name!r} gave {type(plan).__name__}, which is no plan"
+        raise ConfigurationError(msg, hint="Return a Stage, EndRound() or EndDebate() on every path.")
+    if not plan.turns:
+        why = "without any turn"
+    elif plan.name in held:
+        why = "a second time in one round"
+    elif len(held) >= MOST_STAGES:
+        why = f"after {MOST_STAGES} others in one round"
+    else:
+        return
+    msg = f"mode {mode.name!r} plans the stage {plan.name!r} {why}"
     raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
 
 

@@ -207,8 +207,8 @@ class DebateRun:
                 return
         view = self.fold.view()
         plan = self.mode.next_stage(view)
+        check_plan(self.mode, plan, {name for name, _ in current.turns})
         if isinstance(plan, Stage):
-            check_plan(self.mode, plan, {name for name, _ in current.turns})
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
         else:
             await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)

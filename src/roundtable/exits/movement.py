@@ -206,27 +206,35 @@ class NoProgress(Exit):
 class LeaderUnassailable(Exit):
     """Ends when nobody who may still vote or change can overturn the leader; reason `unassailable`.
 
-    Each agent's latest answer counts. The leader's lead over the next must exceed the number of agents without an
-    answer plus twice the number of agents who changed their answer the last time they gave one. Join it with
-    `MinRounds` where the first round should not end the debate.
+    Each agent's latest answer counts. Who gave the same answer twice in a row is taken to hold it; who changed the
+    last one, and who answered only once, may still change. The leader's lead over the next must exceed the number of
+    agents without an answer plus twice the number of those who may change, since each takes one vote from the leader
+    and gives it to the next. A round in which everybody answers for the first time therefore never ends a debate, save
+    with `votes_once`: then an answer stands, and only missing ones can turn the leader.
 
     Example:
         >>> LeaderUnassailable(voters=5).to_spec()
-        {'kind': 'unassailable', 'voters': 5}
+        {'kind': 'unassailable', 'voters': 5, 'votesOnce': False}
     """
 
     kind = "unassailable"
     voters: int | None = None
     """Agents that vote in all; `None` counts those that answered or failed so far."""
+    votes_once: bool = False
+    """Whether agents vote once and cannot change, as where each speaks in a round of its own."""
 
     def __post_init__(self) -> None:
-        """Check the number.
+        """Check both.
 
         Raises:
-            ConfigurationError: It is below 1.
+            ConfigurationError: `voters` is below 1, or `votes_once` is not true or false.
         """
         if self.voters is not None:
             whole(self.voters, "voters of LeaderUnassailable")
+        once: object = self.votes_once
+        if not isinstance(once, bool):
+            msg = f"votes_once of LeaderUnassailable must be true or false, not {self.votes_once!r}"
+            raise ConfigurationError(msg)
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Count the latest answers, and who may still move."""
@@ -240,7 +248,7 @@ class LeaderUnassailable(Exit):
         failed = {turn.agent_id for one in rounds for turn in turns_of(one) if isinstance(turn, FailedTurn)}
         expected = len(failed | history.keys()) if self.voters is None else self.voters
         missing = max(0, expected - len(history))
-        movers = sum(len(given) > 1 and given[-1] != given[-2] for given in history.values())
+        movers = 0 if self.votes_once else sum(given[-1:] != given[-2:-1] for given in history.values())
         ranked = [*Counter(given[-1] for given in history.values()).most_common(2), ("", 0)]
         (leader, votes), (_, next_votes) = ranked[:2]
         lead, needed = votes - next_votes, missing + 2 * movers

@@ -33,11 +33,14 @@ __all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose"]
 
 DEFAULT_CONFIDENCE = 0.5
 _PROSE_POSITION_CHARS = 200
+_ONLY_THOUGHTS = "there were thoughts and no answer behind them"
 _LEADING = {"position": "position", "ballot": "choice", "ranking": "ranking", "scores": "scores", "plan": "goal"}
 _NUMERAL = re.compile(r"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?)\s*+(%?)\s*+")
 _DRESS = re.compile(r"[()<>\[\]{}|*_`\"'\u2018\u2019\u201c\u201d]+")
 # The start of an answer object, whole or not.
 _KEY = re.compile(r"\{\s*+[\"'\u201c]?(?:position|reasoning)\b")
+
+_THOUGHTS = re.compile(r"\s*+<(think|thinking)>")
 
 _Spellings: TypeAlias = "list[dict[str, str | None]]"
 
@@ -99,7 +102,10 @@ def parse_answer(
     if not text.strip():
         return ParseFailure("the answer was empty", text)
     if kind == "text":
-        return Parsed(text=text.strip(), truncated=bool(too_long), warnings=too_long)
+        said = _spoken(text)
+        if not said:
+            return ParseFailure(_ONLY_THOUGHTS, text)
+        return Parsed(text=said, truncated=bool(too_long), warnings=too_long)
     leading = _LEADING[kind]
     found = find_document(text, lambda fields: leading in fields)
     if found is None:
@@ -116,11 +122,14 @@ def parse_answer(
 def parse_prose(text: str) -> Parsed | ParseFailure:
     """Take plain prose as it is: the last resort after a model was asked twice.
 
-    The position is the first 200 characters, cut at a word; nothing is read into the words. A text
-    that tries to be JSON is not prose, nor is one without a letter or digit.
+    The position is the first 200 characters, cut at a word; nothing is read into the words. A block of
+    thoughts in tags before the answer is left out. A text that tries to be JSON is not prose, nor is one
+    without a letter or digit.
     """
     text, too_long = _readable(text)
-    plain = text.strip()
+    plain = _spoken(text)
+    if not plain and text.strip():
+        return ParseFailure(_ONLY_THOUGHTS, text)
     if not any(map(str.isalnum, plain)) or _KEY.search(plain) or is_json_like(plain):
         return ParseFailure("neither the JSON asked for nor plain prose", text)
     position = plain
@@ -139,6 +148,14 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
     if len(text) <= MAX_CHARS:
         return well_formed(text), ()
     return well_formed(text[:MAX_CHARS]), (f"only the first {MAX_CHARS:,} characters of the answer were read",)
+
+
+def _spoken(text: str) -> str:
+    """Leave out the block of thoughts that some models write before they answer; one without an end is all there is."""
+    opened = _THOUGHTS.match(text)
+    if opened is None:
+        return text.strip()
+    return text[opened.end() :].partition(f"</{opened[1]}>")[2].strip()
 
 
 def _words(value: JsonValue) -> str:

@@ -9,9 +9,11 @@ from types import ModuleType
 import pluggy
 
 from roundtable._version import __version__
-from roundtable.errors import PluginError, RoundtableError
+from roundtable.errors import ConfigurationError, PluginError, RoundtableError
+from roundtable.modes.registry import check_mode
 from roundtable.plugins import builtin, hookspecs
 from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
+from roundtable.scoring import Rule
 
 __all__ = ["load_catalog"]
 
@@ -60,6 +62,18 @@ def _check_kind(source: str, plugin: object) -> None:
         raise PluginError(msg, plugin=source, stage="load", hint="Import the module, and give that.")
 
 
+def _check_callable(name: str, thing: object) -> None:
+    if not callable(thing):
+        msg = f"{name!r} is registered with {type(thing).__name__}, where a function is wanted"
+        raise ConfigurationError(msg, hint="Give what makes the thing when it is called, not the thing.")
+
+
+def _check_rule(name: str, thing: object) -> None:
+    if not isinstance(thing, Rule):
+        msg = f"{name!r} is registered with {type(thing).__name__}, where a Rule is wanted"
+        raise ConfigurationError(msg, hint="Give roundtable.scoring.Rule(name, count, summary).")
+
+
 def _register(catalog: Catalog, source: str, plugin: object) -> None:
     _check_kind(source, plugin)
     manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -81,12 +95,12 @@ def _register(catalog: Catalog, source: str, plugin: object) -> None:
     host = Host(HOST_API, __version__, frozenset(field.name for field in fields(catalog)))
     hook = manager.hook
     try:
-        hook.roundtable_register_providers(registrar=Registrar(catalog.providers, source), host=host)
-        hook.roundtable_register_modes(registrar=Registrar(catalog.modes, source), host=host)
-        hook.roundtable_register_storages(registrar=Registrar(catalog.storages, source), host=host)
-        hook.roundtable_register_tools(registrar=Registrar(catalog.tools, source), host=host)
-        hook.roundtable_register_rules(registrar=Registrar(catalog.rules, source), host=host)
-        hook.roundtable_register_exits(registrar=Registrar(catalog.exits, source), host=host)
+        hook.roundtable_register_providers(registrar=Registrar(catalog.providers, source, _check_callable), host=host)
+        hook.roundtable_register_modes(registrar=Registrar(catalog.modes, source, check_mode), host=host)
+        hook.roundtable_register_storages(registrar=Registrar(catalog.storages, source, _check_callable), host=host)
+        hook.roundtable_register_tools(registrar=Registrar(catalog.tools, source, _check_callable), host=host)
+        hook.roundtable_register_rules(registrar=Registrar(catalog.rules, source, _check_rule), host=host)
+        hook.roundtable_register_exits(registrar=Registrar(catalog.exits, source, _check_callable), host=host)
     except RoundtableError:
         raise
     except Exception as error:

@@ -56,16 +56,18 @@ class Host(NamedTuple):
 class Registrar(Generic[T]):
     """Adds things of one kind on behalf of one plugin."""
 
-    def __init__(self, registry: Registry[T], source: str) -> None:
+    def __init__(self, registry: Registry[T], source: str, check: Callable[[str, object], None]) -> None:
         self._registry = registry
         self._source = source
+        self._check = check
 
     def add(self, name: str, thing: T, *, summary: str = "") -> None:
         """Register a thing under a name.
 
         Raises:
-            ConfigurationError: The name is taken, or is no usable name.
+            ConfigurationError: The name is taken, or is no usable name, or the thing is of another kind.
         """
+        self._check(name, thing)
         self._registry.add(name, thing, summary=summary, source=self._source)
 
 

@@ -247,8 +247,8 @@ def chat_model(
     given = ProviderConfig() if config is None else config
     given = replace(
         given,
-        api_key=api_key or given.api_key,
-        base_url=base_url or given.base_url,
+        api_key=given.api_key if api_key is None else api_key,
+        base_url=given.base_url if base_url is None else base_url,
         client=given.client if client is None else client,
         timeout_s=given.timeout_s if timeout_s is None else timeout_s,
         retry=given.retry if retry is None else retry,

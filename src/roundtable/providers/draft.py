@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -25,11 +26,11 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     from roundtable.types import FinishReason, ImageResult, JsonObject, JsonValue
 
-__all__ = ["AnswerDraft", "host_of"]
+__all__ = ["AnswerDraft", "delta_of", "host_of"]
 
 INVALID_CHARS: Final = 20_000
 """Most characters kept of arguments that are no JSON object."""
@@ -74,6 +75,8 @@ class AnswerDraft:
         """Why it ended; None until that is known."""
         self.explicit: bool = False
         """Whether the reason to end explains that there may be no text."""
+        self.stopped_by: str = ""
+        """The provider's word for why there may be no text, where it is a fault."""
         self.model: str | None = None
         self.id: str | None = None
         self.images: list[ImageResult] = []
@@ -153,6 +156,15 @@ class AnswerDraft:
         """Set what the call consumed so far."""
         self._usage = self._new.usage = usage
 
+    @contextmanager
+    def charged(self) -> Generator[None]:
+        """Say with an error what the answer consumed, as far as the provider has stated it: it was paid for."""
+        try:
+            yield
+        except RoundtableError as error:
+            error.usage = error.usage or self._usage
+            raise
+
     def catch_up(self, whole: AnswerDraft) -> None:
         """Add what the whole answer says and this one does not yet; what both say differently stays as it is."""
         for mine, theirs, add in (
@@ -193,8 +205,12 @@ class AnswerDraft:
         """Give the answer.
 
         Raises:
-            AgentError: It is empty, or holds something that no answer can hold.
+            AgentError: It is empty, or holds something that no answer can hold; says what it consumed.
         """
+        with self.charged():
+            return self._response()
+
+    def _response(self) -> ChatResponse:
         finish = self.finish or "other"
         try:
             calls = tuple(self._tool_calls())
@@ -229,12 +245,15 @@ class AnswerDraft:
         # Reasoning alone was paid for and may be cut short by its own limit: whoever asked is to see it.
         if excused or any(part.strip() for part in (*self._text, *self._reasoning)):
             return
+        hint = "Try again; if it stays so, use another model or a larger `max_tokens`."
+        if self.stopped_by:
+            hint = "Try again; if it stays so, offer fewer or simpler tools, or use another model."
         raise AgentError(
-            "the answer is empty",
+            f"the provider ended the answer with {self.stopped_by}" if self.stopped_by else "the answer is empty",
             provider=self.provider,
             retryable=True,
             request_id=request_id_of(self.headers),
-            hint="Try again; if it stays so, use another model or a larger `max_tokens`.",
+            hint=hint,
         )
 
     def _tool_calls(self) -> Iterator[ToolCall]:
@@ -246,6 +265,25 @@ class AnswerDraft:
             seen.add(name)
             arguments, invalid = _arguments("".join(call.arguments))
             yield ToolCall(id=name, name=call.name, arguments=arguments, invalid=invalid)
+
+
+def delta_of(response: ChatResponse) -> ChatDelta:
+    """Give a whole answer as one piece, for a server that answered a request for a stream without streaming."""
+    return ChatDelta(
+        text=response.text,
+        reasoning=response.reasoning,
+        tool_calls=tuple(
+            ToolCallDelta(
+                index=place,
+                id=call.id,
+                name=call.name,
+                arguments=call.invalid or json.dumps(dict(call.arguments), ensure_ascii=False),
+            )
+            for place, call in enumerate(response.tool_calls)
+        ),
+        citations=response.citations,
+        usage=response.usage,
+    )
 
 
 def _arguments(text: str) -> tuple[JsonObject, str | None]:

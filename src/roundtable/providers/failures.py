@@ -144,26 +144,28 @@ def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: R
 
     Args:
         provider: Name of the provider.
-        status: Status of the answer. For an error inside an answer of status 200 the body's own one is
-            used, and 503 where it names none.
+        status: Status of the answer. An error inside an answer of status 200 is taken for one of the status that
+            the body names or its codes stand for, else of 503, which the message does not claim.
         headers: Headers of the answer, names in lower case.
         refusal: What the body says.
     """
+    meant, told = status, f"answered with status {status}"
     if status < 400:
-        status = refusal.status or _status_of_kinds(refusal.kinds)
-    kind, retryable, hint = _meaning(status, refusal)
+        meant = refusal.status or _status_of_kinds(refusal.kinds)
+        told = "reported an error" + (f" {refusal.status}" if refusal.status else "")
+    kind, retryable, hint = _meaning(meant, refusal)
     asked = headers.get("x-should-retry", "").strip().lower()
     if asked in {"true", "false"}:
         retryable = asked == "true"
     words = _shortened(refusal.message)
     return kind(
-        f"{provider} answered with status {status}" + (f": {words}" if words else ""),
+        f"{provider} {told}" + (f": {words}" if words else ""),
         provider=provider,
         retryable=retryable,
         hint=hint,
         request_id=request_id_of(headers) or refusal.request_id,
         retry_after_s=retry_after_of(headers) or refusal.retry_after_s,
-        details={"status": status},
+        details={"status": meant},
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.gateway.streams import ChatStream
 from roundtable.http.messages import HttpRequest
+from roundtable.providers.draft import delta_of
 from roundtable.providers.failures import redacted, request_id_of
 from roundtable.providers.wire import items_of, load_json, object_of, text_of
 
@@ -99,7 +100,7 @@ class HttpChatModel:
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        dialect, chunk = self._spec.dialect, b""
+        dialect, chunk, streamed = self._spec.dialect, b"", False
         try:
             with self._named({}):
                 sent = await self._request(request, stream=True)
@@ -110,12 +111,15 @@ class HttpChatModel:
                         decoder = dialect.stream_decoder(answer.headers)
                         async for chunk in answer:
                             for delta in decoder.feed(chunk):
+                                streamed = True
                                 yield delta
                         response = decoder.finish()
         except RoundtableError as error:
             # A traceback may show this frame's variables.
             del chunk
             raise _bare(error) from error.__cause__
+        if not streamed:
+            yield delta_of(response)
         yield response
 
     async def _complete(self, request: ChatRequest) -> ChatResponse:

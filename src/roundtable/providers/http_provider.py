@@ -94,15 +94,16 @@ def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) ->
         raise ConfigurationError(
             f"the provider {spec.name!r} needs the address of a server",
             provider=spec.name,
-            hint=f"Set {ways}, or pass base_url in ProviderConfig.",
+            hint=f"Set {ways}, pass base_url in ProviderConfig, or write --base-url {spec.name}=URL for the command.",
         )
     return checked_url(spec.base_url), False
 
 
 def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_url: str) -> str | None:
     found = ((name, key) for name in spec.key_env if (key := settings.get(name)))
-    source, key = ("api_key", config.api_key) if config.api_key else next(found, ("", None))
-    if key is None:
+    source, key = ("api_key", config.api_key) if config.api_key is not None else next(found, ("", None))
+    key = key and key.strip()
+    if not key:
         # A server on this machine stands in for the vendor; whether it wants a key is its own affair.
         if not spec.key_required or is_loopback(urlsplit(base_url).hostname or ""):
             return None
@@ -111,7 +112,6 @@ def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_ur
             provider=spec.name,
             hint=f"Set {' or '.join(spec.key_env)}, or pass api_key in ProviderConfig.",
         )
-    key = key.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         # The key stays out of the message, however broken it is.
         raise ConfigurationError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from roundtable.errors import ConfigurationError
 from roundtable.scoring.precise import Number, exact
 
 __all__ = [
@@ -24,6 +25,12 @@ __all__ = [
     "Trajectory",
     "Verdict",
 ]
+
+
+def _refuse_text(given: object, kind: str) -> None:
+    if isinstance(given, str):
+        raise ConfigurationError(f"{kind} takes options, not the text {given!r}", hint=f"Write {kind}([{given!r}]).")
+
 
 Tied: TypeAlias = str | Sequence[str] | AbstractSet[str]
 """An option, or several that are tied."""
@@ -58,6 +65,14 @@ class Ranking:
     groups: Sequence[Tied]
     """Options or groups of tied options, best first; an empty group is a gap without meaning."""
 
+    def __post_init__(self) -> None:
+        """Check that it is no text.
+
+        Raises:
+            ConfigurationError: It is; its letters are no options.
+        """
+        _refuse_text(self.groups, "Ranking")
+
     @classmethod
     def from_ranks(cls, ranks: Mapping[str, Number]) -> Ranking:
         """Build a ranking from rank numbers, lowest best; equal numbers tie, gaps between them have no meaning.
@@ -77,6 +92,14 @@ class Approval:
 
     options: AbstractSet[str] | Sequence[str]
     """The options approved."""
+
+    def __post_init__(self) -> None:
+        """Check that it is no text.
+
+        Raises:
+            ConfigurationError: It is; its letters are no options.
+        """
+        _refuse_text(self.options, "Approval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +142,14 @@ class Trajectory:
 
     options: Sequence[str | None]
     """The answer of each round from the first; `None` where there was none."""
+
+    def __post_init__(self) -> None:
+        """Check that it is no text.
+
+        Raises:
+            ConfigurationError: It is; its letters are no answers.
+        """
+        _refuse_text(self.options, "Trajectory")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ def decide(
 ) -> Decision:
     """Decide by a rule. Exact, free of randomness, and the order of ballots never matters unless `tie="first"`.
 
-    Bad ballots are named in the decision, never raised; a deadlock is a result.
+    Bad ballots are named in the decision, never raised; a number of a ballot beyond 1e100 is a bad one. A deadlock is a
+    result.
 
     Args:
         ballots: One per voter: text (choice), list (ranking, ties as inner lists), set (approval), dict (scores),
@@ -47,7 +48,7 @@ def decide(
         tie: `"declare"` leaves a tie standing; `"first"` takes the tied option that comes first in `options`, or
             without them the one that the ballots name first; a function is given the tied options.
         quorum: Ballots that must count: an int is a number, anything else a share in [0, 1] of all ballots.
-        weights: One non-negative number per ballot, no unit; scaling all alike changes no winner. Weight 0 is absent.
+        weights: One number from 0 to 1e100 per ballot, no unit; scaling all changes no winner. Weight 0 is absent.
         options: The options there are; a ballot for another is invalid. `None` takes those that are named.
         normalise: When two spellings name one option: `"casefold"`, `"exact"`, `"numeric"` or a function.
         rules: Where to look for the rule; `None` knows the built-in ones.

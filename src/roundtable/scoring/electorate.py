@@ -145,7 +145,7 @@ class Electorate:
 
     Args:
         ballots: One per voter; places count from 0.
-        weights: One non-negative number per ballot, no unit; a ballot of weight 0 is absent. `None`: all alike.
+        weights: One number from 0 to 1e100 per ballot, no unit; a ballot of weight 0 is absent. `None`: all alike.
         options: The options there are; `None` takes those that valid ballots name.
         normalise: When two spellings name one option.
 

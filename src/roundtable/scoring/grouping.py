@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.ballots import Abstention, Approval, Ballot, Choice, Ranking, Trajectory, Verdict
-from roundtable.scoring.precise import Number, exact
+from roundtable.scoring.precise import LARGEST, Number, exact
 from roundtable.scoring.words import is_list, quoted
 
 __all__ = ["Group", "Grouped", "Weight"]
@@ -73,6 +73,8 @@ class Grouped:
             weight = exact(number, f"weight {place}")
             if weight < 0:
                 raise ConfigurationError(f"weight {place} must not be negative, as {number!r} is")
+            if weight > LARGEST:
+                raise ConfigurationError(f"weight {place} must be at most 1e100")
             if not weight:
                 absent.add(place)
                 continue

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from roundtable.errors import ConfigurationError
 
-__all__ = ["Number", "exact", "exact_or_none", "share", "whole"]
+__all__ = ["LARGEST", "Number", "exact", "exact_or_none", "share", "whole"]
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """A number however it is written; text may be a decimal (`"0.8"`) or a fraction (`"2/3"`)."""
+
+LARGEST: Final = 10**100
+"""Numbers of ballots and weights lie within this, so that their sums and products can be shown as floats."""
 
 # Exponents are bounded, since "1e999999999" as an exact number would not fit into memory.
 _DECIMAL = r"(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:e[+-]?\d{1,3})?"

@@ -21,7 +21,7 @@ from roundtable.scoring.ballots import (
     Verdict,
 )
 from roundtable.scoring.electorate import InvalidBallot, KeyOf
-from roundtable.scoring.precise import exact_or_none
+from roundtable.scoring.precise import LARGEST, exact_or_none
 from roundtable.scoring.words import quoted
 
 __all__ = [
@@ -62,11 +62,13 @@ def number_of(value: object, what: str) -> Fraction:
     """Read one number of a ballot.
 
     Raises:
-        InvalidBallot: It is not a finite number.
+        InvalidBallot: It is not a finite number, or beyond 1e100.
     """
     found = exact_or_none(value)
     if found is None:
         raise InvalidBallot(f"{what} is not a number: {quoted(value)}")
+    if abs(found) > LARGEST:
+        raise InvalidBallot(f"{what} is beyond 1e100")
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from roundtable.scoring.measure import Figure
+from roundtable.scoring.precise import LARGEST
 
 __all__ = ["amount", "counted", "is_list", "listing", "percent", "quoted"]
 
@@ -14,7 +15,8 @@ _LONGEST = 80
 
 def quoted(text: object) -> str:
     """Quote a spelling, cut to a readable length."""
-    shown = repr(text)
+    # Python writes no integer of more than 4,300 digits.
+    shown = "a number of many digits" if isinstance(text, int) and abs(text) > LARGEST else repr(text)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
 
 

@@ -48,12 +48,13 @@ class AnthropicMessages:
             RoundtableError: The body reports an error, or is no answer.
         """
         answer = load_object(body, self.provider)
-        if answer.get("type") == "error" or answer.get("error"):
-            raise error_for(self.provider, status, headers, read_refusal(answer))
-        if not isinstance(answer.get("content"), list):
-            raise AgentError("the answer holds no content", provider=self.provider, retryable=True)
         draft = MessageDraft(self.provider, headers)
         draft.take_message(answer)
+        with draft.charged():
+            if answer.get("type") == "error" or answer.get("error"):
+                raise error_for(self.provider, status, headers, read_refusal(answer))
+            if not isinstance(answer.get("content"), list):
+                raise AgentError("the answer holds no content", provider=self.provider, retryable=True)
         blocks = [object_of(block) for block in items_of(answer.get("content"))]
         for block in blocks:
             draft.take_whole(block)

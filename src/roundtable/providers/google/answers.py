@@ -47,6 +47,9 @@ _NUMBERS: Final = (
 """The enumeration by number, see https://ai.google.dev/api/generate-content#FinishReason."""
 
 
+_REASON_CHARS: Final = 60
+
+
 class ContentDraft(AnswerDraft):
     """An answer of generateContent that is being received."""
 
@@ -57,6 +60,8 @@ class ContentDraft(AnswerDraft):
         self._usage_fields: JsonObject = {}
         self._queries: list[JsonValue] = []
         self._pages: list[JsonValue] = []
+        self._found: list[JsonObject] = []
+        self._used: set[int] = set()
         self._open: tuple[JsonObject, JsonObject] | None = None
         self._parts: list[JsonObject] = []
         self._code: dict[str, int] = {}
@@ -88,6 +93,8 @@ class ContentDraft(AnswerDraft):
             reason = _NUMBERS[reason] if 0 <= reason < len(_NUMBERS) else "OTHER"
         if isinstance(reason, str) and reason and reason != "FINISH_REASON_UNSPECIFIED":
             self.end(_FINISH.get(reason, "other"))
+            self.stopped_by = "" if reason in _FINISH or reason == "OTHER" else reason[:_REASON_CHARS]
+            self._cite()
 
     def _part(self, part: JsonObject) -> None:
         call = part.get("functionCall")
@@ -154,10 +161,13 @@ class ContentDraft(AnswerDraft):
 
     def _sources(self, candidate: JsonObject) -> None:
         grounding = object_of(candidate.get("groundingMetadata"))
-        for chunk in map(object_of, items_of(grounding.get("groundingChunks"))):
-            for kind in ("web", "maps", "retrievedContext"):
-                source = object_of(chunk.get(kind))
-                self.add_citation(text_of(source.get("uri")), text_of(source.get("title")), text_of(source.get("text")))
+        found = [object_of(chunk) for chunk in items_of(grounding.get("groundingChunks"))]
+        # Places count over all chunks of a stream; some list again what they listed before.
+        known = len(self._found)
+        self._found += found[known:] if found[:known] == self._found else found
+        for support in map(object_of, items_of(grounding.get("groundingSupports"))):
+            places = items_of(support.get("groundingChunkIndices"))
+            self._used |= {place for place in places if isinstance(place, int) and not isinstance(place, bool)}
         recited = object_of(candidate.get("citationMetadata"))
         for source in map(object_of, items_of(recited.get("citations") or recited.get("citationSources"))):
             self.add_citation(text_of(source.get("uri")), text_of(source.get("title")))
@@ -165,9 +175,18 @@ class ContentDraft(AnswerDraft):
         pages = object_of(candidate.get("urlContextMetadata")).get("urlMetadata")
         self._pages += [page for page in items_of(pages) if page not in self._pages]
 
+    def _cite(self) -> None:
+        """Add the sources that the text rests on; all that were found where it does not say on which."""
+        used = [source for place, source in enumerate(self._found) if place in self._used]
+        for chunk in used or self._found:
+            for kind in ("web", "maps", "retrievedContext"):
+                source = object_of(chunk.get(kind))
+                self.add_citation(text_of(source.get("uri")), text_of(source.get("title")), text_of(source.get("text")))
+
     def response(self) -> ChatResponse:
         """Give the answer."""
         self._close()
+        self._cite()
         if self._queries:
             self.server_calls.append(ServerCall(name="google_search", input={"queries": list(self._queries)}))
         if self._pages:

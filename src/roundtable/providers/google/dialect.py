@@ -54,14 +54,15 @@ class GoogleGenerate:
             answers = [object_of(item) for item in items_of(load_json(body))]
         else:
             answers = [load_object(body, self.provider)]
-        for answer in answers:
-            if answer.get("error"):
-                raise error_for(self.provider, status, headers, read_refusal(answer))
-            draft.take_chunk(answer)
-            draft.raw = answer
-        if not draft.has_candidates and draft.finish is None:
-            raise AgentError("the answer holds no candidates", provider=self.provider, retryable=True)
-        return draft.response()
+        with draft.charged():
+            for answer in answers:
+                draft.take_chunk(answer)
+                if answer.get("error"):
+                    raise error_for(self.provider, status, headers, read_refusal(answer))
+                draft.raw = answer
+            if not draft.has_candidates and draft.finish is None:
+                raise AgentError("the answer holds no candidates", provider=self.provider, retryable=True)
+            return draft.response()
 
     def stream_decoder(self, headers: Mapping[str, str]) -> Decoder:
         """Give a decoder for one streamed answer."""

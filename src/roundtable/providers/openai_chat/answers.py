@@ -193,12 +193,11 @@ def read_answer(draft: ChatDraft, answer: JsonObject) -> ChatResponse:
     draft.raw = answer
     choices = [object_of(choice) for choice in items_of(answer.get("choices"))]
     if not choices:
-        raise AgentError(
-            "the answer holds no choices",
-            provider=draft.provider,
-            retryable=True,
-            request_id=request_id_of(draft.headers),
-        )
+        request_id = request_id_of(draft.headers)
+        with draft.charged():
+            raise AgentError(
+                "the answer holds no choices", provider=draft.provider, retryable=True, request_id=request_id
+            )
     choice = next((one for one in choices if one.get("index") == 0), choices[0])
     draft.take_message(object_of(choice.get("message")))
     draft.reason = text_of(choice.get("finish_reason")) or None

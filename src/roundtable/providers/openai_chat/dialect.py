@@ -53,10 +53,12 @@ class OpenAIChat:
         Raises:
             RoundtableError: The body reports an error, or is no answer.
         """
-        answer = load_object(body, self.provider)
+        answer, draft = load_object(body, self.provider), self._draft(headers)
         if error := error_inside(self.provider, headers, answer):
-            raise error
-        return read_answer(self._draft(headers), answer)
+            draft.take_header(answer)
+            with draft.charged():
+                raise error
+        return read_answer(draft, answer)
 
     def stream_decoder(self, headers: Mapping[str, str]) -> Decoder:
         """Give a decoder for one streamed answer."""

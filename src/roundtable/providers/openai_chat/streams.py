@@ -49,9 +49,10 @@ class ChatStreamDecoder(EventDecoder[ChatDraft]):
         Raises:
             RoundtableError: It reports an error, or repeats the last one.
         """
-        if error := error_inside(self.draft.provider, self.draft.headers, fields):
-            raise error
         self.draft.take_header(fields)
+        if error := error_inside(self.draft.provider, self.draft.headers, fields):
+            with self.draft.charged():
+                raise error
         for choice in map(object_of, items_of(fields.get("choices"))):
             if choice.get("index", 0) == 0:
                 self.draft.take_message(object_of(choice.get("delta")))

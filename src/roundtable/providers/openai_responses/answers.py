@@ -49,14 +49,18 @@ class ResponseDraft(AnswerDraft):
         note = object_of(note.get("url_citation")) or note
         self.add_citation(text_of(note.get("url")), text_of(note.get("title")), text_of(note.get("content")))
 
+    def take_usage(self, answer: JsonObject) -> None:
+        """Take what the answer says it consumed."""
+        if usage := object_of(answer.get("usage")):
+            self.set_usage(usage_of(usage))
+
     def take_answer(self, answer: JsonObject, items: Sequence[JsonObject]) -> None:
         """Take the whole answer, with the items of its output."""
         refused = [self._item(index, item) for index, item in enumerate(items)]
         for url in items_of(answer.get("citations")):
             self.add_citation(text_of(url))
         self.note(answer_id=text_of(answer.get("id")), model=text_of(answer.get("model")))
-        if usage := object_of(answer.get("usage")):
-            self.set_usage(usage_of(usage))
+        self.take_usage(answer)
         # An answer that is still being made in the background has no text yet; one that asks for leave has none.
         waits = text_of(answer.get("status")) in {"queued", "in_progress"}
         waits = waits or any(item.get("type") == "mcp_approval_request" for item in items)

@@ -48,11 +48,13 @@ class OpenAIResponses:
             RoundtableError: The body reports an error, or is no answer.
         """
         answer = load_object(body, self.provider)
-        if answer.get("error") or text_of(answer.get("status")) in {"failed", "cancelled"}:
-            raise error_for(self.provider, status, headers, read_refusal(answer))
-        if not isinstance(answer.get("output"), list):
-            raise AgentError("the answer holds no output", provider=self.provider, retryable=True)
         draft = ResponseDraft(self.provider, headers)
+        draft.take_usage(answer)
+        with draft.charged():
+            if answer.get("error") or text_of(answer.get("status")) in {"failed", "cancelled"}:
+                raise error_for(self.provider, status, headers, read_refusal(answer))
+            if not isinstance(answer.get("output"), list):
+                raise AgentError("the answer holds no output", provider=self.provider, retryable=True)
         draft.take_answer(answer, [object_of(item) for item in items_of(answer.get("output"))])
         return draft.response()
 

@@ -53,8 +53,8 @@ class ResponseDecoder(EventDecoder[ResponseDraft]):
         """Give the whole answer after the last bytes.
 
         Raises:
-            APINetworkError: The stream ended before its terminator.
-            AgentError: There was nothing in it.
+            APINetworkError: The stream ended before its terminator, or there was nothing in it.
+            AgentError: The answer is empty.
         """
         response = super().finish() if self._answer is None else None
         return response or (self._answer or self.draft).response()
@@ -72,7 +72,9 @@ class ResponseDecoder(EventDecoder[ResponseDraft]):
             self._end(object_of(fields.get("response")))
         elif kind in {"response.failed", "response.cancelled"} or fields.get("error"):
             answer = object_of(fields.get("response")) or fields
-            raise error_for(self.draft.provider, 200, self.draft.headers, read_refusal(answer))
+            self.draft.take_usage(answer)
+            with self.draft.charged():
+                raise error_for(self.draft.provider, 200, self.draft.headers, read_refusal(answer))
         elif kind == "response.output_item.added":
             item = object_of(fields.get("item"))
             if item.get("type") == "function_call":

@@ -25,6 +25,7 @@ __all__ = ["PerplexitySonar"]
 MOST_DOMAINS: Final = 3
 """Domains that are sent; the service takes few."""
 
+_THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _MARK: Final = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _SERVER: Final = ChatServer(name="perplexity", seed=None, stream_usage=False)
 
@@ -32,7 +33,8 @@ _SERVER: Final = ChatServer(name="perplexity", seed=None, stream_usage=False)
 class PerplexitySonar(OpenAIChat):
     """The dialect `perplexity`.
 
-    Of the sources found only those count that the text refers to as `[n]`; all count where it refers to none.
+    Of the sources found only those count that the text refers to as `[n]`, thoughts in tags left out; all count where
+    it refers to none.
 
     Args:
         provider: Name for errors.
@@ -85,7 +87,7 @@ class SonarDraft(ChatDraft):
     def take_end(self) -> None:
         """Add the sources that the text refers to, once it is complete."""
         found = self._found or [{"url": url} for url in self._listed]
-        marks = {int(number) for group in _MARK.findall(self.text) for number in group.split(",")}
+        marks = {int(number) for group in _MARK.findall(_THOUGHTS.sub("", self.text)) for number in group.split(",")}
         used = [source for place, source in enumerate(found, 1) if place in marks]
         for source in used or found:
             self.add_citation(text_of(source.get("url")), text_of(source.get("title")), text_of(source.get("snippet")))
