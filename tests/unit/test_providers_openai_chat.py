@@ -351,7 +351,7 @@ class TestStreams:
 
     @pytest.mark.parametrize("chunks", [[], [b""], [b": ping\n\n: ping\n\n"], [b"\n\n \n"]])
     def test_a_stream_of_nothing_is_worth_another_try(self, chunks):
-        with pytest.raises(APINetworkError, match="before its first event") as caught:
+        with pytest.raises(AgentError, match="empty") as caught:
             decode(*chunks)
         assert caught.value.retryable
 

@@ -224,17 +224,13 @@ class LeaderUnassailable(Exit):
     """Whether agents vote once and cannot change, as where each speaks in a round of its own."""
 
     def __post_init__(self) -> None:
-        """Check both.
+        """Check the number.
 
         Raises:
-            ConfigurationError: `voters` is below 1, or `votes_once` is not true or false.
+            ConfigurationError: It is below 1.
         """
         if self.voters is not None:
             whole(self.voters, "voters of LeaderUnassailable")
-        once: object = self.votes_once
-        if not isinstance(once, bool):
-            msg = f"votes_once of LeaderUnassailable must be true or false, not {self.votes_once!r}"
-            raise ConfigurationError(msg)
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Count the latest answers, and who may still move."""

@@ -80,17 +80,17 @@ class EventDecoder(ABC, Generic[DraftT]):
         """Give the whole answer after the last bytes.
 
         Raises:
-            APINetworkError: The stream ended before its terminator, or there was nothing in it.
-            AgentError: The answer is empty.
+            APINetworkError: The stream ended before its terminator.
+            AgentError: There was nothing in it.
         """
-        if self._document and self._document.strip(_SPACE):
+        if self._document:
             return self._whole(200, self.draft.headers, bytes(self._document))
         last = self._framer.finish()
         if last is not None and self._is_uncut(last):
             self._handle(last)
         self._raise_stray_error()
         if not self._events:
-            raise APINetworkError("the stream ended before its first event", provider=self.draft.provider)
+            raise AgentError("the stream was empty", provider=self.draft.provider, retryable=True)
         if not self.is_done and not self.is_whole():
             raise APINetworkError(
                 "the stream ended before the answer was complete",

@@ -53,8 +53,8 @@ class ResponseDecoder(EventDecoder[ResponseDraft]):
         """Give the whole answer after the last bytes.
 
         Raises:
-            APINetworkError: The stream ended before its terminator, or there was nothing in it.
-            AgentError: The answer is empty.
+            APINetworkError: The stream ended before its terminator.
+            AgentError: There was nothing in it.
         """
         response = super().finish() if self._answer is None else None
         return response or (self._answer or self.draft).response()
