@@ -193,6 +193,7 @@ class BaseAgent:
         policy, steps = (turn.tools, turn.max_steps) if turn else (ToolPolicy(), None)
         response = await talk.ask(request, policy, steps)
         parsed, response = await self._read(response, context, request, talk)
+        cut = ("the answer was cut off at max_tokens",) if response.finish_reason == "length" else ()
         return TurnResult(
             answer=to_answer(parsed, self._kind(context), self.config, talk, response),
             usage=talk.usage,
@@ -202,7 +203,7 @@ class BaseAgent:
             finish_reason=response.finish_reason,
             truncated=parsed.truncated or response.finish_reason == "length",
             repaired=parsed.repaired,
-            warnings=(*talk.warnings, *parsed.warnings, *_cut_short(response), *talk.shortfall(policy)),
+            warnings=(*talk.warnings, *parsed.warnings, *cut, *talk.shortfall(policy)),
             request_ids=tuple(talk.request_ids),
             prompt_version=_version(turn),
         )
@@ -382,10 +383,6 @@ class BaseAgent:
         except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
             return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
         return AgentHealth(healthy=True)
-
-
-def _cut_short(response: ChatResponse) -> tuple[str, ...]:
-    return ("the answer was cut off at max_tokens",) if response.finish_reason == "length" else ()
 
 
 def _version(turn: TurnSpec | None) -> str:

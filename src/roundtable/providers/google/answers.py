@@ -93,7 +93,8 @@ class ContentDraft(AnswerDraft):
             reason = _NUMBERS[reason] if 0 <= reason < len(_NUMBERS) else "OTHER"
         if isinstance(reason, str) and reason and reason != "FINISH_REASON_UNSPECIFIED":
             self.end(_FINISH.get(reason, "other"))
-            self.stopped_by = "" if reason in _FINISH or reason == "OTHER" else reason[:_REASON_CHARS]
+            odd = reason not in _FINISH and reason != "OTHER"
+            self.stopped_by: str = reason[:_REASON_CHARS] if odd else ""
             self._cite()
 
     def _part(self, part: JsonObject) -> None:
