@@ -15,7 +15,7 @@ from integration.test_cassette_debates import same
 
 from roundtable import Roundtable
 from roundtable._secrets import Scrubber
-from roundtable.errors import APINetworkError, QuorumLost
+from roundtable.errors import AgentError, QuorumLost
 from roundtable.prompts import Fence
 from roundtable.providers import Cassette, ScriptedModel
 from roundtable.providers.cassette.canon import canonical, difference, key_of
@@ -24,7 +24,7 @@ from roundtable.types import ChatRequest, Message
 REPLIES = st.one_of(
     st.sampled_from(["Tea", "Milk", "Water"]).map(said),
     st.text(max_size=20),
-    st.just(APINetworkError("gone")),
+    st.just(AgentError("gone")),
 )
 SCRIPTS = st.dictionaries(
     st.tuples(st.sampled_from(["ada", "bo", "cy"]), st.sampled_from(["1", "2"])), st.lists(REPLIES, max_size=3)

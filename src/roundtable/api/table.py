@@ -106,7 +106,7 @@ class Roundtable:
     ) -> None:
         self._options = Options(
             agents=agents,
-            providers=dict(providers or {}),
+            providers={} if providers is None else providers,
             storage=storage,
             budget=budget,
             quorum=quorum,
