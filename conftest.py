@@ -157,9 +157,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Put the gate up where it is asked for."""
-    from roundtable.http import HttpClient
-
-    # What most users have is what most tests run on; `tests/integration/test_fast.py` turns the other transport on.
-    HttpClient.fast = False
     if config.option.fail_on_skip:
         config.pluginmanager.register(SkipGate(config.option.may_skip))

@@ -25,7 +25,7 @@ def test_the_readme_runs_the_main_job_and_then_the_tests_in_one_line_each(root: 
     assert all(len(block.strip().splitlines()) == 1 for block in blocks)
     main, tests = blocks
     assert ".venv/bin/roundtable " in main
-    assert tests.rstrip().endswith("-m pytest")
+    assert tests.rstrip().endswith("-m pytest -n auto --dist loadfile")
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "constraints-deep.txt"])
