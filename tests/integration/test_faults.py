@@ -32,7 +32,9 @@ from roundtable.testing.servers import LoopbackServer, WireReply, chat_chunks, c
 from roundtable.types import ChatResponse, Usage
 
 RULE = RetryRule(base_delay_s=0.01)
-TIMEOUT_S = 0.3
+TIMEOUT_S = 1.0
+SLACK_S = 2.0
+"""What a busy machine may add to a limit; alone it is some hundredths of a second."""
 OK = chat_reply("ok")
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
@@ -129,7 +131,7 @@ async def test_a_lasting_fault(reply, kind, retryable, streamed):
         )
         assert len(fault.server.seen) == expected
         if silent:
-            assert TIMEOUT_S <= took < TIMEOUT_S + 0.5
+            assert TIMEOUT_S <= took < TIMEOUT_S + SLACK_S
         assert caught.value.provider == "compatible"
         assert KEY[:12] not in str(caught.value.to_dict(debug=True))
 
@@ -197,7 +199,7 @@ async def test_waits(row):
     async with scene(first=[http_reply(row.body, status=row.status, headers=row.headers)]) as fault:
         assert (await fault.call(streamed=False)).text == "ok"
         (gap,) = fault.gaps
-        assert row.least_s <= gap < row.most_s + 0.5
+        assert row.least_s <= gap < row.most_s + SLACK_S
 
 
 async def test_a_date_is_waited_for():
@@ -285,7 +287,7 @@ async def test_the_deadline_is_that_of_the_whole_call(reply, streamed):
         began = time.monotonic()
         with pytest.raises(APITimeoutError):
             await fault.call(streamed=streamed)
-        assert TIMEOUT_S - 0.01 <= time.monotonic() - began < TIMEOUT_S + 0.5
+        assert TIMEOUT_S - 0.01 <= time.monotonic() - began < TIMEOUT_S + SLACK_S
         assert len(fault.server.seen) == 1
         with anyio.fail_after(1):
             while not fault.server.hang_ups:  # noqa: ASYNC110
