@@ -54,7 +54,9 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the everyday suite under coverage."""
     set_up(session)
-    session.run("python", "-m", "coverage", "run", "-m", "pytest", *session.posargs)
+    session.run(
+        "python", "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--cov", "--cov-report=", *session.posargs
+    )
     if not session.posargs:
         session.run("python", "tools/gates.py", "coverage")
 

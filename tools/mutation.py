@@ -39,7 +39,15 @@ PACKAGES = ("scoring", "exits")
 TESTS = ("tests/unit/test_scoring_*.py", "tests/unit/test_metrics_*.py", "tests/unit/test_exits_*.py")
 LAWS = ("tests/property/test_scoring_axioms.py", "tests/property/test_metrics_*.py", "tests/property/test_exits_*.py")
 TIME_LIMIT_S = 60
-OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not deep", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+OPTIONS = [
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-m",
+    "not gates and not deep and not slow",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
+]
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
