@@ -35,15 +35,18 @@ from roundtable.providers import LocalProvider
 from roundtable.scoring import Rule
 from roundtable.settings import Settings
 from roundtable.storage.locations import default_database
+from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from roundtable._registry import Entry
     from roundtable.api.options import Options
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
     from roundtable.plugins import Catalog, LoadedPlugins
     from roundtable.protocols import DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.providers import ProviderFactory
     from roundtable.types import AgentConfig, Event, JsonObject
 
 __all__ = ["Wiring"]
@@ -116,13 +119,21 @@ class Wiring:
     def _registry(self) -> AgentRegistry:
         registry = AgentRegistry()
         for entry in self.catalog.providers:
-            registry.register_provider(entry.name, self._agent_factory(), None)
-        registry.find_with(lambda name: self._find_provider(registry, name))
+            self._register_provider(registry, entry)
+        registry.find_with(lambda name: self._register_provider(registry, self.catalog.providers.entry(name), name))
         return registry
 
-    def _find_provider(self, registry: AgentRegistry, name: str) -> None:
-        self.catalog.providers.entry(name)
-        registry.register_provider(name, self._agent_factory(), None)
+    def _register_provider(
+        self, registry: AgentRegistry, entry: Entry[ProviderFactory], name: str | None = None
+    ) -> None:
+        own = self.options.providers.get(name or entry.name) or ProviderConfig()
+        spec = getattr(entry.thing, "spec", None)
+        registry.register_provider(
+            name or entry.name,
+            self._agent_factory(),
+            own.model or getattr(spec, "default_model", None),
+            own.light_model or getattr(spec, "light_model", None),
+        )
 
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
         models = self.models
