@@ -198,7 +198,7 @@ class Tool(Protocol):
         """Name, description and arguments, as a model sees them."""
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
-        """Do it; a failure is a result."""
+        """Do it; a failure is a result, and what is raised becomes one."""
 
 
 class DebateModeStrategy(Protocol):
