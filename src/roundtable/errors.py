@@ -89,7 +89,7 @@ class RoundtableError(Exception):
         retry_after_s: Seconds the provider asked to wait.
         details: Facts that belong to one kind of error, JSON values without secrets.
 
-    An error that ends a debate also says which: `session_id` is its session, and `partial` the result so far once anybody
+    An error that ends a debate also says which: `session_id` is its session, and `partial` the result so far if anybody
     could have been asked. An agent's error says in `usage` what was spent. `is_recorded` marks one out of a cassette.
 
     Example:

@@ -120,9 +120,10 @@ def test_every_model_of_a_fallback_may_have_to_be_paid():
     assert both.cost_usd == pytest.approx(2 * alone.cost_usd)
 
 
-@pytest.mark.parametrize(
-    ("retry", "tries"), [(None, 4), (RetryPolicy(max_attempts=1), 1), (RetryPolicy(max_attempts=3), 3)]
-)
+ONCE, THRICE = RetryPolicy(max_attempts=1), RetryPolicy(max_attempts=3)
+
+
+@pytest.mark.parametrize(("retry", "tries"), [(None, 4), (ONCE, 1), (THRICE, 3)])
 def test_the_estimate_says_what_retries_may_add(retry, tries):
     config = AgentConfig(id="ada", name="Ada", provider="scripted", retry=retry)
     chain = FallbackModel(ScriptedModel([]), ScriptedModel([], model="spare"))
@@ -136,7 +137,9 @@ async def test_no_debate_sends_more_requests_than_its_estimate_with_retries():
     paid = AgentError("empty", retryable=True)
     paid.usage = Usage(input_tokens=9, output_tokens=60, calls=1)
     model = CountingModel(lambda request: paid if len(model.begun) % 2 else said("Tea"))
-    table = table_of(model, prices=PRICES)
+    retry = RetryPolicy(max_attempts=2, base_delay_ms=0, on=("answer",))
+    configs = [AgentConfig(id=name, name=name.title(), provider="scripted", retry=retry) for name in ("ada", "bo")]
+    table = Roundtable([BaseAgent(config, model) for config in configs], storage="memory://", prices=PRICES)
     worst = table.estimate("Tea?", rounds=2)
     result = await table.debate("Tea?", rounds=2)
     assert worst.planned_calls < len(model.begun) <= worst.tries

@@ -74,10 +74,10 @@ class FallbackModel:
             flat.extend(model.models if isinstance(model, FallbackModel) else (model,))
         if not flat:
             raise ConfigurationError("FallbackModel needs at least one model")
-        strange = next((one for one in flat if not callable(getattr(one, "complete", None))), None)
-        if strange is not None or None in flat:
+        strange = [one for one in flat if not callable(getattr(one, "complete", None))]
+        if strange:
             raise ConfigurationError(
-                f"FallbackModel takes models, not {strange!r}",
+                f"FallbackModel takes models, not {strange[0]!r}",
                 hint="Make models by name with table.chat_model('provider:model'), or with chat_model.",
             )
         self.models: tuple[ChatModel, ...] = tuple(flat)
