@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 
-from roundtable.report import CostView, OptionView, ReportView, RoundView, SourceView, SpeakerView, cost_in_words, plain
+from roundtable.report import (
+    CostView,
+    OptionView,
+    ReportView,
+    RoundView,
+    SourceView,
+    SpeakerView,
+    cost_in_words,
+    in_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.result import DebateResult
-    from roundtable.types import AgentResponse, Answer, AnyTurn, RosterEntry, RoundRecord, Usage
+    from roundtable.types import AgentResponse, AnyTurn, RosterEntry, RoundRecord, Usage
 
 __all__ = ["COLUMNS", "view_of"]
 
@@ -220,7 +229,7 @@ def _speaker(turn: AnyTurn, seats: Mapping[str, int]) -> SpeakerView:
         return SpeakerView(name=name, seat=seat, role=turn.role, error=turn.error.message)
     if turn.answer.kind == "position":
         return _position(turn.answer, seats, role=turn.role, notes=turn.result.warnings)
-    position, reasoning = _in_words(turn.answer)
+    position, reasoning = in_words(turn.answer)
     return SpeakerView(name=name, seat=seat, role=turn.role, position=position, reasoning=reasoning)
 
 
@@ -237,25 +246,3 @@ def _position(said: AgentResponse, seats: Mapping[str, int], *, role: str, notes
         tools=tuple(dict.fromkeys(call.tool_name for call in said.tool_calls)),
         notes=notes,
     )
-
-
-def _in_words(answer: Answer) -> tuple[str, str]:
-    """Say an answer that is no position: what it comes to, and why."""
-    match answer.kind:
-        case "position":
-            return answer.position, answer.reasoning
-        case "ballot":
-            return f"Votes for {answer.choice}" if answer.choice is not None else "Abstains", answer.reasoning
-        case "ranking":
-            return f"Ranks {' > '.join(' = '.join(tied) for tied in answer.ranking)}", answer.reasoning
-        case "scores":
-            given = ", ".join(f"{name}: {score:g}" for name, score in answer.scores.items())
-            return f"Scores {given}", answer.reasoning
-        case "plan":
-            reached = "\n".join(f"- {criterion}" for criterion in answer.success_criteria)
-            return answer.goal, "\n".join(part for part in (answer.strategy, reached) if part)
-        case "text":
-            first, _, rest = plain(answer.text.strip(), lines=True).partition("\n")
-            return first, rest
-        case _:
-            assert_never(answer)

@@ -1,5 +1,6 @@
 """Rendering a report view as text, Markdown, HTML or CSV; whatever agents wrote comes out inert."""
 
+from roundtable.report.answers import Words, in_words
 from roundtable.report.cost import cost_in_words
 from roundtable.report.fragment import to_fragment
 from roundtable.report.inert import plain
@@ -16,8 +17,10 @@ __all__ = [
     "RoundView",
     "SourceView",
     "SpeakerView",
+    "Words",
     "cost_in_words",
     "csv_parts",
+    "in_words",
     "markdown_parts",
     "page_parts",
     "plain",
