@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
+    from roundtable.plugins import PluginChoice
     from roundtable.protocols import DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
@@ -63,9 +64,9 @@ class Roundtable(StoredSessions):
         turn_timeout_s: Seconds an agent has for a turn, with all its calls and tools; no limit when left out.
         seed: Seed of everything random.
         observers: Functions, or objects with `notify`, that hear every event of this table's debates; see
-            `roundtable.protocols.Observer`.
-        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone, beside what ships
-            with the library.
+            `roundtable.protocols.Observer`. Or names of observers of plugins, such as `"otel"`.
+        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone; or which installed
+            plugins to load, as `roundtable.plugins.Plugins`. An installed one is loaded when its name is asked for.
         prices: Prices by `"provider:model"`, before those of the packaged table (extra `prices`).
         cassette: A file of recorded calls; those it holds are not made, others are made and recorded. A
             `roundtable.providers.Cassette` says otherwise.
@@ -95,8 +96,8 @@ class Roundtable(StoredSessions):
         timeout_s: float | None = None,
         turn_timeout_s: float | None = None,
         seed: int = 0,
-        observers: Sequence[Observer | Callable[[Event], None]] = (),
-        plugins: Sequence[object] | None = None,
+        observers: Sequence[str | Observer | Callable[[Event], None]] = (),
+        plugins: PluginChoice = None,
         prices: Mapping[str, PriceLike] | None = None,
         cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
