@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Self
 
 from roundtable.analysis import BallotBasis, ballots_of
-from roundtable.report import ReportView, RoundView, SpeakerView, cost_in_words, to_html, to_markdown, to_text
+from roundtable.report import ReportView, RoundView, SpeakerView, cost_in_words, in_words, to_html, to_markdown, to_text
 from roundtable.types import (
     AgentConfig,
     AnyConsensus,
@@ -310,7 +310,8 @@ def _round_view(held: RoundRecord) -> RoundView:
                 )
             )
         else:
-            speakers.append(SpeakerView(name=name, role=turn.role, position=turn.answer.to_json()))
+            says, why = in_words(turn.answer)
+            speakers.append(SpeakerView(name=name, role=turn.role, position=says, reasoning=why))
     summary = held.consensus.summary if held.consensus else ""
     level = held.consensus.agreement_level if held.consensus else None
     return RoundView(
