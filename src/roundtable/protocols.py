@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         JsonObject,
         JsonValue,
         Lease,
+        Measured,
         ModelProfile,
         Owner,
         Plan,
@@ -234,8 +235,17 @@ class DebateModeStrategy(Protocol):
 class ConsensusMeter(Protocol):
     """Measures how far the positions of one round agree; never loses the round."""
 
-    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> AnyConsensus:
-        """Measure; the result's `method` says how."""
+    async def measure(
+        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
+    ) -> Measured:
+        """Measure; the `method` of the consensus says how.
+
+        Args:
+            responses: Positions of the round.
+            topic: The question.
+            session_id: Which session pays for calls to models.
+            groupthink: Whether to look for signs of groupthink.
+        """
 
 
 class ExitCriterion(Protocol):

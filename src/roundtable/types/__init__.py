@@ -71,7 +71,9 @@ if TYPE_CHECKING:
         ConsensusResult,
         Decision,
         GroupthinkWarning,
+        Measured,
         Nuances,
+        PairReading,
         SynthesisResult,
     )
     from roundtable.types.content import (
@@ -250,6 +252,7 @@ __all__ = [
     "JsonValue",
     "Lease",
     "LiveEvent",
+    "Measured",
     "Message",
     "MetadataLayer",
     "ModelProfile",
@@ -263,6 +266,7 @@ __all__ = [
     "Persona",
     "Perspective",
     "Plan",
+    "PairReading",
     "PlanAnswer",
     "ProviderConfig",
     "RankingAnswer",
@@ -328,7 +332,8 @@ _NAMES = {
         "ToolResult Usage"
     ),
     "consensus": (
-        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Nuances SynthesisResult"
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances PairReading "
+        "SynthesisResult"
     ),
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
