@@ -216,7 +216,10 @@ def fits(kind: str, schema: dict[str, Any]) -> bool:
     if kind.endswith("[]"):
         return schema.get("type") == "array" and fits(kind[:-2], schema["items"])
     if kind.startswith("'"):
-        return schema.get("enum") == [one.strip().strip("'") for one in kind.split("|")]
+        promised = [one.strip().strip("'") for one in kind.split("|")]
+        if promised[-1] == "...":
+            return set(promised[:-1]) <= set(schema.get("enum", ()))
+        return schema.get("enum") == promised
     if "$ref" in schema:
         # Ours may be a finer kind of what the seed names, as AIConsensusResult is of ConsensusResult.
         return str(schema["$ref"]).endswith(kind)
