@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable.api.handle import DebateHandle as AsyncHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -173,6 +173,8 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -191,6 +193,8 @@ class Roundtable:
             agents,
             providers=providers,
             storage=storage,
+            analyzer=analyzer,
+            seats=seats,
             budget=budget,
             quorum=quorum,
             concurrency=concurrency,

@@ -188,10 +188,6 @@ class _Reading:
             response = await model.complete(request)
             self.usage = response.usage
             result = read_analysis(response.text, responses, groupthink=groupthink)
-            if result is None:
-                raise ParseError("the answer holds no readable agreement level", provider=model.provider)
-            who = {"analyzer_id": f"{model.provider}:{response.model or model.model}"}
-            self.result = result.model_copy(update={**who, "analyzer_provider": model.provider})
         except RoundtableError as error:
             self.error = error
             self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
@@ -199,6 +195,12 @@ class _Reading:
             if not isinstance(error, Exception) and not is_stray(error):
                 raise
             self.error = RoundtableError(f"the model raised {type(error).__name__}: {str(error)[:500]}", cause=error)
+        else:
+            if result is None:
+                self.error = ParseError("the answer holds no readable agreement level", provider=model.provider)
+                return
+            who = {"analyzer_id": f"{model.provider}:{response.model or model.model}"}
+            self.result = result.model_copy(update={**who, "analyzer_provider": model.provider})
 
 
 def _together(readings: Sequence[AIConsensusResult]) -> AIConsensusResult:

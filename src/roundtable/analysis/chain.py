@@ -33,7 +33,7 @@ class NamedMeter(NamedTuple):
 
 
 class AnalyzerChain:
-    """Measures with the first meter that works; what was paid for is never lost, since the basic formula is always last.
+    """Measures with the first meter that works; no paid round is lost, since the basic formula is always last.
 
     Args:
         meters: Meters in order; the basic formula need not be named.

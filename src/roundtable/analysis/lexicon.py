@@ -1,4 +1,4 @@
-"""Words that tell sides apart without a model: negations, opposites, hedges, and words that say nothing; English, Korean.
+"""Words that tell sides apart without a model: negations, opposites, hedges; English and Korean.
 
 The lists are ours and short on purpose: each entry is a cue that a reader can check, not knowledge of the language.
 """
@@ -10,278 +10,73 @@ from typing import Final
 
 __all__ = ["HEDGES", "KOREAN_ENDINGS", "KOREAN_NEGATION", "NEGATIONS", "NO", "STOP_WORDS", "YES", "opposites", "stem"]
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 YES: Final = frozenset({"yes", "yeah", "yep", "agree", "agreed", "absolutely", "definitely", "네", "예", "그렇다"})
 """Openings that say yes."""
 NO: Final = frozenset({"no", "nope", "disagree", "disagreed", "아니요", "아니오", "아니다"})
 """Openings that say no."""
 
 NEGATIONS: Final = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "none",
-        "nobody",
-        "nothing",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-        "cant",
-        "dont",
-        "doesnt",
-        "didnt",
-        "isnt",
-        "arent",
-        "wasnt",
-        "werent",
-        "wont",
-        "wouldnt",
-        "shouldnt",
-        "couldnt",
-        "mustnt",
-        "neednt",
-        "hasnt",
-        "havent",
-        "hadnt",
-        "aint",
-        "hardly",
-        "scarcely",
-        "barely",
-    ]
+    _words(
+        """
+    not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt
+    werent wont wouldnt shouldnt couldnt mustnt neednt hasnt havent hadnt aint hardly scarcely barely
+    """
+    )
 )
 """Words that turn a sentence round."""
 
 KOREAN_NEGATION: Final = r"않|못\s?하|못한|없[다는이을어습]|아니[다라며]|안\s|말아야|말자"
 """The same within Korean words."""
 
-KOREAN_ENDINGS: Final = [
-    "하지",
-    "지않는다",
-    "해야한다",
-    "입니다",
-    "합니다",
-    "습니다",
-    "됩니다",
-    "이다",
-    "한다",
-    "하다",
-    "된다",
-    "되다",
-    "해야",
-    "하는",
-    "에서",
-    "으로",
-    "에게",
-    "까지",
-    "부터",
-    "은",
-    "는",
-    "이",
-    "가",
-    "을",
-    "를",
-    "에",
-    "의",
-    "도",
-    "로",
-    "와",
-    "과",
-    "만",
-    "다",
-    "지",
-]
+KOREAN_ENDINGS: Final = _words(
+    """
+    하지 지않는다 해야한다 입니다 합니다 습니다 됩니다 이다 한다 하다 된다 되다 해야 하는
+    에서 으로 에게 까지 부터 은 는 이 가 을 를 에 의 도 로 와 과 만 다 지
+    """
+)
 """Endings and particles that are cut off Korean words, longest first where several fit."""
 
 HEDGES: Final = frozenset(
-    [
-        "might",
-        "maybe",
-        "perhaps",
-        "possibly",
-        "partly",
-        "partially",
-        "somewhat",
-        "depends",
-        "depending",
-        "unless",
-        "if",
-        "only",
-        "provided",
-        "conditional",
-        "conditionally",
-        "sometimes",
-        "unclear",
-        "uncertain",
-        "unsure",
-        "아마",
-        "어쩌면",
-        "부분적",
-        "일부",
-        "조건부",
-        "경우",
-    ]
+    _words(
+        """
+    might maybe perhaps possibly partly partially somewhat depends depending unless if only provided
+    conditional conditionally sometimes unclear uncertain unsure 아마 어쩌면 부분적 일부 조건부 경우
+    """
+    )
 )
 """Words that hold a position only in part, or under a condition."""
 
 STOP_WORDS: Final = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "but",
-        "so",
-        "as",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "with",
-        "into",
-        "onto",
-        "about",
-        "than",
-        "then",
-        "that",
-        "this",
-        "these",
-        "those",
-        "it",
-        "its",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "am",
-        "do",
-        "does",
-        "did",
-        "done",
-        "has",
-        "have",
-        "had",
-        "having",
-        "will",
-        "would",
-        "shall",
-        "should",
-        "can",
-        "could",
-        "may",
-        "must",
-        "i",
-        "we",
-        "you",
-        "he",
-        "she",
-        "they",
-        "them",
-        "their",
-        "our",
-        "your",
-        "my",
-        "me",
-        "us",
-        "one",
-        "there",
-        "here",
-        "who",
-        "whom",
-        "which",
-        "what",
-        "when",
-        "where",
-        "why",
-        "how",
-        "all",
-        "any",
-        "each",
-        "every",
-        "some",
-        "more",
-        "most",
-        "very",
-        "much",
-        "many",
-        "also",
-        "just",
-        "really",
-        "quite",
-        "rather",
-        "too",
-        "such",
-        "same",
-        "own",
-        "because",
-        "since",
-        "while",
-        "think",
-        "believe",
-        "feel",
-        "say",
-        "says",
-        "said",
-        "argue",
-        "hold",
-        "view",
-        "position",
-        "opinion",
-        "answer",
-        "overall",
-        "therefore",
-        "thus",
-        "hence",
-        "however",
-        "use",
-        "choose",
-        "pick",
-        "go",
-        "take",
-        "make",
-        "get",
-        "let",
-        "need",
-        "ought",
-        "case",
-        "point",
-        "fact",
-        "way",
-        "thing",
-        "things",
-        "people",
-        "그",
-        "이",
-        "저",
-        "것",
-        "수",
-        "등",
-        "및",
-        "더",
-        "가장",
-        "매우",
-    ]
+    _words(
+        """
+    a an the and or but so as of to in on at by for from with into onto about than then that this these
+    those it its is are was were be been being am do does did done has have had having will would shall
+    should can could may must i we you he she they them their our your my me us one there here who whom
+    which what when where why how all any each every some more most very much many also just really
+    quite rather too such same own because since while think believe feel say says said argue hold view
+    position opinion answer overall therefore thus hence however use choose pick go take make get let
+    need ought case point fact way thing things people 그 이 저 것 수 등 및 더 가장 매우
+    """
+    )
 )
 """Words that are no evidence of a common subject."""
 
 _OPPOSITES: Final = """
-good great beneficial positive helpful useful worthwhile valuable | bad harmful negative useless detrimental worthless damaging
+good great beneficial positive helpful useful worthwhile valuable | bad harmful negative useless detrimental damaging
 safe secure harmless | dangerous unsafe risky hazardous insecure
 better superior outperform | worse inferior underperform
 increase rise grow raise higher more expand improve | decrease fall shrink lower fewer less reduce decline drop worsen
-support favor favour endorse accept approve adopt embrace keep retain | oppose reject refuse abandon against ban scrap drop
-allow permit legal legalize legalise lawful enable | forbid prohibit ban illegal criminalize outlaw banned unlawful disallow
+support favor favour endorse accept approve adopt keep retain | oppose reject refuse abandon against ban scrap drop
+allow permit legal legalize legalise enable | forbid prohibit ban illegal criminalize outlaw banned unlawful
 possible feasible able | impossible infeasible unable
 necessary needed essential required mandatory compulsory | unnecessary needless optional superfluous voluntary
-right correct true accurate valid justified moral ethical fair just | wrong incorrect false inaccurate invalid unjustified immoral unethical unfair unjust
+right correct true accurate valid | wrong incorrect false inaccurate invalid
+justified moral ethical fair | unjustified immoral unethical unfair unjust
 success succeed win gain profit benefit advantage | failure fail lose loss harm cost disadvantage
 always everybody everyone everything | never nobody nothing
 easy simple cheap fast quick affordable | hard difficult complex expensive slow costly unaffordable

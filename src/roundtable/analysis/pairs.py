@@ -39,7 +39,7 @@ class PairScore(Value):
 
 
 class PairScorer(Protocol):
-    """Compares positions two by two. A scorer backed by a model implements this, and goes where `LexicalScorer` goes."""
+    """Compares positions two by two. A scorer backed by a model goes where `LexicalScorer` goes."""
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[PairScore]:
         """Compare each pair; the order within a pair must not matter, and a text agrees with itself (1.0)."""
@@ -91,8 +91,8 @@ def _negations(words: Sequence[str]) -> int:
 class LexicalScorer:
     """Compares two positions by their words: negation, opposites, numbers, hedges, what they have in common.
 
-    It sees short, explicit statements on one question, in English and, in part, Korean. It does not see a stance that no
-    word gives away, and finds paraphrases only as far as they share words; figures stand in the benchmarks.
+    It sees short, explicit statements on one question, in English and partly in Korean. It does not see a stance that
+    no word gives away, and finds paraphrases only as far as they share words; figures stand in the benchmarks.
 
     Example:
         >>> scored = LexicalScorer().score([("AI is dangerous", "AI is not dangerous"), ("Buy 40", "Buy 42")])

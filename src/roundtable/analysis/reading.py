@@ -25,14 +25,14 @@ _LEVEL: Final = re.compile(
 _SUMMARY: Final = re.compile(r"[\"']summary[\"']\s*:\s*\"((?:[^\"\\]|\\.){1,2000})\"")
 
 _TASK: Final = """You compare the answers that several agents gave to one question, and say how far they agree.
-Judge what the answers mean, not how they are worded: other words for one thing are agreement, a negated statement is the \
-opposite, and agreement has degrees. A position that holds only under a condition agrees only in part. How sure an agent \
-is, and how well it argues, is no agreement. Answer with one JSON object and nothing else."""
+Judge what the answers mean, not how they are worded: other words for one thing are agreement, a negated statement is \
+the opposite, and agreement has degrees. A position that holds only under a condition agrees only in part. How sure an \
+agent is, and how well it argues, is no agreement. Answer with one JSON object and nothing else."""
 
 _FORMAT: Final = """Answer with one JSON object without code fences:
 - "agreementLevel": a number from 0 (all contradict each other) to 1 (all hold the same)
-- "clusters": a list of groups of answers that say the same, each {"theme": their position in a sentence, "agentIds": a \
-list of the names of its answers, "summary": what they say}; every answer is in exactly one group
+- "clusters": a list of groups of answers that say the same, each {"theme": their position in a sentence, "agentIds": \
+a list of the names of its answers, "summary": what they say}; every answer is in exactly one group
 - "commonGround": a list of points that ALL answers share; empty when there are none
 - "disagreementPoints": a list of points on which they differ
 - "nuances": {"partialAgreements": points that only some share, "conditionalPositions": positions that depend on a \
@@ -43,9 +43,9 @@ condition, "uncertainties": what the agents say they do not know}
 whole sentences that can be read alone}"""
 
 _GROUPTHINK: Final = """- "groupthinkWarning": {"detected": true or false, "indicators": a list of signs, \
-"recommendation": what to do about it}. A sign is any of these: all are at least 85 % sure without having disagreed; all \
-conclude the same without weighing an alternative; nobody takes the contrary view of a controversial question; an answer \
-argues that others think so too; dissent is brushed aside"""
+"recommendation": what to do about it}. A sign is any of these: all are at least 85 % sure without having disagreed; \
+all conclude the same without weighing an alternative; nobody takes the contrary view of a controversial question; an \
+answer argues that others think so too; dissent is brushed aside"""
 
 
 def answer_names(responses: Sequence[AgentResponse]) -> dict[str, AgentResponse]:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -58,6 +58,8 @@ class Roundtable:
         providers: Overrides by provider name.
         storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
+        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, or a meter of yours.
+        seats: Models beside the debate, by `"analyzer"` and `"judge"`; several on one seat are a panel.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -91,6 +93,8 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -108,6 +112,8 @@ class Roundtable:
             agents=agents,
             providers={} if providers is None else providers,
             storage=storage,
+            analyzer=analyzer,
+            seats={} if seats is None else seats,
             budget=budget,
             quorum=quorum,
             concurrency=concurrency,

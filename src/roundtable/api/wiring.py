@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.analysis import check_rule
+from roundtable.api.analyzers import Helpers
 from roundtable.api.checks import (
     check_deadline,
     check_list,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
     from roundtable.plugins import Catalog
-    from roundtable.protocols import DebateModeStrategy, ExitCriterion, Storage
-    from roundtable.types import AgentConfig, JsonObject
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.types import AgentConfig, Budget, JsonObject
 
 __all__ = ["Wiring"]
 
@@ -73,6 +74,7 @@ class Wiring:
         self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
         self.hub: EventHub = EventHub(map(observing, options.observers))
         self.agents: AgentRegistry = self._registry()
+        self.helpers: Helpers = Helpers(dict(options.seats), self.models, self.agents)
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
@@ -120,6 +122,16 @@ class Wiring:
         return lambda config: BaseAgent(
             config, models.guarded(models.get(config.provider, config.model), retry=config.retry)
         )
+
+    def meter(self, configs: Sequence[AgentConfig], budget: Budget | None) -> ConsensusMeter:
+        """Give what measures a debate of these agents.
+
+        Raises:
+            ConfigurationError: There is no such analyzer, or the model named for it cannot be made.
+        """
+        limits = (budget, self.options.budget)
+        capped = any(limit is not None and limit.max_cost_usd is not None for limit in limits)
+        return self.helpers.meter(self.options.analyzer, configs, capped=capped)
 
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.

@@ -13,6 +13,7 @@ from roundtable.engine.closing import (
     leaving_events,
     lost_quorum,
     lost_round,
+    measure_round,
     measured_events,
     with_measure,
 )
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
+    from roundtable.types import DebateContext, DurableEvent, Measured, RoundRecord
 
 __all__ = ["DebateRun"]
 
@@ -296,13 +297,13 @@ class DebateRun:
         lost = lost_round(current.turns, fold.record.config.quorum)
         if lost is not None:
             raise lost
-        consensus: AnyConsensus | None = None
+        measured: Measured | None = None
         with anyio.CancelScope() as self._work:
-            consensus = await self.meter.measure(current.responses, fold.record.config.topic)
-        if consensus is None:  # somebody asked to stop meanwhile
+            measured = await measure_round(self.meter, current, fold.record, self.mode)
+        if measured is None:  # somebody asked to stop meanwhile
             return
         now = self.journal.clock.now()
-        closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances, rules=self.rules)
+        closing = measured_events(fold, current, measured, now, assigned=self.mode.assigns_stances, rules=self.rules)
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
         # A criterion that held when the debate was extended by hand has had its say.

@@ -263,10 +263,10 @@ __all__ = [
     "Nuances",
     "OutputSchema",
     "Owner",
+    "PairReading",
     "Persona",
     "Perspective",
     "Plan",
-    "PairReading",
     "PlanAnswer",
     "ProviderConfig",
     "RankingAnswer",
@@ -332,8 +332,8 @@ _NAMES = {
         "ToolResult Usage"
     ),
     "consensus": (
-        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances PairReading "
-        "SynthesisResult"
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances "
+        "PairReading SynthesisResult"
     ),
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
