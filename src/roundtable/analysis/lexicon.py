@@ -85,7 +85,7 @@ likely probable certain | unlikely improbable doubtful
 start begin open create build introduce | stop end close destroy demolish abolish remove
 before early earlier | after late later
 free public open | paid private closed
-buy hire rise up | sell fire fall down
+buy hire up | sell fire down
 hot warm | cold cool
 guilty | innocent
 healthy | unhealthy sick

@@ -113,7 +113,8 @@ def _compare(one: _Cues, other: _Cues) -> PairScore:
     if one.opening and other.opening:
         if one.opening != other.opening:
             return PairScore(score=0.0, reasons=("one says yes, the other no",))
-        common, reasons = max(common, _SAME_SIDE), [*reasons, "both say " + ("yes" if one.opening > 0 else "no")]
+        side = "yes" if one.opening > 0 else "no"
+        return PairScore(score=max(round(common, 6), _SAME_SIDE), reasons=(f"both say {side}",))
     shares_ends = bool({place for place, _ in one.ends} & {place for place, _ in other.ends})
     about = common >= _TOPICAL or (shares_ends and not (one.words and other.words))
     if one.numbers and other.numbers and one.numbers != other.numbers and about:
@@ -130,7 +131,7 @@ def _alike(one: _Cues, other: _Cues, common: float, reasons: list[str], *, share
         common, reasons = max(common, _SAME_SIDE), [*reasons, "they judge alike"]
     if not common:
         return PairScore(score=0.0, reasons=("no word in common",))
-    if not (one.opening and other.opening) and common < 1 and _both_differ(one.words, other.words):
+    if common < 1 and _both_differ(one.words, other.words):
         common = min(common, _OTHER_WORDS)
         reasons = [*reasons, "each says what the other does not"]
     if one.hedged != other.hedged and common > _HEDGED:
@@ -141,9 +142,9 @@ def _alike(one: _Cues, other: _Cues, common: float, reasons: list[str], *, share
 def _flips(one: _Cues, other: _Cues) -> tuple[int, list[str]]:
     """Count what turns one of two statements against the other."""
     mine, yours = dict(one.ends), dict(other.ends)
-    opposed = sum(yours[place] != end for place, end in mine.items() if place in yours)
+    opposed = any(yours[place] != end for place, end in mine.items() if place in yours)
     turned = (one.negations + other.negations) % 2
-    reasons = (["opposite words"] if opposed % 2 else []) + (["one of them negates"] if turned else [])
+    reasons = (["opposite words"] if opposed else []) + (["one of them negates"] if turned else [])
     return opposed + turned, reasons
 
 
@@ -153,4 +154,4 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _both_differ(one: frozenset[str], other: frozenset[str]) -> bool:
     shared = len(one & other)
-    return 2 * (len(one) - shared) >= len(one) and 2 * (len(other) - shared) >= len(other)
+    return bool(one and other) and 2 * (len(one) - shared) >= len(one) and 2 * (len(other) - shared) >= len(other)
