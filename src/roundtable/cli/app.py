@@ -64,6 +64,10 @@ Options = Annotated[
 Option = Annotated[
     list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
 ]
+Analyzer = Annotated[
+    str,
+    typer.Option("--analyzer", metavar="NAME", help="How agreement is measured: auto, ai, semantic, stance or basic."),
+]
 ExitEarly = Annotated[
     bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
 ]
@@ -125,6 +129,7 @@ def debate(
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
     focus: Focus = None,
+    analyzer: Analyzer = "auto",
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     estimate: Estimate = False,
@@ -150,7 +155,7 @@ def debate(
         base_url=base_url,
         timeout=timeout,
     )
-    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed)
+    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed, analyzer=analyzer)
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked["options"] = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked |= {"deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
