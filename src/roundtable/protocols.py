@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionRecord,
         SessionSummary,
+        ToolCall,
+        ToolCallRecord,
         ToolResult,
         TurnResult,
     )
@@ -152,6 +154,23 @@ class TurnListener(Protocol):
             attempt: Number of the try to come, from 2.
             delay_s: Seconds until then.
             error: Why the last one failed.
+        """
+
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        """A tool is about to be called.
+
+        Args:
+            step: Number of the model call that asked for it, from 1.
+            call: The call; arguments that are too long are left out.
+        """
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        """A tool call ended.
+
+        Args:
+            step: As for `tool_called`.
+            call_id: Which call.
+            record: What came of it.
         """
 
 
