@@ -11,7 +11,7 @@ from integration.test_budget_debates import Silent
 from roundtable import AgentConfig, BaseAgent, Roundtable
 from roundtable.api.estimate import estimated
 from roundtable.api.seats import Seated
-from roundtable.errors import ConfigurationError, ContextTooLong, QuorumLost
+from roundtable.errors import AgentError, ConfigurationError, ContextTooLong, QuorumLost
 from roundtable.gateway import FallbackModel
 from roundtable.modes import BaseModeStrategy
 from roundtable.providers import ScriptedModel
@@ -23,6 +23,7 @@ from roundtable.types import (
     EndDebate,
     EndRound,
     ModelProfile,
+    RetryPolicy,
     Stage,
     ToolPolicy,
     TurnSpec,
@@ -117,6 +118,32 @@ def test_every_model_of_a_fallback_may_have_to_be_paid():
     both = Roundtable([chain], storage="memory://", prices=PRICES).estimate("Tea?", rounds=1)
     assert (both.calls, both.planned_calls) == (2 * alone.calls, alone.planned_calls)
     assert both.cost_usd == pytest.approx(2 * alone.cost_usd)
+
+
+ONCE, THRICE = RetryPolicy(max_attempts=1), RetryPolicy(max_attempts=3)
+
+
+@pytest.mark.parametrize(("retry", "tries"), [(None, 4), (ONCE, 1), (THRICE, 3)])
+def test_the_estimate_says_what_retries_may_add(retry, tries):
+    config = AgentConfig(id="ada", name="Ada", provider="scripted", retry=retry)
+    chain = FallbackModel(ScriptedModel([]), ScriptedModel([], model="spare"))
+    worst = Roundtable([BaseAgent(config, chain)], storage="memory://", prices=PRICES).estimate("Tea?", rounds=2)
+    assert worst.tries == worst.by_agent[0].tries == tries * worst.calls
+    assert worst.cost_with_retries_usd == pytest.approx(tries * worst.cost_usd)
+
+
+async def test_no_debate_sends_more_requests_than_its_estimate_with_retries():
+    """Every second answer of each agent is one of no use, and is paid for."""
+    paid = AgentError("empty", retryable=True)
+    paid.usage = Usage(input_tokens=9, output_tokens=60, calls=1)
+    model = CountingModel(lambda request: paid if len(model.begun) % 2 else said("Tea"))
+    retry = RetryPolicy(max_attempts=2, base_delay_ms=0, on=("answer",))
+    configs = [AgentConfig(id=name, name=name.title(), provider="scripted", retry=retry) for name in ("ada", "bo")]
+    table = Roundtable([BaseAgent(config, model) for config in configs], storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea?", rounds=2)
+    result = await table.debate("Tea?", rounds=2)
+    assert worst.planned_calls < len(model.begun) <= worst.tries
+    assert result.usage.cost_usd <= worst.cost_with_retries_usd
 
 
 def test_agents_that_are_no_base_agents_are_named():

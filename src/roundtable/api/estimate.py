@@ -11,6 +11,7 @@ from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
+from roundtable.gateway.prices import to_usd
 from roundtable.record import Fold
 from roundtable.stages import narrow
 from roundtable.types import (
@@ -34,7 +35,7 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from roundtable.api.seats import Seated
     from roundtable.protocols import Agent, DebateModeStrategy
@@ -54,13 +55,18 @@ TOOL_STEPS: Final = MOST_TOOL_ROUNDS + 1
 
 def meters_of(model: object) -> Iterator[MeteredModel]:
     """Find the meters of a model, through what stands round them."""
+    return (meter for meter, _ in _tried(model))
+
+
+def _tried(model: object, tries: int = 1) -> Iterator[tuple[MeteredModel, int]]:
+    """Find the meters of a model, each with how often a call of it may be tried."""
     if isinstance(model, MeteredModel):
-        yield model
+        yield model, tries
     elif isinstance(model, FallbackModel):
         for one in model.models:
-            yield from meters_of(one)
+            yield from _tried(one, tries)
     elif isinstance(model, GuardedModel):
-        yield from meters_of(model.inner)
+        yield from _tried(model.inner, model.guard.rule.most_tries)
 
 
 @dataclass(slots=True)
@@ -74,6 +80,8 @@ class _Sum:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal | None = Decimal(0)
+    tries: int = 0
+    cost_with_retries: Decimal | None = Decimal(0)
 
     def add(self, view: DebateContext, spec: TurnSpec) -> int | None:
         """Add a turn; give the tokens of its answer, `None` where they cannot be known."""
@@ -82,7 +90,8 @@ class _Sum:
         agent = self.agent
         if not isinstance(agent, BaseAgent):
             self.calls += 1
-            self.cost = None
+            self.tries += 1
+            self.cost = self.cost_with_retries = None
             return None
         request = agent.first_request(narrow(view, spec))
         longest = request.max_tokens
@@ -91,13 +100,14 @@ class _Sum:
         return longest
 
     def _call(self, request: ChatRequest, sent: int) -> None:
-        meters = list(meters_of(getattr(self.agent, "chat_model", None)))
         first = True
-        for meter in meters:
+        for meter, tries in _tried(getattr(self.agent, "chat_model", None)):
             name = request.model if first and request.model else meter.model
             price = meter.prices.worst(meter.provider, name, sent, request.max_tokens, endpoint=meter.endpoint)
-            self.cost = None if self.cost is None or price is None else self.cost + price
+            self.cost = _plus(self.cost, price)
+            self.cost_with_retries = _plus(self.cost_with_retries, price, tries)
             self.calls += 1
+            self.tries += tries
             self.input_tokens += sent
             self.output_tokens += request.max_tokens
             first = False
@@ -110,8 +120,15 @@ class _Sum:
             planned_calls=self.planned_calls,
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
-            cost_usd=None if self.cost is None else float(self.cost),
+            cost_usd=to_usd(self.cost),
+            tries=self.tries,
+            cost_with_retries_usd=to_usd(self.cost_with_retries),
         )
+
+
+def _plus(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> Decimal | None:
+    """Add a price some times; what is unknown makes the sum unknown."""
+    return None if sum_so_far is None or price is None else sum_so_far + price * times
 
 
 def _tool_calls(agent: BaseAgent, spec: TurnSpec) -> int:
@@ -215,11 +232,18 @@ def _longest_answer(agent: Agent, spec: TurnSpec, view: DebateContext, tokens: i
             assert_never(spec.answer)
 
 
+def _sum(costs: Iterable[Decimal | None]) -> float | None:
+    total: Decimal | None = Decimal(0)
+    for cost in costs:
+        total = _plus(total, cost)
+    return to_usd(total)
+
+
 def _total(agents: tuple[AgentEstimate, ...], sums: dict[str, _Sum]) -> Estimate:
-    costs = [one.cost for one in sums.values()]
-    known = [cost for cost in costs if cost is not None]
     foreign = [one.agent.id for one in sums.values() if not isinstance(one.agent, BaseAgent)]
-    notes = ["tries that a provider refuses cost nothing; one that broke off may be billed besides"]
+    notes = [
+        "calls, tokens and cost leave retries out; a try that a provider refuses costs nothing, one that broke off may"
+    ]
     if foreign:
         notes.append(f"what {', '.join(foreign)} may take is unknown: no BaseAgent, so its prompts cannot be seen")
     return Estimate(
@@ -228,7 +252,9 @@ def _total(agents: tuple[AgentEstimate, ...], sums: dict[str, _Sum]) -> Estimate
         planned_calls=sum(one.planned_calls for one in agents),
         input_tokens=sum(one.input_tokens for one in agents),
         output_tokens=sum(one.output_tokens for one in agents),
-        cost_usd=float(sum(known, Decimal(0))) if len(known) == len(costs) else None,
+        cost_usd=_sum(one.cost for one in sums.values()),
+        tries=sum(one.tries for one in agents),
+        cost_with_retries_usd=_sum(one.cost_with_retries for one in sums.values()),
         by_agent=agents,
         notes=tuple(notes),
     )

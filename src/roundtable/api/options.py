@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.exits import Exit
     from roundtable.gateway.prices import PriceLike
+    from roundtable.plugins import PluginChoice
     from roundtable.protocols import DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.scoring import Rule
@@ -53,8 +54,8 @@ class Options:
     timeout_s: float | None = None
     turn_timeout_s: float | None = None
     seed: int = 0
-    observers: Sequence[Observer | Callable[[Event], None]] = ()
-    plugins: Sequence[object] | None = None
+    observers: Sequence[str | Observer | Callable[[Event], None]] = ()
+    plugins: PluginChoice = None
     prices: Mapping[str, PriceLike] | None = None
     budget: Budget | None = None
     cassette: str | PathLike[str] | Cassette | None = None

@@ -297,6 +297,14 @@ def list_modes(as_json: Json = False) -> int:
     return open_desk(Ask(as_json=as_json)).run(offers.list_modes)
 
 
+@app.command(name="plugins")
+def list_plugins(as_json: Json = False) -> int:
+    """Say which plugins are installed, what they bring, and why one cannot be used; exit code 1 when one failed."""
+    from roundtable.cli import plugins
+
+    return open_desk(Ask(as_json=as_json)).run(plugins.list_plugins)
+
+
 @app.command()
 def doctor(
     agents: Agents = None,

@@ -48,6 +48,10 @@ async def weigh(desk: Desk, topic: str, options: DebateOptions) -> ExitCode:
     cost = "a cost nobody knows" if worst.cost_usd is None else f"{worst.cost_usd:.4f} USD"
     shown = [line(f"At most {worst.calls} calls, {worst.total_tokens:,} tokens, {cost}", "bold")]
     shown.append(line(f"{worst.planned_calls} calls if every answer can be read at once and no tool is used"))
+    with_cost = "" if worst.cost_with_retries_usd is None else f", {worst.cost_with_retries_usd:.4f} USD"
+    shown.append(
+        line(f"{worst.tries} requests{with_cost} if every call is tried as often as it may be, and each is billed")
+    )
     names = {one.agent_id: one.total_tokens for one in worst.by_agent}
     shown += [line(f"{agent}: at most {tokens:,} tokens", indent=2) for agent, tokens in names.items()]
     desk.screen.show([*shown, *(line(f"Note: {note}", "dim", paragraph=True) for note in worst.notes)])
