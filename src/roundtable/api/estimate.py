@@ -12,6 +12,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
 from roundtable.gateway.prices import to_usd
+from roundtable.modes import check_config
 from roundtable.record import Fold
 from roundtable.stages import narrow
 from roundtable.types import (
@@ -23,6 +24,7 @@ from roundtable.types import (
     Estimate,
     PlanAnswer,
     RankingAnswer,
+    RoleViolation,
     RoundComplete,
     RoundStart,
     ScoresAnswer,
@@ -74,6 +76,7 @@ class _Sum:
     """What one agent may take, grown turn by turn."""
 
     agent: Agent
+    strays: bool = False
     turns: int = 0
     calls: int = 0
     planned_calls: int = 0
@@ -111,6 +114,35 @@ class _Sum:
             self.input_tokens += sent
             self.output_tokens += request.max_tokens
             first = False
+
+    def longest_answer(self, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
+        """Give an answer of the kind asked for that fills its tokens."""
+        text = "x" * int(tokens * CHARS_PER_TOKEN)
+        options = spec.options or view.options or ()
+        match spec.answer:
+            case "position":
+                return AgentResponse(
+                    agent_id=self.agent.id,
+                    agent_name=self.agent.name,
+                    position="x",
+                    reasoning=text,
+                    confidence=1.0,
+                    choice=max(options, key=len, default=None),
+                    role_violation=RoleViolation(expected=spec.stance) if self.strays and spec.stance else None,
+                )
+            case "ballot":
+                return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
+            case "ranking":
+                return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
+            case "scores":
+                return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
+            case "plan":
+                return PlanAnswer(goal="x", strategy=text)
+            case "text":
+                # Some modes read a list out of a text, such as perspectives; the longest list has one long entry.
+                return TextAnswer(text=f'["{text}"]')
+            case _:
+                assert_never(spec.answer)
 
     def to_estimate(self) -> AgentEstimate:
         return AgentEstimate(
@@ -155,10 +187,22 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
         mode: Says what happens next.
 
     Raises:
-        ConfigurationError: The mode plans what would never end, or agents that are not there.
+        ConfigurationError: The debate makes no sense in the mode, or the mode plans what would never end, or agents
+            that are not there.
         ContextTooLong: A prompt does not fit a model's window.
     """
-    sums = {seat.config.id: _Sum(seat.agent) for seat in seats if seat.agent is not None}
+    check_config(mode, config)
+    sums = _held(config, seats, mode, strays=mode.assigns_stances)
+    if mode.assigns_stances:
+        # At best nobody leaves the side it was given, and nobody is asked for it once more.
+        for agent_id, kept in _held(config, seats, mode, strays=False).items():
+            sums[agent_id].turns, sums[agent_id].planned_calls = kept.turns, kept.planned_calls
+    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+
+
+def _held(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy, *, strays: bool) -> dict[str, _Sum]:
+    """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
+    sums = {seat.config.id: _Sum(seat.agent, strays=strays) for seat in seats if seat.agent is not None}
     fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
     for number in range(1, config.rounds + 1):
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
@@ -168,7 +212,7 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
         fold.apply(
             RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
         )
-    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+    return sums
 
 
 def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int) -> bool:
@@ -197,39 +241,11 @@ def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], num
                 agent_name=agent.name,
                 role=spec.role,
                 timestamp=utc_now(),
-                result=TurnResult(answer=_longest_answer(agent, spec, view, longest or 0)),
+                result=TurnResult(answer=sums[spec.agent].longest_answer(spec, view, longest or 0)),
             )
             fold.apply(
                 AgentComplete(session_id="estimate", timestamp=utc_now(), turn=turn, agent=agent.id, round=number)
             )
-
-
-def _longest_answer(agent: Agent, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
-    """Give an answer of the kind asked for that fills its tokens."""
-    text = "x" * int(tokens * CHARS_PER_TOKEN)
-    options = spec.options or view.options or ()
-    match spec.answer:
-        case "position":
-            return AgentResponse(
-                agent_id=agent.id,
-                agent_name=agent.name,
-                position="x",
-                reasoning=text,
-                confidence=1.0,
-                choice=max(options, key=len, default=None),
-            )
-        case "ballot":
-            return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
-        case "ranking":
-            return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
-        case "scores":
-            return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
-        case "plan":
-            return PlanAnswer(goal="x", strategy=text)
-        case "text":
-            return TextAnswer(text=text)
-        case _:
-            assert_never(spec.answer)
 
 
 def _sum(costs: Iterable[Decimal | None]) -> float | None:
