@@ -162,21 +162,10 @@ class TurnListener(Protocol):
         """
 
     async def tool_called(self, step: int, call: ToolCall) -> None:
-        """A tool is about to be called.
-
-        Args:
-            step: Number of the model call that asked for it, from 1.
-            call: The call; arguments that are too long are left out.
-        """
+        """A tool is about to be called, as model call `step` of the turn asked for; too long arguments are left out."""
 
     async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
-        """A tool call ended.
-
-        Args:
-            step: As for `tool_called`.
-            call_id: Which call.
-            record: What came of it.
-        """
+        """A tool call ended; `record` says what came of it."""
 
 
 class Agent(Protocol):

@@ -87,6 +87,10 @@ class Roundtable(StoredSessions):
         ('Tea', 2.0)
     """
 
+    _wired: Wiring | None = None
+    _debating: Debates | None = None
+    _group: TaskGroup | None = None
+
     def __init__(
         self,
         agents: Sequence[AgentLike] | None = None,
@@ -125,9 +129,6 @@ class Roundtable(StoredSessions):
             tenant=tenant,
             settings=settings,
         )
-        self._wired: Wiring | None = None
-        self._debating: Debates | None = None
-        self._group: TaskGroup | None = None
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"
