@@ -14,6 +14,7 @@ from roundtable.api.table import Roundtable as AsyncRoundtable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from os import PathLike
     from types import TracebackType
 
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
+    from roundtable.plugins import PluginChoice
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
@@ -37,7 +40,9 @@ if TYPE_CHECKING:
         Event,
         JsonValue,
         ProviderConfig,
+        SearchHit,
         SessionFilter,
+        SessionStatus,
         SessionSummary,
     )
 
@@ -173,6 +178,7 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
@@ -181,8 +187,8 @@ class Roundtable:
         timeout_s: float | None = None,
         turn_timeout_s: float | None = None,
         seed: int = 0,
-        observers: Sequence[Observer | Callable[[Event], None]] = (),
-        plugins: Sequence[object] | None = None,
+        observers: Sequence[str | Observer | Callable[[Event], None]] = (),
+        plugins: PluginChoice = None,
         prices: Mapping[str, PriceLike] | None = None,
         cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
@@ -193,6 +199,7 @@ class Roundtable:
             agents,
             providers=providers,
             storage=storage,
+            tools=tools,
             analyzer=analyzer,
             seats=seats,
             budget=budget,
@@ -300,6 +307,22 @@ class Roundtable:
         """List stored sessions, newest first."""
         return self._portal.call(lambda: self._table.sessions(wanted))
 
+    def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
+        """Find words in positions and their reasoning, the newest session first."""
+        return self._portal.call(lambda: self._table.search(text, session_id=session_id, limit=limit))
+
+    def delete(self, session_id: str) -> None:
+        """Remove a session and all that was said in it."""
+        self._portal.call(lambda: self._table.delete(session_id))
+
+    def prune(self, *, before: datetime, status: SessionStatus | None = None) -> int:
+        """Remove the sessions that last changed before a moment; give their number."""
+        return self._portal.call(lambda: self._table.prune(before=before, status=status))
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Copy all that the storage holds to a new file, while debates go on."""
+        self._portal.call(lambda: self._table.backup(path))
+
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""
         return self._table.chat_model(name)
@@ -325,7 +348,7 @@ class Roundtable:
 def debate_sync(
     topic: str,
     *,
-    plugins: Sequence[object] | None = None,
+    plugins: PluginChoice = None,
     storage: str | Storage | None = None,
     **options: Unpack[DebateOptions],
 ) -> DebateResult:

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -191,7 +192,7 @@ def _field(row: Row, found: FieldInfo, member: Member) -> Iterator[str]:
         yield "is required, the seed's is optional"
     if member.default is not UNSET and found.get_default(call_default_factory=True) != member.default:
         yield f"is {found.get_default()!r} by default, not {member.default!r}"
-    owner: type[BaseModel] = getattr(importlib.import_module(row.module), row.path[0])
+    owner: type[BaseModel] = _resolve(replace(row, python=row.python.rpartition(".")[0]))
     schema = owner.model_json_schema()["properties"][wire]
     if not fits(member.type, schema):
         yield f"is {schema} in JSON, not {member.type}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, Unpack
 
 from roundtable.api.options import Options
+from roundtable.api.stored import StoredSessions
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
+    from roundtable.api.tools import ToolLike
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
+    from roundtable.plugins import PluginChoice
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
@@ -30,13 +33,10 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import (
         Budget,
-        ContextResult,
         Estimate,
         Event,
         JsonValue,
         ProviderConfig,
-        SessionFilter,
-        SessionSummary,
     )
 
 __all__ = ["Roundtable"]
@@ -44,7 +44,7 @@ __all__ = ["Roundtable"]
 _CLOSE_S = 15.0
 
 
-class Roundtable:
+class Roundtable(StoredSessions):
     """A table at which agents debate.
 
     `debate`, `resume` and `extend` work at once; `start` needs `async with`, which also releases
@@ -58,6 +58,8 @@ class Roundtable:
         providers: Overrides by provider name.
         storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
+        tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
+            agent that has tools of its own keeps those.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, or a meter of yours.
         seats: Models beside the debate, by `"analyzer"` and `"judge"`; several on one seat are a panel.
         budget: The most that all debates of this table may consume together.
@@ -67,9 +69,9 @@ class Roundtable:
         turn_timeout_s: Seconds an agent has for a turn, with all its calls and tools; no limit when left out.
         seed: Seed of everything random.
         observers: Functions, or objects with `notify`, that hear every event of this table's debates; see
-            `roundtable.protocols.Observer`.
-        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone, beside what ships
-            with the library.
+            `roundtable.protocols.Observer`. Or names of observers of plugins, such as `"otel"`.
+        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone; or which installed
+            plugins to load, as `roundtable.plugins.Plugins`. An installed one is loaded when its name is asked for.
         prices: Prices by `"provider:model"`, before those of the packaged table (extra `prices`).
         cassette: A file of recorded calls; those it holds are not made, others are made and recorded. A
             `roundtable.providers.Cassette` says otherwise.
@@ -87,12 +89,17 @@ class Roundtable:
         ('Tea', 2.0)
     """
 
+    _wired: Wiring | None = None
+    _debating: Debates | None = None
+    _group: TaskGroup | None = None
+
     def __init__(
         self,
         agents: Sequence[AgentLike] | None = None,
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
@@ -101,8 +108,8 @@ class Roundtable:
         timeout_s: float | None = None,
         turn_timeout_s: float | None = None,
         seed: int = 0,
-        observers: Sequence[Observer | Callable[[Event], None]] = (),
-        plugins: Sequence[object] | None = None,
+        observers: Sequence[str | Observer | Callable[[Event], None]] = (),
+        plugins: PluginChoice = None,
         prices: Mapping[str, PriceLike] | None = None,
         cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
@@ -112,6 +119,7 @@ class Roundtable:
             agents=agents,
             providers={} if providers is None else providers,
             storage=storage,
+            tools=tools,
             analyzer=analyzer,
             seats={} if seats is None else seats,
             budget=budget,
@@ -127,9 +135,6 @@ class Roundtable:
             tenant=tenant,
             settings=settings,
         )
-        self._wired: Wiring | None = None
-        self._debating: Debates | None = None
-        self._group: TaskGroup | None = None
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"
@@ -270,87 +275,6 @@ class Roundtable:
 
         wiring = self.wiring
         return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
-
-    async def resume(
-        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
-    ) -> DebateResult:
-        """Go on with a session that was paused, broke, or whose process died.
-
-        No stored answer is asked for again. Agents come from the session; those of this table with the
-        same ids take their place.
-
-        Args:
-            session_id: Which session.
-            budget: The most the debate may consume in all, from its start; what it began with when left out.
-            deadline_s: As for `debate`.
-
-        Raises:
-            SessionNotFound: There is no such session.
-            SessionConflict: It is completed.
-            SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
-        """
-        from roundtable.api.debates import finish
-
-        return await finish(await self._debates.continued(session_id, budget=budget, deadline_s=deadline_s))
-
-    async def extend(
-        self,
-        session_id: str,
-        *,
-        rounds: int = 1,
-        focus_question: str | None = None,
-        context_results: Sequence[ContextResult] = (),
-    ) -> DebateResult:
-        """Hold further rounds of a session.
-
-        What is counted depends on the session. When it is completed, the new total is the rounds begun so
-        far plus `rounds`: a round that was stopped half-way counts as one of those, and is finished first;
-        rounds that an early end left over are not held. Otherwise the new total is the rounds planned plus
-        `rounds`, and the session goes on from where it is. The total has the limit of a debate: 10 unless
-        `ROUNDTABLE_MAX_ROUNDS` says otherwise.
-
-        Args:
-            session_id: Which session.
-            rounds: Rounds to hold besides.
-            focus_question: Narrower question for them.
-            context_results: Answers to what the agents asked for.
-
-        Raises:
-            ConfigurationError: The total is above the limit, or more than the mode can hold.
-            SessionNotFound: There is no such session.
-            SessionBusy: Somebody is running it.
-        """
-        return await self._debates.extend(session_id, rounds, focus_question, context_results)
-
-    async def pause(self, session_id: str) -> None:
-        """Ask a session to pause, whoever runs it: no further call starts, running ones settle.
-
-        Raises:
-            SessionNotFound: There is no such session.
-            SessionConflict: It does not run.
-        """
-        await self._debates.pause(session_id)
-
-    async def stop(self, session_id: str) -> None:
-        """Ask a session to stop for good, whoever runs it; it ends up completed.
-
-        Raises:
-            SessionNotFound: There is no such session.
-            SessionConflict: It is completed already, or broken.
-        """
-        await self._debates.stop(session_id)
-
-    async def session(self, session_id: str) -> DebateResult:
-        """Give the result of a stored session as it stands now; nothing is called or paid for.
-
-        Raises:
-            SessionNotFound: There is no such session.
-        """
-        return await self._debates.load(session_id)
-
-    async def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
-        """List stored sessions, newest first."""
-        return await self.wiring.sessions.summaries(wanted)
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`.

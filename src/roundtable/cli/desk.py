@@ -67,6 +67,7 @@ def open_desk(ask: Ask) -> Desk:
     """
     # Late on purpose: `--help` must not load the engine.
     from roundtable.api import Roundtable
+    from roundtable.plugins import Plugins
     from roundtable.types import ProviderConfig
 
     settings = Settings.from_env()
@@ -84,6 +85,7 @@ def open_desk(ask: Ask) -> Desk:
         seed=ask.seed,
         analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
+        plugins=Plugins.load(),
         settings=settings,
     )
     for name in reached:

@@ -164,6 +164,8 @@ if TYPE_CHECKING:
     from roundtable.types.storage import (
         Lease,
         Owner,
+        SearchHit,
+        SearchQuery,
         SessionFilter,
         SessionSummary,
     )
@@ -284,6 +286,8 @@ __all__ = [
     "RoundtableResponse",
     "RoundtableStatus",
     "ScoresAnswer",
+    "SearchHit",
+    "SearchQuery",
     "Seat",
     "ServerCall",
     "Session",
@@ -354,7 +358,7 @@ _NAMES = {
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
-    "storage": "Lease Owner SessionFilter SessionSummary",
+    "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }
 
