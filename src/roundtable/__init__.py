@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
     from roundtable.scoring import decide
     from roundtable.sync import debate_sync
+    from roundtable.tools import tool
     from roundtable.types import (
         AgentConfig,
         AgentResponse,
@@ -95,6 +96,7 @@ __all__ = [
     "debate_sync",
     "decide",
     "hookimpl",
+    "tool",
 ]
 
 _HOME = {
@@ -136,6 +138,7 @@ _HOME = {
     "debate_sync": "sync",
     "decide": "scoring",
     "hookimpl": "plugins.hookspecs",
+    "tool": "tools.functions",
 }
 
 __getattr__: Callable[[str], object]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from datetime import datetime
+    from os import PathLike
 
     from roundtable.errors import RoundtableError
     from roundtable.types import (
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
         ModelProfile,
         Owner,
         Plan,
+        SearchHit,
+        SearchQuery,
         SessionFilter,
         SessionRecord,
         SessionSummary,
@@ -42,12 +45,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "AgentToolkit",
+    "Backup",
     "ChatModel",
     "Clock",
     "ConsensusMeter",
     "DebateModeStrategy",
     "ExitCriterion",
     "ExitRound",
+    "FullText",
     "HasEndpoint",
     "KeyValue",
     "Observer",
@@ -198,7 +203,7 @@ class Tool(Protocol):
         """Name, description and arguments, as a model sees them."""
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
-        """Do it; a failure is a result."""
+        """Do it; a failure is a result, and what is raised becomes one."""
 
 
 class DebateModeStrategy(Protocol):
@@ -321,6 +326,26 @@ class Storage(Protocol):
 
     async def aclose(self) -> None:
         """Release the medium; idempotent."""
+
+
+@runtime_checkable
+class FullText(Protocol):
+    """What a `Storage` may have besides: finding words in what was said."""
+
+    async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
+        """Give the positions that hold all words: newest session first, then in the order of the session."""
+
+
+@runtime_checkable
+class Backup(Protocol):
+    """What a `Storage` may have besides: a copy of all it holds, made while it is in use."""
+
+    async def backup(self, path: str | PathLike[str]) -> None:
+        """Write a copy to a file that does not exist yet: one state of the storage, whole or not at all.
+
+        Raises:
+            StorageError: The file exists, or cannot be written.
+        """
 
 
 class KeyValue(Protocol):

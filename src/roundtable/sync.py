@@ -14,6 +14,7 @@ from roundtable.api.table import Roundtable as AsyncRoundtable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from os import PathLike
     from types import TracebackType
 
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
         Event,
         JsonValue,
         ProviderConfig,
+        SearchHit,
         SessionFilter,
+        SessionStatus,
         SessionSummary,
     )
 
@@ -295,6 +298,22 @@ class Roundtable:
     def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
         """List stored sessions, newest first."""
         return self._portal.call(lambda: self._table.sessions(wanted))
+
+    def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
+        """Find words in positions and their reasoning, the newest session first."""
+        return self._portal.call(lambda: self._table.search(text, session_id=session_id, limit=limit))
+
+    def delete(self, session_id: str) -> None:
+        """Remove a session and all that was said in it."""
+        self._portal.call(lambda: self._table.delete(session_id))
+
+    def prune(self, *, before: datetime, status: SessionStatus | None = None) -> int:
+        """Remove the sessions that last changed before a moment; give their number."""
+        return self._portal.call(lambda: self._table.prune(before=before, status=status))
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Copy all that the storage holds to a new file, while debates go on."""
+        self._portal.call(lambda: self._table.backup(path))
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""

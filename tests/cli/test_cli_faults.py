@@ -155,6 +155,7 @@ def test_a_model_file_with_another_content_is_refused(command: Command, place: P
     assert "[XX] embedded model" in looked.out
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named_with_the_way_on(command: Command) -> None:
     url = "http://127.0.0.1:9/v1"
     done = command("Tea?", "--agents", "compatible:m", "--base-url", f"compatible={url}", "--rounds", "1")
@@ -163,7 +164,7 @@ def test_a_server_that_is_not_there_is_named_with_the_way_on(command: Command) -
     assert "roundtable resume" in done.out
 
 
-BUSY = http_reply(b'{"error":{"message":"slow down"}}', status=429)
+BUSY = http_reply(b'{"error":{"message":"slow down"}}', status=429, headers={"retry-after-ms": "1"})
 NOT_SERVED = http_reply(b'{"error":{"message":"no such thing"}}', status=400)
 POSITION: JsonObject = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.7}
 

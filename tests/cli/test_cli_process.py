@@ -135,6 +135,7 @@ def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
     assert result.rounds[0] == kept.rounds[0]
 
 
+@pytest.mark.slow
 def test_an_interrupted_debate_in_json_is_the_result_so_far(place: Path) -> None:
     slow = Slow(quick=3)
     with (
@@ -165,6 +166,7 @@ def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(plac
     assert result.rounds[0] == kept.rounds[0]
 
 
+@pytest.mark.slow
 def test_a_debate_that_goes_on_shows_the_round_it_was_left_in(place: Path, command: Command) -> None:
     slow = Slow(quick=5)
     with LoopbackServer(slow) as server:
@@ -306,6 +308,7 @@ def test_a_terminal_shows_who_is_thinking_and_is_given_back_after_an_interruptio
     assert "Traceback" not in shown
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_whole_debate_when_it_is_over(tmp_path: Path) -> None:
     agents = always(tmp_path, {"ada": "Tea", "bo": "Tea"})
     terminal = Terminal(tmp_path, "Tea?", "--agents", agents, "--rounds", "2")
@@ -315,6 +318,7 @@ def test_a_terminal_shows_the_whole_debate_when_it_is_over(tmp_path: Path) -> No
     assert re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.shown)
 
 
+@pytest.mark.slow
 def test_no_color_and_plain_lines_are_respected(tmp_path: Path) -> None:
     agents = always(tmp_path, {"ada": "Tea", "bo": "Tea"})
     words = ("Tea?", "--agents", agents, "--rounds", "1")
@@ -328,6 +332,7 @@ def test_no_color_and_plain_lines_are_respected(tmp_path: Path) -> None:
     assert all("Answer: Tea" in terminal.shown for terminal in (without_colour, plain, dumb))
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     with process(tmp_path, "modes", "--json") as running:
         running.stdout.close()  # type: ignore[union-attr]
@@ -336,6 +341,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     assert running.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_letters_that_a_stream_lacks_do_not_end_a_debate_and_json_keeps_them(tmp_path: Path, encoding: str) -> None:
     agents = always(tmp_path, {"ada": "Tee für 東京 👍"})

@@ -15,6 +15,8 @@ from pydantic import TypeAdapter
 from roundtable.providers import BUILTIN_SPECS
 from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeSearch, ToolCall
 
+pytestmark = pytest.mark.slow  # the SDKs take seconds to load
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 ARGUMENTS = st.dictionaries(TEXT, TEXT | st.integers(-9, 9), max_size=2)
 SCHEMA = {

@@ -103,6 +103,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_storage_fails_the_law_it_breaks(said: str, fault: str) -> None:
     number, law = list(FAULTS).index(fault), FAULTS[fault][1]

@@ -78,7 +78,7 @@ VENDORS: tuple[Row, ...] = (
     *vendors.interface(
         "PerplexitySearchOptions",
         """
-        recencyFilter?: 'hour'|'day'|'week'|'month' = None
+        recencyFilter?: 'hour'|'day'|'week'|'month'|... = None
         domainFilter?: string[] | at most 3
         returnImages?: boolean = False
         returnRelatedQuestions?: boolean = False

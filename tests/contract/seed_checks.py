@@ -7,6 +7,7 @@ import importlib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -191,7 +192,7 @@ def _field(row: Row, found: FieldInfo, member: Member) -> Iterator[str]:
         yield "is required, the seed's is optional"
     if member.default is not UNSET and found.get_default(call_default_factory=True) != member.default:
         yield f"is {found.get_default()!r} by default, not {member.default!r}"
-    owner: type[BaseModel] = getattr(importlib.import_module(row.module), row.path[0])
+    owner: type[BaseModel] = _resolve(replace(row, python=row.python.rpartition(".")[0]))
     schema = owner.model_json_schema()["properties"][wire]
     if not fits(member.type, schema):
         yield f"is {schema} in JSON, not {member.type}"
@@ -216,7 +217,10 @@ def fits(kind: str, schema: dict[str, Any]) -> bool:
     if kind.endswith("[]"):
         return schema.get("type") == "array" and fits(kind[:-2], schema["items"])
     if kind.startswith("'"):
-        return schema.get("enum") == [one.strip().strip("'") for one in kind.split("|")]
+        promised = [one.strip().strip("'") for one in kind.split("|")]
+        if promised[-1] == "...":
+            return set(promised[:-1]) <= set(schema.get("enum", ()))
+        return schema.get("enum") == promised
     if "$ref" in schema:
         # Ours may be a finer kind of what the seed names, as AIConsensusResult is of ConsensusResult.
         return str(schema["$ref"]).endswith(kind)

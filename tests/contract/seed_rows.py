@@ -5,6 +5,7 @@ The seeds describe a TypeScript API. A table repeats their wording line by line,
 ```
 temperature?: number = 0.7          a field or an attribute: optional, with its default
 async getSession(id)                a method that returns a promise
+filter?: 'day'|'week'|...            one of these words; `...` says that ours takes more
 runRound(sessionId, focusQuestion?) parameters; `?` is optional, `?=5` has a default, `input as tool_input` is renamed
 ```
 

@@ -98,4 +98,7 @@ def test_wrong_types_are_noticed() -> None:
     assert not fits("number", {"type": "string"})
     assert not fits("string[]", {"type": "array", "items": {"type": "integer"}})
     assert not fits("'a'|'b'", {"enum": ["a"]})
+    assert not fits("'a'", {"enum": ["a", "b"]})
+    assert fits("'a'|...", {"enum": ["b", "a"]})
+    assert not fits("'a'|...", {"enum": ["b"]})
     assert not fits("Date", {"type": "string"})

@@ -54,6 +54,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.mark.slow
 async def test_a_debate_of_three_is_valid_whole_and_short_enough(model: ChatModel) -> None:
     agents = [BaseAgent(config, model) for config in seat_personas([("local", None)] * 3)]
     seats = tuple(Seat(id=agent.id, name=agent.name) for agent in agents)
@@ -85,6 +86,7 @@ TOPICS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic[:20])
 async def test_a_prompt_with_three_peers_is_at_most_350_tokens_long(model: ChatModel, topic: str) -> None:
     peers = [

@@ -38,7 +38,7 @@ async def test_each_model_of_a_chain_is_guarded_for_itself():
 
 async def test_a_chain_that_fails_is_a_failed_turn_with_every_cause():
     other = ScriptedModel({"*": said("Tea")}, model="other")
-    gone = ScriptedModel(lambda _: APINetworkError("gone"), model="gone")
+    gone = ScriptedModel(lambda _: APINetworkError("gone", retry_after_s=0.001), model="gone")
     table = Roundtable([other, FallbackModel(dead(), gone)], storage="memory://")
     result = await table.debate("Tea or coffee?", rounds=1)
     error = result.rounds[0].turns[1].error

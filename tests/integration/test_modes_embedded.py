@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(not LocalProvider.is_installed(), reason="the extra `local` is not installed"),
 ]
-EVERYDAY = ("adversarial", "delphi")
+SLOW_MODES = ("adversarial", "delphi")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,8 @@ async def debate(model: ChatModel, mode: str, agents: int, rounds: int) -> None:
         assert turn.result.usage.input_tokens <= 450 * turn.result.usage.calls
 
 
-@pytest.mark.parametrize("mode", EVERYDAY)
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", SLOW_MODES)
 async def test_two_hold_a_debate(model: ChatModel, mode: str) -> None:
     await debate(model, mode, agents=2, rounds=2)
 

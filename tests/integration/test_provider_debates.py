@@ -192,6 +192,7 @@ def test_a_debate_through_each_provider(provider: str) -> None:
     assert {seen.method for seen in server.seen} == {"POST"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", sorted(SHAPES))
 def test_the_command_shows_what_was_served(provider: str, tmp_path: Path) -> None:
     with answering(provider) as server:

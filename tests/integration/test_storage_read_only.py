@@ -20,7 +20,10 @@ from roundtable.testing.storage_log_laws import started
 from roundtable.testing.storage_samples import answered, record
 from roundtable.types import SessionFilter
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there"),
+]
 
 AS_A_STRANGER = """
 import json, os, sys, anyio

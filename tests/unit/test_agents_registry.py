@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from snapshots.prompt_views import ADA, planned, said, view
 
@@ -221,3 +223,110 @@ def test_an_agent_without_a_configuration_is_described_by_what_it_says() -> None
 
     described = config_of(Foreign())  # type: ignore[arg-type]  # an agent as far as this goes
     assert (described.id, described.name, described.provider, described.model) == ("fo", "Fo", "acme", "m1")
+
+
+class HandClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+async def test_health_checks_are_good_for_a_minute() -> None:
+    clock, model = HandClock(), ScriptedModel(["OK"] * 4)
+    registry = AgentRegistry(clock=clock)
+    registry.add_agent(BaseAgent(config("ada"), model))
+    for at, calls in ((0.0, 1), (60.0, 1), (60.001, 2), (61.0, 2)):
+        clock.at = at
+        assert (await registry.run_health_checks())["ada"].healthy
+        assert len(model.requests) == calls
+    await registry.run_health_checks(fresh=True)
+    assert len(model.requests) == 3
+    registry.health.clear()
+    assert (len(registry.health), registry.health.get("ada")) == (0, None)
+    await registry.run_health_checks()
+    assert len(model.requests) == 4
+    registry.remove_agent("ada")
+    assert registry.health.get("ada") is None
+
+
+async def test_an_agent_that_is_switched_off_stays_so_whatever_checks_say(registry: AgentRegistry) -> None:
+    for agent_id in ("ada", "bo", "cy"):
+        registry.create_agent(config(agent_id))
+    assert registry.deactivate_agent("ada", "too dear")
+    assert not registry.deactivate_agent("nobody", "x")
+    await registry.run_health_checks()
+    assert registry.get_active_agent_ids() == ("bo",)
+    assert [registry.is_agent_active(agent_id) for agent_id in ("ada", "bo", "cy", "nobody")] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert [(one.id, one.active, one.error) for one in registry.get_agent_health_status()] == [
+        ("ada", False, "too dear"),
+        ("bo", True, None),
+        ("cy", False, "down"),
+    ]
+    assert [(one.id, one.active) for one in registry.get_active_agent_info_list()] == [("bo", True)]
+    assert registry.activate_agent("ada")
+    assert registry.activate_agent("cy")
+    assert not registry.activate_agent("nobody")
+    assert registry.get_active_agent_ids() == ("ada", "bo", "cy")
+    assert all(one.error is None for one in registry.get_agent_health_status())
+
+
+async def test_an_agent_removed_during_its_check_leaves_no_mark(registry: AgentRegistry) -> None:
+    class Leaving(Stranger):
+        async def health_check(self) -> AgentHealth:
+            registry.remove_agent(self.id)
+            return AgentHealth(healthy=False, error="gone")
+
+    registry.add_agent(Leaving())
+    await registry.run_health_checks()
+    registry.add_agent(Stranger())
+    assert registry.get_active_agent_ids() == ("stranger",)
+
+
+def test_agents_are_given_all_or_none(registry: AgentRegistry) -> None:
+    with pytest.raises(ConfigurationError, match=r"unknown agent 'ada'\. Known: none"):
+        registry.get_agent_or_throw("ada")
+    ada, bo = registry.create_agent(config("ada")), registry.create_agent(config("bo"))
+    assert registry.get_agents(["bo", "ada"]) == (bo, ada)
+    assert registry.get_agent_or_throw("ada") is ada
+    assert (registry.has_agent("bo"), registry.has_agent("cy")) == (True, False)
+    assert registry.get_all_agents() == (ada, bo)
+    with pytest.raises(ConfigurationError, match=r"unknown agent 'cy', 'dee'\. Known: ada, bo"):
+        registry.get_agents(["ada", "cy", "dee"])
+
+
+def test_agents_and_providers_are_forgotten(registry: AgentRegistry) -> None:
+    for agent_id in ("s1-a", "s1-b", "x-s1-", "s2-a"):
+        registry.create_agent(config(agent_id))
+    assert registry.remove_agents_by_prefix("s1-") == 2
+    assert registry.get_all_agent_ids() == ("x-s1-", "s2-a")
+    registry.clear_providers()
+    assert (registry.get_registered_providers(), len(registry.get_all_agents())) == ((), 2)
+    registry.register_provider("other", lambda made: BaseAgent(made, ScriptedModel([])))
+    registry.clear_agents()
+    assert (registry.get_registered_providers(), registry.get_all_agents()) == (("other",), ())
+    registry.clear()
+    assert registry.get_available_providers() == ()
+
+
+def test_a_provider_tells_its_factory_and_its_light_model(registry: AgentRegistry) -> None:
+    def make(made: AgentConfig) -> BaseAgent:
+        return BaseAgent(made, ScriptedModel([]))
+
+    registry.register_provider("other", make, "big", "small")
+    assert registry.get_provider_factory("other") is make
+    assert registry.get_provider_factory("third") is None
+    assert (registry.get_light_model("other"), registry.get_light_model("scripted")) == ("small", "scripted-1")
+    with pytest.raises(ConfigurationError, match="unknown provider 'third'"):
+        registry.get_light_model("third")

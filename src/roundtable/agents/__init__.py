@@ -1,6 +1,7 @@
 """Agents: the template, the registry, the personas, and the agents of the providers."""
 
 from roundtable.agents.base import BaseAgent
+from roundtable.agents.health import HEALTH_TTL_S, AgentStatus, HealthCache
 from roundtable.agents.personas import (
     GENERAL_PERSONAS,
     MODE_PERSONAS,
@@ -14,6 +15,18 @@ from roundtable.agents.registry import (
     config_of,
     get_global_registry,
     reset_global_registry,
+)
+from roundtable.agents.setup import (
+    AgentSetup,
+    ModelTiers,
+    ProviderAvailability,
+    check_provider_availability,
+    create_default_agents,
+    create_light_model_agent,
+    get_availability_report,
+    select_preferred_agent,
+    setup_agents,
+    setup_providers,
 )
 from roundtable.agents.vendors import (
     ChatGPTAgent,
@@ -29,23 +42,36 @@ from roundtable.agents.vendors import (
 
 __all__ = [
     "GENERAL_PERSONAS",
+    "HEALTH_TTL_S",
     "MODE_PERSONAS",
     "ROLE_PERSONAS",
     "AgentFactory",
     "AgentRegistry",
+    "AgentSetup",
+    "AgentStatus",
     "BaseAgent",
     "ChatGPTAgent",
     "ClaudeAgent",
     "GeminiAgent",
+    "HealthCache",
+    "ModelTiers",
     "PerplexityAgent",
     "PerplexitySearchOptions",
+    "ProviderAvailability",
+    "check_provider_availability",
     "config_of",
     "create_chatgpt_agent",
     "create_claude_agent",
+    "create_default_agents",
     "create_gemini_agent",
+    "create_light_model_agent",
     "create_perplexity_agent",
+    "get_availability_report",
     "get_global_registry",
     "personas_for",
     "reset_global_registry",
     "seat_personas",
+    "select_preferred_agent",
+    "setup_agents",
+    "setup_providers",
 ]

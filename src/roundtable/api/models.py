@@ -62,13 +62,13 @@ class Models:
         Raises:
             ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
         """
-        key = (provider, model)
+        given = self._options.providers.get(provider)
+        config = given or ProviderConfig()
+        key = (provider, model or config.model)
         if key not in self._made:
-            given = self._options.providers.get(provider)
-            config = given or ProviderConfig()
             if self._options.timeout_s is not None:
                 config = replace(config, timeout_s=self._options.timeout_s)
-            made = self._make(provider, model, config)
+            made = self._make(*key, config)
             # A person takes longer than a server; what the caller says of the provider or the table still holds.
             patient = getattr(made, "patience_s", None) if given is None and self._options.timeout_s is None else None
             self._made[key] = self.gateway.guard(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, Unpack
 
 from roundtable.api.options import Options
+from roundtable.api.stored import StoredSessions
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -30,13 +31,10 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import (
         Budget,
-        ContextResult,
         Estimate,
         Event,
         JsonValue,
         ProviderConfig,
-        SessionFilter,
-        SessionSummary,
     )
 
 __all__ = ["Roundtable"]
@@ -44,7 +42,7 @@ __all__ = ["Roundtable"]
 _CLOSE_S = 15.0
 
 
-class Roundtable:
+class Roundtable(StoredSessions):
     """A table at which agents debate.
 
     `debate`, `resume` and `extend` work at once; `start` needs `async with`, which also releases
@@ -264,87 +262,6 @@ class Roundtable:
 
         wiring = self.wiring
         return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
-
-    async def resume(
-        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
-    ) -> DebateResult:
-        """Go on with a session that was paused, broke, or whose process died.
-
-        No stored answer is asked for again. Agents come from the session; those of this table with the
-        same ids take their place.
-
-        Args:
-            session_id: Which session.
-            budget: The most the debate may consume in all, from its start; what it began with when left out.
-            deadline_s: As for `debate`.
-
-        Raises:
-            SessionNotFound: There is no such session.
-            SessionConflict: It is completed.
-            SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
-        """
-        from roundtable.api.debates import finish
-
-        return await finish(await self._debates.continued(session_id, budget=budget, deadline_s=deadline_s))
-
-    async def extend(
-        self,
-        session_id: str,
-        *,
-        rounds: int = 1,
-        focus_question: str | None = None,
-        context_results: Sequence[ContextResult] = (),
-    ) -> DebateResult:
-        """Hold further rounds of a session.
-
-        What is counted depends on the session. When it is completed, the new total is the rounds begun so
-        far plus `rounds`: a round that was stopped half-way counts as one of those, and is finished first;
-        rounds that an early end left over are not held. Otherwise the new total is the rounds planned plus
-        `rounds`, and the session goes on from where it is. The total has the limit of a debate: 10 unless
-        `ROUNDTABLE_MAX_ROUNDS` says otherwise.
-
-        Args:
-            session_id: Which session.
-            rounds: Rounds to hold besides.
-            focus_question: Narrower question for them.
-            context_results: Answers to what the agents asked for.
-
-        Raises:
-            ConfigurationError: The total is above the limit, or more than the mode can hold.
-            SessionNotFound: There is no such session.
-            SessionBusy: Somebody is running it.
-        """
-        return await self._debates.extend(session_id, rounds, focus_question, context_results)
-
-    async def pause(self, session_id: str) -> None:
-        """Ask a session to pause, whoever runs it: no further call starts, running ones settle.
-
-        Raises:
-            SessionNotFound: There is no such session.
-            SessionConflict: It does not run.
-        """
-        await self._debates.pause(session_id)
-
-    async def stop(self, session_id: str) -> None:
-        """Ask a session to stop for good, whoever runs it; it ends up completed.
-
-        Raises:
-            SessionNotFound: There is no such session.
-            SessionConflict: It is completed already, or broken.
-        """
-        await self._debates.stop(session_id)
-
-    async def session(self, session_id: str) -> DebateResult:
-        """Give the result of a stored session as it stands now; nothing is called or paid for.
-
-        Raises:
-            SessionNotFound: There is no such session.
-        """
-        return await self._debates.load(session_id)
-
-    async def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
-        """List stored sessions, newest first."""
-        return await self.wiring.sessions.summaries(wanted)
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`.

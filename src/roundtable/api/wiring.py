@@ -34,6 +34,7 @@ from roundtable.providers import LocalProvider
 from roundtable.scoring import Rule
 from roundtable.settings import Settings
 from roundtable.storage.locations import default_database
+from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -104,7 +105,14 @@ class Wiring:
     def _registry(self) -> AgentRegistry:
         registry = AgentRegistry()
         for entry in self.catalog.providers:
-            registry.register_provider(entry.name, self._agent_factory(), None)
+            own = self.options.providers.get(entry.name) or ProviderConfig()
+            spec = getattr(entry.thing, "spec", None)
+            registry.register_provider(
+                entry.name,
+                self._agent_factory(),
+                own.model or getattr(spec, "default_model", None),
+                own.light_model or getattr(spec, "light_model", None),
+            )
         return registry
 
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:

@@ -7,14 +7,18 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from roundtable._clock import SystemClock
 from roundtable._owner import current_owner
-from roundtable.errors import ConfigurationError, SessionNotFound
+from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound
+from roundtable.protocols import Backup, FullText
 from roundtable.record import Fold, append_response, save_changes
-from roundtable.types import AgentConfig, Control, SessionFilter, SessionRecord
+from roundtable.types import AgentConfig, Control, SearchQuery, SessionFilter, SessionRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from roundtable.protocols import Clock, Storage
     from roundtable.types import (
@@ -23,11 +27,16 @@ if TYPE_CHECKING:
         ControlAction,
         DebateConfig,
         Owner,
+        SearchHit,
         Session,
+        SessionStatus,
         SessionSummary,
     )
 
 __all__ = ["SessionManager"]
+
+_PAGE = 500
+_PRUNE_LEASE_S = 15.0
 
 
 class SessionManager:
@@ -134,12 +143,75 @@ class SessionManager:
         return await self.storage.list(asked)
 
     async def delete_session(self, session_id: str) -> None:
-        """Remove a session and all that was said in it.
+        """Remove a session and all that was said in it; a run of it ends with an error at its next write.
 
         Raises:
             SessionError: There is no such session.
         """
         await self.storage.delete(session_id, tenant=self.tenant)
+
+    async def prune(self, before: datetime, *, status: SessionStatus | None = None) -> int:
+        """Remove the sessions that last changed before a moment; those that somebody runs are left alone.
+
+        Args:
+            before: The moment.
+            status: Only sessions in this state.
+
+        Returns:
+            How many were removed.
+
+        Raises:
+            ConfigurationError: The moment or the state is none.
+        """
+        try:
+            wanted = SessionFilter(updated_before=before, status=status, limit=_PAGE)
+        except ValidationError as error:
+            raise _no_query("prune", error, "Give an aware datetime, and the name of a state or none.") from None
+        removed = 0
+        while page := await self.summaries(wanted):
+            for summary in page:
+                removed += await self._forget(summary)
+            wanted = wanted.model_copy(update={"after": page[-1].cursor})
+        return removed
+
+    async def _forget(self, summary: SessionSummary) -> bool:
+        """Remove a session that nobody runs and nobody changed since it was listed."""
+        owner, storage = self.owner(), self.storage
+        try:
+            await storage.lease(summary.id, owner, _PRUNE_LEASE_S, tenant=self.tenant)
+            _, news = await storage.read(summary.id, summary.last_seq, tenant=self.tenant)
+            if news:
+                await storage.lease(summary.id, owner, 0, tenant=self.tenant)
+                return False
+            await storage.delete(summary.id, tenant=self.tenant)
+        except (SessionBusy, SessionNotFound):
+            return False
+        return True
+
+    async def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
+        """Find words in positions and their reasoning; see `roundtable.types.SearchQuery`.
+
+        Raises:
+            ConfigurationError: The storage has no full-text search, or the query is none.
+        """
+        if not isinstance(self.storage, FullText):
+            raise _lacks(self.storage, "full-text search", "search")
+        try:
+            query = SearchQuery(text=text, tenant=self.tenant, session_id=session_id, limit=limit)
+        except ValidationError as error:
+            raise _no_query("search", error, "Give 1 to 1000 characters to look for.") from None
+        return await self.storage.search(query)
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy all that the storage holds, of all tenants, to a new file, while it is in use.
+
+        Raises:
+            ConfigurationError: The storage cannot be copied.
+            StorageError: The file exists, or cannot be written.
+        """
+        if not isinstance(self.storage, Backup):
+            raise _lacks(self.storage, "backup", "backup")
+        await self.storage.backup(path)
 
     async def control(
         self,
@@ -166,6 +238,17 @@ class SessionManager:
     def owner(self) -> Owner:
         """Give a fresh identity for taking a lease."""
         return _this_process(os.getpid()).model_copy(update={"name": secrets.token_hex(16)})
+
+
+def _no_query(method: str, error: ValidationError, hint: str) -> ConfigurationError:
+    return ConfigurationError(f"{method}: {error.errors(include_url=False)[0]['msg']}", cause=error, hint=hint)
+
+
+def _lacks(storage: object, what: str, method: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{type(storage).__name__} has no {what}",
+        hint=f"Keep sessions in 'sqlite:///file.db', or give the storage a method `{method}`.",
+    )
 
 
 @cache

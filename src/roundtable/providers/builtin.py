@@ -231,7 +231,7 @@ def chat_model(
         profile: Name of the server, such as `"groq"`, where the provider knows several.
         retry: How often a call is tried. Left out, the model is bare: each call is one request, and whoever seats the
             model at a table gets the tries of its gateway.
-        config: The six above in one value, and rates; what is given beside it wins.
+        config: The six above in one value, and rates and models; what is given beside it wins.
         settings: What the environment says; read now when left out.
         specs: The HTTP providers known; add your own with `{**BUILTIN_SPECS, "acme": spec}`.
 
@@ -259,7 +259,7 @@ def chat_model(
         known.add(spec.name, HttpProvider(spec), summary=spec.summary)
     for other, factory, summary in _without_http():
         known.add(other, factory, summary=summary)
-    made = known.get(provider)(model, given, Settings.from_env() if settings is None else settings)
+    made = known.get(provider)(model or given.model, given, Settings.from_env() if settings is None else settings)
     if given.retry is None:
         return made
     return Gateway().guard(

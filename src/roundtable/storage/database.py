@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.storage.schema import MIGRATIONS, check_format, migrate
+from roundtable.storage.text import has_notes
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -247,6 +248,7 @@ class Database:
         )
         with _closing_on_failure(connection):
             check_format(connection, self.name)  # before anything that writes
+            _add_functions(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -271,6 +273,7 @@ class Database:
             )
             with _closing_on_failure(connection):
                 version = check_format(connection, self.name)
+                _add_functions(connection)
         except sqlite3.Error as error:
             kind = _KINDS.get(_code(error), _OTHER) if os.access(self.path, os.R_OK) else _FORBIDDEN
             raise _fault(kind, self.name, error) from error
@@ -310,6 +313,11 @@ def _closing_on_failure(connection: sqlite3.Connection) -> Generator[None]:
     except BaseException:
         connection.close()
         raise
+
+
+def _add_functions(connection: sqlite3.Connection) -> None:
+    """Give the queries the functions they use besides those of SQLite."""
+    connection.create_function("has_notes", 2, has_notes, deterministic=True)
 
 
 def _set_busy_timeout(connection: sqlite3.Connection, seconds: float) -> None:

@@ -26,15 +26,15 @@ from roundtable.storage.rules import (
     turn_place,
 )
 from roundtable.storage.seed_methods import SeedStorageMethods
-from roundtable.storage.text import clean, json_text, searchable, span_end, value_text
+from roundtable.storage.text import clean, has_notes, json_text, searchable, span_end, value_text
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
 
     from roundtable.protocols import Clock, KeyValue
-    from roundtable.types import DurableEvent, JsonValue, Lease, Owner, SessionFilter
+    from roundtable.types import DurableEvent, JsonValue, Lease, Owner, SearchHit, SearchQuery, SessionFilter
 
 __all__ = ["MemoryKeyValue", "MemoryStorage"]
 
@@ -73,6 +73,8 @@ class _Held:
             response_count=self.progress.response_count,
             created_at=self.record.created_at,
             updated_at=self.updated_at,
+            last_seq=len(self.events),
+            metadata=config.metadata,
         )
 
     def matches(self, wanted: SessionFilter) -> bool:
@@ -83,7 +85,13 @@ class _Held:
             and (wanted.status is None or wanted.status == self.progress.status)
             and (wanted.created_from is None or wanted.created_from <= created)
             and (wanted.created_to is None or created <= wanted.created_to)
+            and (wanted.updated_before is None or self.updated_at < wanted.updated_before)
+            and (wanted.place is None or (created, self.record.id) < wanted.place)
+            and (not wanted.metadata or self._has_notes(wanted.metadata))
         )
+
+    def _has_notes(self, wanted: Mapping[str, JsonValue]) -> bool:
+        return has_notes(json_text(dict(self.record.config.metadata)), json_text(dict(wanted)))
 
 
 _SWEEP_AT: Final = 64
@@ -185,6 +193,18 @@ class MemoryStorage(SeedStorageMethods):
                 session_id, held.lease, owner, ttl_s, now=now, next_token=lambda: self._next_token(clean(tenant))
             )
             return held.lease.to_lease(owner)
+
+    async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
+        """Find words in positions and their reasoning. See `FullText.search`."""
+        await self._open()
+        # Late on purpose: keeping sessions in memory takes no database.
+        from roundtable.storage.words import search_in
+
+        tenant = clean(query.tenant)
+        with self._lock:
+            held = [one for (owner, _), one in self._sessions.items() if owner == tenant]
+            found = [(one.record, tuple(event.value() for event in one.events)) for one in held]
+        return search_in(found, query)
 
     async def delete(self, session_id: str, *, tenant: str = "default") -> None:
         """Remove a session and its events. See `Storage.delete`."""

@@ -93,7 +93,50 @@ _FIRST = (
     "CREATE INDEX key_values_by_expiry ON key_values (tenant, expires_us) WHERE expires_us IS NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_SECOND = (
+    # The caller's notes, so that lists can be narrowed by them. A row that cannot be read must not keep the file shut.
+    "ALTER TABLE sessions ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",
+    """
+    UPDATE sessions
+    SET metadata = coalesce(CASE WHEN json_valid(record) THEN json_extract(record, '$.config.metadata') END, '{}')
+    """,
+    # Where each position stands; its words are in the index under the same number, and leave it with the session:
+    # `statements.delete` sees to that, because SQLite lets no trigger near an index where a schema is not trusted.
+    """
+    CREATE TABLE positions (
+        place INTEGER PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        agent_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
+    )
+    """,
+    "CREATE INDEX positions_by_session ON positions (tenant, session_id)",
+    """
+    CREATE VIRTUAL TABLE position_texts
+    USING fts5(position, reasoning, tokenize = 'unicode61 remove_diacritics 2')
+    """,
+    """
+    INSERT INTO positions (tenant, session_id, seq, round, agent_id, agent_name)
+    SELECT tenant, session_id, seq, json_extract(body, '$.turn.round'), json_extract(body, '$.turn.agentId'),
+           json_extract(body, '$.turn.agentName')
+    FROM events
+    WHERE type = 'agent_complete'
+      AND CASE WHEN json_valid(body) THEN json_extract(body, '$.turn.result.answer.kind') END = 'position'
+    ORDER BY tenant, session_id, seq
+    """,
+    """
+    INSERT INTO position_texts (rowid, position, reasoning)
+    SELECT place, json_extract(body, '$.turn.result.answer.position'),
+           json_extract(body, '$.turn.result.answer.reasoning')
+    FROM positions JOIN events USING (tenant, session_id, seq)
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)
 """Statements that lead from version n to n + 1, from an empty file on."""
 
 

@@ -39,18 +39,13 @@ class SeedStorageMethods(Storage):
 
     async def get_all_sessions(self, *, tenant: str = "default") -> tuple[Session, ...]:
         """Give every session, newest first."""
-        found: dict[str, Session] = {}
+        found: list[Session] = []
         page = SessionFilter(tenant=tenant, limit=_PAGE)
-        while True:
-            listed = await self.list(page)
-            for summary in listed:
-                if summary.id not in found:
-                    session = await self.get_session(summary.id, tenant=tenant)
-                    if session is not None:  # it may have been deleted since
-                        found[summary.id] = session
-            if len(listed) < _PAGE or listed[-1].created_at == page.created_to:
-                return tuple(found.values())
-            page = SessionFilter(tenant=tenant, limit=_PAGE, created_to=listed[-1].created_at)
+        while listed := await self.list(page):
+            whole = [await self.get_session(summary.id, tenant=tenant) for summary in listed]
+            found += [session for session in whole if session is not None]  # it may have been deleted since
+            page = page.model_copy(update={"after": listed[-1].cursor})
+        return tuple(found)
 
     async def save_session(self, session: Session, *, tenant: str = "default") -> None:
         """Store a session: a new one whole, of a stored one the difference, as events.

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import os
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from anyio import to_thread
 
 from roundtable._clock import SystemClock
 from roundtable.errors import ConfigurationError
 from roundtable.storage import statements
+from roundtable.storage.copies import copy_database
 from roundtable.storage.database import Database
 from roundtable.storage.key_values import SQLiteKeyValue
 from roundtable.storage.rules import check_append
 from roundtable.storage.seed_methods import SeedStorageMethods
 from roundtable.storage.statements import Key
 from roundtable.storage.text import clean
+from roundtable.storage.words import find_words
 from roundtable.storage.worker import Worker, commit_together, read_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.protocols import Clock, KeyValue
-    from roundtable.types import DurableEvent, Lease, Owner, SessionFilter, SessionRecord, SessionSummary
+    from roundtable.types import (
+        DurableEvent,
+        Lease,
+        Owner,
+        SearchHit,
+        SearchQuery,
+        SessionFilter,
+        SessionRecord,
+        SessionSummary,
+    )
 
 __all__ = ["SQLiteStorage"]
 
@@ -69,7 +83,7 @@ class SQLiteStorage(SeedStorageMethods):
         self.db_path: str = os.fspath(db_path)
         """The file, as it was given."""
         self._clock: Clock = clock or SystemClock()
-        database = Database(self.db_path, busy_timeout_s)
+        self._database = database = Database(self.db_path, busy_timeout_s)
         self._path = database.name
         self._reader = Worker(
             "roundtable-sqlite-reader",
@@ -125,6 +139,14 @@ class SQLiteStorage(SeedStorageMethods):
     async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
         """List sessions, newest first. See `Storage.list`."""
         return await self._reader.call(lambda connection: statements.list_sessions(connection, filter))
+
+    async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
+        """Find words in positions and their reasoning. See `FullText.search`."""
+        return await self._reader.call(lambda connection: find_words(connection, query))
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write a copy of the file while it is in use, for this user only. See `Backup.backup`."""
+        await to_thread.run_sync(copy_database, self._database, Path(path), abandon_on_cancel=False)
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or give up the right to append. See `Storage.lease`."""

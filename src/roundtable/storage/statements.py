@@ -24,7 +24,8 @@ from roundtable.storage.rules import (
     session_not_found,
     turn_place,
 )
-from roundtable.storage.text import clean, from_micros, micros, searchable, value_text
+from roundtable.storage.text import clean, from_micros, json_text, micros, searchable, value_text
+from roundtable.storage.words import index_position
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def create(connection: sqlite3.Connection, record: SessionRecord) -> None:
     connection.execute(
         """
         INSERT INTO sessions (tenant, id, record, topic, topic_searched, mode, agent_ids, status, current_round,
-                              total_rounds, response_count, last_seq, created_us, updated_us)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
+                              total_rounds, response_count, last_seq, created_us, updated_us, metadata)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
         """,
         (
             stored.tenant,
@@ -78,6 +79,7 @@ def create(connection: sqlite3.Connection, record: SessionRecord) -> None:
             count,
             created,
             created,
+            json_text(dict(stored.config.metadata)),
         ),
     )
 
@@ -130,6 +132,7 @@ def _insert(connection: sqlite3.Connection, key: Key, seq: int, event: DurableEv
             "INSERT INTO turns (tenant, session_id, round, stage, slot, attempt, seq) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*key, *place, seq),
         )
+    index_position(connection, *key, seq, event)
     return True
 
 
@@ -177,9 +180,11 @@ def read(
 
 def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tuple[SessionSummary, ...]:
     """List sessions, newest first."""
+    after_at, after_id = wanted.place or (None, None)
     rows = connection.execute(
         """
-        SELECT id, topic, mode, agent_ids, status, current_round, total_rounds, response_count, created_us, updated_us
+        SELECT id, topic, mode, agent_ids, status, current_round, total_rounds, response_count, created_us, updated_us,
+               last_seq, metadata
         FROM sessions
         WHERE tenant = :tenant
           AND (:topic IS NULL OR instr(topic_searched, :topic) > 0)
@@ -187,6 +192,9 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
           AND (:status IS NULL OR status = :status)
           AND (:since IS NULL OR created_us >= :since)
           AND (:until IS NULL OR created_us <= :until)
+          AND (:untouched_since IS NULL OR updated_us < :untouched_since)
+          AND (:after_us IS NULL OR (created_us, id) < (:after_us, :after_id))
+          AND (:notes IS NULL OR has_notes(metadata, :notes))
         ORDER BY created_us DESC, id DESC
         LIMIT :limit
         """,
@@ -197,6 +205,10 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
             "status": wanted.status,
             "since": None if wanted.created_from is None else micros(wanted.created_from),
             "until": None if wanted.created_to is None else micros(wanted.created_to),
+            "untouched_since": None if wanted.updated_before is None else micros(wanted.updated_before),
+            "after_us": None if after_at is None else micros(after_at),
+            "after_id": None if after_id is None else clean(after_id),
+            "notes": json_text(dict(wanted.metadata)) if wanted.metadata else None,
             "limit": wanted.limit,
         },
     ).fetchall()
@@ -217,6 +229,8 @@ def _summary(row: tuple[Any, ...]) -> SessionSummary | None:
             response_count=row[7],
             created_at=from_micros(row[8]),
             updated_at=from_micros(row[9]),
+            last_seq=row[10],
+            metadata=json.loads(row[11]),
         )
     except ValueError as error:
         _log.warning("session %r is left out of a list: %s", row[0], error)
@@ -257,5 +271,12 @@ def _next_token(connection: sqlite3.Connection, tenant: str) -> int:
 
 def delete(connection: sqlite3.Connection, key: Key) -> None:
     """Remove a session and all that hangs on it."""
+    connection.execute(
+        """
+        DELETE FROM position_texts
+        WHERE rowid IN (SELECT place FROM positions WHERE tenant = ? AND session_id = ?)
+        """,
+        key,
+    )
     if not connection.execute("DELETE FROM sessions WHERE tenant = ? AND id = ?", key).rowcount:
         raise session_not_found(key.session_id)

@@ -12,7 +12,7 @@ from roundtable.types import Value
 if TYPE_CHECKING:
     from roundtable.types import JsonValue
 
-__all__ = ["clean", "from_micros", "json_text", "micros", "searchable", "span_end", "value_text"]
+__all__ = ["clean", "from_micros", "has_notes", "json_text", "micros", "searchable", "span_end", "value_text"]
 
 V = TypeVar("V", bound=Value)
 J = TypeVar("J")
@@ -74,6 +74,21 @@ def json_text(value: JsonValue) -> str:
     cleaned = clean(text)
     # Cleaning may have made two names of one object equal; reading once settles which of them stays.
     return text if cleaned == text else json_text(json.loads(cleaned))
+
+
+def has_notes(notes: str, wanted: str) -> bool:
+    """Tell whether one JSON object has every member of another, with the very same value.
+
+    Example:
+        >>> has_notes('{"case": "a", "n": 1}', '{"n": 1}'), has_notes('{"n": true}', '{"n": 1}')
+        (True, False)
+    """
+    there: dict[str, object] = json.loads(notes)
+    asked: dict[str, object] = json.loads(wanted)
+    return all(
+        name in there and json.dumps(there[name], sort_keys=True) == json.dumps(value, sort_keys=True)
+        for name, value in asked.items()
+    )
 
 
 def searchable(text: str) -> str:

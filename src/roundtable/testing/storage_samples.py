@@ -26,7 +26,9 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from roundtable.types import ControlAction
+    from collections.abc import Mapping
+
+    from roundtable.types import ControlAction, JsonValue
 
 __all__ = ["ManualClock", "answered", "control", "failed", "owner_elsewhere", "record", "round_start", "session_id"]
 
@@ -80,13 +82,16 @@ def record(
     mode: str = "collaborative",
     created_at: datetime = NOON,
     rounds: int = 3,
+    metadata: Mapping[str, JsonValue] | None = None,
 ) -> SessionRecord:
     """Make the record of a session of two agents."""
     agents = tuple(AgentConfig(id=name, name=name.title(), provider="scripted") for name in ("ada", "bo"))
     return SessionRecord(
         id=id or session_id(),
         tenant=tenant,
-        config=DebateConfig(topic=topic, mode=mode, agents=("ada", "bo"), rounds=rounds),
+        config=DebateConfig(
+            topic=topic, mode=mode, agents=("ada", "bo"), rounds=rounds, metadata={} if metadata is None else metadata
+        ),
         agents=agents,
         created_at=created_at,
     )

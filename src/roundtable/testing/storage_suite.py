@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import pytest
@@ -10,9 +10,10 @@ import pytest
 from roundtable.errors import StorageError
 from roundtable.protocols import Storage
 from roundtable.testing.storage_lease_laws import LeaseLaws
+from roundtable.testing.storage_list_laws import ListLaws, SearchLaws
 from roundtable.testing.storage_log_laws import LogLaws, started
-from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record, round_start
-from roundtable.types import AgentToolResult, DebateComplete, JsonValue, SessionFilter, SessionSummary
+from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record
+from roundtable.types import AgentToolResult, JsonValue, SessionFilter
 
 __all__ = ["ODD_TEXTS", "StorageSuite"]
 
@@ -27,81 +28,6 @@ ODD_TEXTS = (
     "x" * 9_000,
 )
 """Texts that a careless storage changes, cuts or runs."""
-
-
-class _ListLaws:
-    async def test_a_list_shows_how_far_each_session_has_come(self, storage: Storage) -> None:
-        """A summary is the fold of the events, without reading them."""
-        made = record(rounds=2)
-        last = NOON + timedelta(minutes=3)
-        token = await started(storage, made, round_start(made.id), answered(made.id), answered(made.id, 1))
-        done = DebateComplete(session_id=made.id, timestamp=last, status="completed", total_rounds=1)
-        await storage.append(made.id, 3, token, [control(made.id, "extend", total_rounds=5), done])
-        assert await storage.list(SessionFilter()) == (
-            SessionSummary(
-                id=made.id,
-                topic=made.config.topic,
-                mode=made.config.mode,
-                status="completed",
-                current_round=1,
-                total_rounds=5,
-                agent_ids=("ada", "bo"),
-                response_count=2,
-                created_at=made.created_at,
-                updated_at=last,
-            ),
-        )
-
-    async def test_lists_begin_with_the_newest_and_end_at_the_limit(self, storage: Storage) -> None:
-        """Sessions of one moment come in a fixed order, too."""
-        for number in (2, 0, 1, 3):
-            await storage.create(record(f"s{number}", created_at=NOON + timedelta(microseconds=number)))
-        await storage.create(record("twin", created_at=NOON))
-        listed = [found.id for found in await storage.list(SessionFilter())]
-        assert listed == ["s3", "s2", "s1", "twin", "s0"]
-        assert [found.id for found in await storage.list(SessionFilter(limit=2))] == ["s3", "s2"]
-
-    async def test_a_topic_is_searched_as_plain_text_in_any_case(self, storage: Storage) -> None:
-        """`%`, `_` and NUL mean themselves."""
-        topics = {
-            "pct": "100% sure?",
-            "plain": "1000 sure?",
-            "under": "a_b",
-            "other": "axb",
-            "nul": "a\0b",
-            "é": "CAFÉ?",
-        }
-        for name, topic in topics.items():
-            await storage.create(record(name, topic=topic))
-        searched = {
-            "0%": {"pct"},
-            "A_B": {"under"},
-            "SURE": {"pct", "plain"},
-            "\0": {"nul"},
-            "café": {"é"},
-            "%": {"pct"},
-        }
-        for text, expected in searched.items():
-            assert {found.id for found in await storage.list(SessionFilter(topic=text))} == expected
-
-    async def test_lists_can_be_narrowed(self, storage: Storage) -> None:
-        """By mode, by state and by both ends of time, ends included."""
-        for number in range(4):
-            await storage.create(
-                record(f"s{number}", mode=("delphi", "panel")[number % 2], created_at=NOON + timedelta(hours=number))
-            )
-        await storage.append("s1", None, None, [control("s1", "resume")])
-
-        async def ids(**wanted: object) -> list[str]:
-            return sorted(found.id for found in await storage.list(SessionFilter.model_validate(wanted)))
-
-        assert await ids(mode="delphi") == ["s0", "s2"]
-        assert await ids(mode="del%") == []
-        assert await ids(status="active") == ["s1"]
-        assert await ids(created_from=NOON + timedelta(hours=2)) == ["s2", "s3"]
-        assert await ids(created_to=NOON + timedelta(hours=1)) == ["s0", "s1"]
-        assert await ids(created_from=NOON, created_to=NOON) == ["s0"]
-        assert await ids(mode="panel", status="created") == ["s3"]
 
 
 class _ValueLaws:
@@ -163,7 +89,7 @@ class _ValueLaws:
             await storage.append("s", None, None, [control("s")])
 
 
-class StorageSuite(LogLaws, LeaseLaws, _ListLaws, _ValueLaws):
+class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws):
     """Inherit this, give one fixture, and the storage is held to the `Storage` protocol.
 
     The storage must take the time from the fixture `clock`.

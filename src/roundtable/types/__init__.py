@@ -162,6 +162,8 @@ if TYPE_CHECKING:
     from roundtable.types.storage import (
         Lease,
         Owner,
+        SearchHit,
+        SearchQuery,
         SessionFilter,
         SessionSummary,
     )
@@ -280,6 +282,8 @@ __all__ = [
     "RoundtableResponse",
     "RoundtableStatus",
     "ScoresAnswer",
+    "SearchHit",
+    "SearchQuery",
     "Seat",
     "ServerCall",
     "Session",
@@ -349,7 +353,7 @@ _NAMES = {
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
-    "storage": "Lease Owner SessionFilter SessionSummary",
+    "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }
 

@@ -195,3 +195,7 @@ class ProviderConfig:
     """Calls the provider allows in a minute; they are spread so that it need not refuse any."""
     tokens_per_minute: float | None = field(default=None, repr=False)
     """Tokens the provider allows in a minute, sent and generated together."""
+    model: str | None = field(default=None, repr=False)
+    """Model of agents that name none; the provider's default model when left out."""
+    light_model: str | None = field(default=None, repr=False)
+    """Small model for work beside the debate; the provider's when left out."""

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from roundtable.types.base import Timestamp, Value
+from roundtable.types.base import JsonValue, Timestamp, Value
 from roundtable.types.debate import DebateMode, SessionStatus
 
-__all__ = ["Lease", "Owner", "SessionFilter", "SessionSummary"]
+__all__ = ["Lease", "Owner", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
+
+
+def _placed(cursor: str) -> str:
+    _place(cursor)
+    return cursor
+
+
+def _place(cursor: str) -> tuple[datetime, str]:
+    moment, slash, session_id = cursor.partition("/")
+    created_at = datetime.fromisoformat(moment) if slash else None
+    if created_at is None or created_at.tzinfo is None:
+        raise ValueError("a cursor is what `SessionSummary.cursor` of the last session of a page gave")
+    return created_at, session_id
 
 
 class Owner(Value):
@@ -53,8 +68,19 @@ class SessionFilter(Value):
     """Created at this time or later."""
     created_to: Timestamp | None = None
     """Created at this time or earlier."""
+    updated_before: Timestamp | None = None
+    """Last changed before this time."""
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """Notes of the caller's that a session must have, each with this very value."""
+    after: Annotated[str, AfterValidator(_placed)] | None = None
+    """The next page: `cursor` of the last session of the page before."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 50
     """Most sessions returned."""
+
+    @property
+    def place(self) -> tuple[datetime, str] | None:
+        """Time of creation and id of the session that `after` stands for."""
+        return None if self.after is None else _place(self.after)
 
 
 class SessionSummary(Value):
@@ -80,3 +106,52 @@ class SessionSummary(Value):
     """When it was created."""
     updated_at: Timestamp
     """When it last changed."""
+    last_seq: int = 0
+    """Number of the last stored event."""
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """The caller's own notes."""
+
+    @property
+    def cursor(self) -> str:
+        """Its place in lists, for `SessionFilter.after`: what comes after it is listed once, whatever is added."""
+        return f"{self.created_at.isoformat()}/{self.id}"
+
+
+class SearchQuery(Value):
+    """What to look for in positions and their reasoning.
+
+    Example:
+        >>> SearchQuery(text='cost "five years" micro*').limit
+        20
+    """
+
+    text: Annotated[str, Field(min_length=1, max_length=1000)]
+    """Words that must all occur, in any case and with any accents; words in double quotes stand together, and a
+    star ends a word that may go on."""
+    tenant: str = "default"
+    """Whose."""
+    session_id: str | None = None
+    """Only in this session."""
+    limit: Annotated[int, Field(ge=1, le=1000)] = 20
+    """Most hits returned."""
+
+
+class SearchHit(Value):
+    """A position in which all words were found."""
+
+    session_id: str
+    """Session id."""
+    topic: str
+    """Its question."""
+    created_at: Timestamp
+    """When the session was created."""
+    seq: int
+    """Number of the event that holds the position."""
+    round: int
+    """Round, from 1."""
+    agent_id: str
+    """Who said it."""
+    agent_name: str
+    """Display name."""
+    snippet: str
+    """Some of the text round the words."""

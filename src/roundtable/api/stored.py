@@ -1,0 +1,161 @@
+"""What can be done with stored sessions: the part of the facade that needs an id instead of a question."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from os import PathLike
+
+    from roundtable.api.debates import Debates
+    from roundtable.api.wiring import Wiring
+    from roundtable.result import DebateResult
+    from roundtable.types import Budget, ContextResult, SearchHit, SessionFilter, SessionStatus, SessionSummary
+
+__all__ = ["StoredSessions"]
+
+
+class StoredSessions(ABC):
+    """Going on with stored sessions, controlling, finding, copying and removing them; `Roundtable` has all of it."""
+
+    @property
+    @abstractmethod
+    def wiring(self) -> Wiring:
+        """The objects behind the table."""
+
+    @property
+    @abstractmethod
+    def _debates(self) -> Debates:
+        """What creates, runs and continues debates."""
+
+    async def resume(
+        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+    ) -> DebateResult:
+        """Go on with a session that was paused, broke, or whose process died.
+
+        No stored answer is asked for again. Agents come from the session; those of this table with the
+        same ids take their place.
+
+        Args:
+            session_id: Which session.
+            budget: The most the debate may consume in all, from its start; what it began with when left out.
+            deadline_s: As for `debate`.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            SessionConflict: It is completed.
+            SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
+        """
+        from roundtable.api.debates import finish
+
+        return await finish(await self._debates.continued(session_id, budget=budget, deadline_s=deadline_s))
+
+    async def extend(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 1,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+    ) -> DebateResult:
+        """Hold further rounds of a session.
+
+        What is counted depends on the session. When it is completed, the new total is the rounds begun so
+        far plus `rounds`: a round that was stopped half-way counts as one of those, and is finished first;
+        rounds that an early end left over are not held. Otherwise the new total is the rounds planned plus
+        `rounds`, and the session goes on from where it is. The total has the limit of a debate: 10 unless
+        `ROUNDTABLE_MAX_ROUNDS` says otherwise.
+
+        Args:
+            session_id: Which session.
+            rounds: Rounds to hold besides.
+            focus_question: Narrower question for them.
+            context_results: Answers to what the agents asked for.
+
+        Raises:
+            ConfigurationError: The total is above the limit, or more than the mode can hold.
+            SessionNotFound: There is no such session.
+            SessionBusy: Somebody is running it.
+        """
+        return await self._debates.extend(session_id, rounds, focus_question, context_results)
+
+    async def pause(self, session_id: str) -> None:
+        """Ask a session to pause, whoever runs it: no further call starts, running ones settle.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            SessionConflict: It does not run.
+        """
+        await self._debates.pause(session_id)
+
+    async def stop(self, session_id: str) -> None:
+        """Ask a session to stop for good, whoever runs it; it ends up completed.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            SessionConflict: It is completed already, or broken.
+        """
+        await self._debates.stop(session_id)
+
+    async def session(self, session_id: str) -> DebateResult:
+        """Give the result of a stored session as it stands now; nothing is called or paid for.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
+        return await self._debates.load(session_id)
+
+    async def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
+        """List stored sessions, newest first."""
+        return await self.wiring.sessions.summaries(wanted)
+
+    async def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
+        """Find words in what was said: in positions and their reasoning, the newest session first.
+
+        All words must occur, in any case and with any accents; words in double quotes stand together, and a star
+        ends a word that may go on: `'cost "five years" micro*'`.
+
+        Args:
+            text: What to look for, 1 to 1000 characters.
+            session_id: Only in this session.
+            limit: Most hits returned, 1 to 1000.
+
+        Raises:
+            ConfigurationError: The storage has no full-text search, or the query is none.
+        """
+        return await self.wiring.sessions.search(text, session_id=session_id, limit=limit)
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session and all that was said in it; a run of it ends with an error at its next write.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
+        await self.wiring.sessions.delete_session(session_id)
+
+    async def prune(self, *, before: datetime, status: SessionStatus | None = None) -> int:
+        """Remove the sessions that last changed before a moment; those that somebody runs are left alone.
+
+        Args:
+            before: The moment; one without a zone is read as UTC.
+            status: Only sessions in this state.
+
+        Returns:
+            How many were removed.
+        """
+        return await self.wiring.sessions.prune(before, status=status)
+
+    async def backup(self, path: str | PathLike[str]) -> None:
+        """Copy all that the storage holds, of all tenants, to a new file, while debates go on.
+
+        The copy is one state of the storage, whole and on the disk when this returns. `storage="sqlite:///copy.db"`
+        opens it.
+
+        Raises:
+            ConfigurationError: The storage cannot be copied; `memory://` cannot.
+            StorageError: The file exists, or cannot be written.
+        """
+        await self.wiring.sessions.backup(path)

@@ -1,0 +1,116 @@
+"""Finding words in what was said, with the full-text index of SQLite.
+
+The storage in memory uses the same index, made for one look, so that both find the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from roundtable.storage.schema import MIGRATIONS
+from roundtable.storage.text import clean, from_micros, micros
+from roundtable.types import SearchHit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from roundtable.types import DurableEvent, SearchQuery, SessionRecord
+
+__all__ = ["find_words", "index_position", "search_in"]
+
+_PARTS = re.compile(r'"([^"]*)"|([^\s"]+)')
+
+
+def match_expression(text: str) -> str:
+    """Give what a user wrote as an expression of the index; nothing in it is a command but quotes and a last star.
+
+    Example:
+        >>> match_expression('tea "in winter" OR mik*')
+        '"tea" "in winter" "OR" "mik"*'
+    """
+    parts: list[str] = []
+    for phrase, word in _PARTS.findall(clean(text).replace("\0", " ")):
+        star = "*" if len(word) > 1 and word.endswith("*") else ""
+        parts.append(f'"{phrase or word.removesuffix("*")}"{star}')
+    return " ".join(parts)
+
+
+def index_position(connection: sqlite3.Connection, tenant: str, session_id: str, seq: int, event: DurableEvent) -> None:
+    """Make the position an event reports findable, if it reports one."""
+    if event.type != "agent_complete" or event.turn.answer.kind != "position":
+        return
+    turn, answer = event.turn, event.turn.answer
+    place = connection.execute(
+        """
+        INSERT INTO positions (tenant, session_id, seq, round, agent_id, agent_name) VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (tenant, session_id, seq, turn.round, clean(turn.agent_id), clean(turn.agent_name)),
+    ).lastrowid
+    connection.execute(
+        "INSERT INTO position_texts (rowid, position, reasoning) VALUES (?, ?, ?)",
+        (place, clean(answer.position), clean(answer.reasoning)),
+    )
+
+
+def find_words(connection: sqlite3.Connection, query: SearchQuery) -> tuple[SearchHit, ...]:
+    """Give the positions that hold all words: newest session first, then in the order of the session."""
+    words = match_expression(query.text)
+    if not words:
+        return ()
+    rows = connection.execute(
+        """
+        SELECT sessions.id, sessions.topic, sessions.created_us, positions.seq, positions.round, positions.agent_id,
+               positions.agent_name, snippet(position_texts, -1, '', '', '…', 32)
+        FROM position_texts
+        JOIN positions ON positions.place = position_texts.rowid
+        JOIN sessions ON sessions.tenant = positions.tenant AND sessions.id = positions.session_id
+        WHERE position_texts MATCH :words
+          AND positions.tenant = :tenant
+          AND (:session IS NULL OR positions.session_id = :session)
+        ORDER BY sessions.created_us DESC, sessions.id DESC, positions.seq
+        LIMIT :limit
+        """,
+        {
+            "words": words,
+            "tenant": clean(query.tenant),
+            "session": None if query.session_id is None else clean(query.session_id),
+            "limit": query.limit,
+        },
+    ).fetchall()
+    return tuple(
+        SearchHit(
+            session_id=row[0],
+            topic=row[1],
+            created_at=from_micros(row[2]),
+            seq=row[3],
+            round=row[4],
+            agent_id=row[5],
+            agent_name=row[6],
+            snippet=row[7],
+        )
+        for row in rows
+    )
+
+
+def search_in(
+    sessions: Iterable[tuple[SessionRecord, Sequence[DurableEvent]]], query: SearchQuery
+) -> tuple[SearchHit, ...]:
+    """Search sessions that lie in no file."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in (statement for statements in MIGRATIONS for statement in statements):
+            connection.execute(statement)
+        for record, events in sessions:
+            connection.execute(
+                """
+                INSERT INTO sessions (tenant, id, record, topic, topic_searched, mode, agent_ids, status,
+                                      current_round, total_rounds, response_count, last_seq, created_us, updated_us)
+                VALUES (?, ?, '{}', ?, '', '', '[]', '', 0, 0, 0, 0, ?, 0)
+                """,
+                (record.tenant, record.id, record.config.topic, micros(record.created_at)),
+            )
+            for event in events:
+                index_position(connection, record.tenant, record.id, event.seq, event)
+        return find_words(connection, query)

@@ -1,0 +1,124 @@
+"""What agents can do besides speaking: tools, the toolkit that bounds them, and where they look.
+
+Nothing is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.tools.definition import (
+        TOOL_ATTEMPTS,
+        TOOL_BASE_DELAY_S,
+        TOOL_TIMEOUT_S,
+        ToolDefinition,
+        is_transient_error,
+    )
+    from roundtable.tools.evidence import (
+        FactCheck,
+        PerplexitySearch,
+        SearchWeb,
+        fact_check,
+        perplexity_search,
+        search_web,
+    )
+    from roundtable.tools.functions import FunctionTool, tool
+    from roundtable.tools.model_search import ModelSearch
+    from roundtable.tools.sources import (
+        Evidence,
+        PerplexitySearchInput,
+        PerplexitySearchProvider,
+        PerplexitySearchResult,
+        SearchOptions,
+        SearchResult,
+        SessionData,
+        SessionDataProvider,
+        WebSearchProvider,
+    )
+    from roundtable.tools.standard import (
+        GetContext,
+        StandardTool,
+        SubmitResponse,
+        ToolSpec,
+        get_context,
+        submit_response,
+    )
+    from roundtable.tools.toolkit import DefaultAgentToolkit, ToolOutcome, bound, create_default_toolkit
+    from roundtable.tools.turn import ToolTurn, TurnTool
+
+__all__ = [
+    "TOOL_ATTEMPTS",
+    "TOOL_BASE_DELAY_S",
+    "TOOL_TIMEOUT_S",
+    "DefaultAgentToolkit",
+    "Evidence",
+    "FactCheck",
+    "FunctionTool",
+    "GetContext",
+    "ModelSearch",
+    "PerplexitySearch",
+    "PerplexitySearchInput",
+    "PerplexitySearchProvider",
+    "PerplexitySearchResult",
+    "SearchOptions",
+    "SearchResult",
+    "SearchWeb",
+    "SessionData",
+    "SessionDataProvider",
+    "StandardTool",
+    "SubmitResponse",
+    "ToolDefinition",
+    "ToolOutcome",
+    "ToolSpec",
+    "ToolTurn",
+    "TurnTool",
+    "WebSearchProvider",
+    "bound",
+    "create_default_toolkit",
+    "fact_check",
+    "get_context",
+    "is_transient_error",
+    "perplexity_search",
+    "search_web",
+    "submit_response",
+    "tool",
+]
+
+_HOME = {
+    **dict.fromkeys(
+        ("TOOL_ATTEMPTS", "TOOL_BASE_DELAY_S", "TOOL_TIMEOUT_S", "ToolDefinition", "is_transient_error"), "definition"
+    ),
+    **dict.fromkeys(
+        ("FactCheck", "PerplexitySearch", "SearchWeb", "fact_check", "perplexity_search", "search_web"), "evidence"
+    ),
+    **dict.fromkeys(("FunctionTool", "tool"), "functions"),
+    "ModelSearch": "model_search",
+    **dict.fromkeys(
+        (
+            "Evidence",
+            "PerplexitySearchInput",
+            "PerplexitySearchProvider",
+            "PerplexitySearchResult",
+            "SearchOptions",
+            "SearchResult",
+            "SessionData",
+            "SessionDataProvider",
+            "WebSearchProvider",
+        ),
+        "sources",
+    ),
+    **dict.fromkeys(
+        ("GetContext", "StandardTool", "SubmitResponse", "ToolSpec", "get_context", "submit_response"), "standard"
+    ),
+    **dict.fromkeys(("DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"), "toolkit"),
+    **dict.fromkeys(("ToolTurn", "TurnTool"), "turn"),
+}
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,0 +1,66 @@
+"""An answering search made of a chat model that searches the web by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.tools.sources import PerplexitySearchResult
+from roundtable.types import ChatRequest, Message, NativeSearch
+
+if TYPE_CHECKING:
+    from roundtable.protocols import ChatModel
+    from roundtable.tools.sources import PerplexitySearchInput
+
+__all__ = ["ModelSearch"]
+
+_SYSTEM = "Answer the question from what you find, in a few sentences, with figures and dates."
+
+
+class ModelSearch:
+    """Answers through a chat model whose provider searches, such as `perplexity:sonar`.
+
+    Args:
+        model: The model; behind a gateway its calls are limited, tried again and metered like any other.
+        max_tokens: Most tokens of an answer.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.providers.scripted import ScriptedModel
+        >>> from roundtable.tools import PerplexitySearchInput
+        >>> search = ModelSearch(ScriptedModel(["Tea came to Europe in 1610."]))
+        >>> anyio.run(search.search, PerplexitySearchInput(query="When did tea come to Europe?")).answer
+        'Tea came to Europe in 1610.'
+    """
+
+    def __init__(self, model: ChatModel, *, max_tokens: int = 1024) -> None:
+        self._model = model
+        self._max_tokens = max_tokens
+
+    async def search(self, search_input: PerplexitySearchInput) -> PerplexitySearchResult:
+        """Answer.
+
+        Raises:
+            RoundtableError: The model's call failed.
+        """
+        wanted = NativeSearch(
+            recency=search_input.recency_filter,
+            allowed_domains=search_input.domain_filter or (),
+            images=search_input.return_images,
+            related_questions=search_input.return_related_questions,
+        )
+        answer = await self._model.complete(
+            ChatRequest(
+                messages=(
+                    Message(role="system", content=_SYSTEM),
+                    Message(role="user", content=search_input.query),
+                ),
+                max_tokens=self._max_tokens,
+                search=wanted,
+            )
+        )
+        return PerplexitySearchResult(
+            answer=answer.text,
+            citations=answer.citations or None,
+            images=answer.images or None,
+            related_questions=answer.related_questions or None,
+        )

@@ -1,0 +1,60 @@
+"""From what a tool gave to what a model is told: JSON, and not too much of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from roundtable.types import ToolResult
+
+__all__ = ["MOST_RESULT_BYTES", "capped", "failed", "to_result"]
+
+MOST_RESULT_BYTES: Final = 20_000
+"""Bytes of JSON that a model is told of one result."""
+_MOST_ERROR_CHARS: Final = 500
+
+
+def to_result(given: object) -> ToolResult:
+    """Make a result of whatever a tool returned.
+
+    Figures that are no numbers become their names, as JSON has none; models, dataclasses and times become JSON.
+
+    Raises:
+        ValueError: It fits into no JSON: bytes that are no text, an endless structure, an object of a foreign kind.
+
+    Example:
+        >>> to_result({"share": float("nan")}).data
+        {'share': 'NaN'}
+    """
+    if isinstance(given, ToolResult):
+        return capped(given)
+    try:
+        text = to_json(given, by_alias=True, inf_nan_mode="strings")
+        if len(text) > MOST_RESULT_BYTES:
+            return ToolResult(success=True, data=_cut(text))
+        return ToolResult(success=True, data=from_json(text))
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        msg = f"what the tool returned ({type(given).__name__}) does not fit into JSON: {error}"
+        raise ValueError(msg) from error
+
+
+def capped(result: ToolResult) -> ToolResult:
+    """Give a result whose data are at most 20 kB of JSON; longer ones become the beginning of that text."""
+    text = to_json(result.data)
+    return result if len(text) <= MOST_RESULT_BYTES else result.model_copy(update={"data": _cut(text)})
+
+
+def _cut(text: bytes) -> str:
+    return text[:MOST_RESULT_BYTES].decode(errors="ignore") + " … (cut)"
+
+
+def failed(error: BaseException | str) -> ToolResult:
+    """Give the result of a tool that did not do its work.
+
+    Example:
+        >>> failed(ValueError("no such city")).error
+        'ValueError: no such city'
+    """
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return ToolResult(success=False, error=text.encode("utf-8", "replace").decode()[:_MOST_ERROR_CHARS])
