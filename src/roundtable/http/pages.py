@@ -65,24 +65,27 @@ class PublicWeb:
     the environment are not used.
 
     Args:
-        allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
+        domains: The only domains to call, with all that is below them; any when empty.
+        allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public or in `domains`.
         ports: Ports that may be called.
         page_bytes: Most decoded bytes read of a page; what is longer is cut.
-        resolver: Looks up the IP addresses of a host.
+        resolver: Looks up the IP addresses of a host; the system's name service when left out.
     """
 
     def __init__(
         self,
         *,
+        domains: Collection[str] = (),
         allow: Collection[str] = (),
         ports: Collection[int] = WEB_PORTS,
         page_bytes: int = PAGE_BYTES,
-        resolver: Resolver = system_resolver,
+        resolver: Resolver | None = None,
     ) -> None:
+        self._domains = tuple(f".{name.lower().strip('.')}" for name in domains)
         self._allow = frozenset(one.lower() for one in allow)
         self._ports = frozenset(ports)
         self._page_bytes = page_bytes
-        self._resolver = resolver
+        self._resolver = resolver or system_resolver
         # One piece more than a page: the page is cut here, before the client would refuse it.
         self._client = HttpClient("web", limits=HttpLimits(body_bytes=page_bytes + 2**20), shows_redirects=True)
 
@@ -114,6 +117,8 @@ class PublicWeb:
     async def _hop(self, url: str, timeout_s: float, accept: str) -> Page | str:
         """Give the page at an address, or the address it redirects to."""
         address = web_address(url, ports=self._ports, allow=self._allow)
+        if self._domains and not address.is_allowed and not f".{address.host.rstrip('.')}".endswith(self._domains):
+            raise AddressRefused(f"{shown_url(address.url)}: only {', '.join(self._domains)[1:]} may be opened")
         *spare, last = await self._look_up(address)
         for place in spare:
             try:
