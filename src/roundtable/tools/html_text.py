@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 # The library comes without types; no more than a parser and a tree is used.
 from lxml import etree  # type: ignore[import-untyped]
@@ -74,9 +74,24 @@ def page_text(html: str) -> PageText:
     return PageText("" if title is None else " ".join("".join(title.itertext()).split()), "\n".join(kept))
 
 
-def _pieces(root: etree._Element, hidden: _Hidden) -> Iterator[str]:
+class _Element(Protocol):
+    """What is used of an element of the library."""
+
+    tag: str
+    text: str | None
+    tail: str | None
+    attrib: Mapping[str, str]
+
+    def __iter__(self) -> Iterator[_Element]: ...
+
+    def iter(self, tag: str) -> Iterator[_Element]: ...
+
+    def itertext(self) -> Iterator[str]: ...
+
+
+def _pieces(root: _Element, hidden: _Hidden) -> Iterator[str]:
     """Give the visible texts in order, with a line break round each block."""
-    waiting = [(root, False)]
+    waiting: list[tuple[_Element, bool]] = [(root, False)]
     while waiting:
         element, is_left = waiting.pop()
         tag = element.tag
@@ -85,11 +100,11 @@ def _pieces(root: etree._Element, hidden: _Hidden) -> Iterator[str]:
             yield _flat(element.tail)
             continue
         waiting.append((element, True))
-        if not isinstance(tag, str) or tag in _DROPPED or hidden.hides(element):
+        if tag in _DROPPED or hidden.hides(element):
             continue
         yield "\n" if tag in _BLOCKS else ""
         yield _flat(element.text)
-        waiting.extend((child, False) for child in reversed(element))
+        waiting.extend((child, False) for child in reversed(list(element)))
 
 
 def _flat(text: str | None) -> str:
@@ -130,7 +145,7 @@ class _Hidden:
                 else:
                     self.tags.add(found[1])
 
-    def hides(self, element: etree._Element) -> bool:
+    def hides(self, element: _Element) -> bool:
         """Tell whether an element is hidden by itself, whatever holds it."""
         tag, attributes = element.tag, element.attrib
         if tag in _NEVER_HIDDEN:
@@ -145,16 +160,16 @@ class _Hidden:
             return True
         return bool(self.by_mark) and self._is_marked(element)
 
-    def _is_marked(self, element: etree._Element) -> bool:
-        own = {f".{name}" for name in element.get("class", "").lower().split()}
-        if name := element.get("id", "").strip().lower():
+    def _is_marked(self, element: _Element) -> bool:
+        own = {f".{name}" for name in element.attrib.get("class", "").lower().split()}
+        if name := element.attrib.get("id", "").strip().lower():
             own.add(f"#{name}")
         return any(
             rule.marks <= own and rule.tag in {None, element.tag} for mark in own for rule in self.by_mark.get(mark, ())
         )
 
 
-def _style_sheets(root: etree._Element) -> str:
+def _style_sheets(root: _Element) -> str:
     return "\n".join("".join(sheet.itertext()) for sheet in root.iter("style"))[:MOST_CSS]
 
 
@@ -174,8 +189,8 @@ def _rules(css: str) -> Iterator[tuple[str, str]]:
                 depth, start = 0, mark.end()
             case "}", _:
                 depth, start = max(0, depth - 1), start if depth else mark.end()
-            case _, 0:
-                start = mark.end()
+            case _:
+                start = start if depth else mark.end()
 
 
 def _without_comments(css: str) -> str:
