@@ -47,6 +47,8 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "default_agent_count": ("ROUNDTABLE_DEFAULT_AGENT_COUNT",),
     "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
     "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
+    "plugins": ("ROUNDTABLE_PLUGINS",),
+    "disable_plugins": ("ROUNDTABLE_DISABLE_PLUGINS",),
     "exit_enabled": ("ROUNDTABLE_EXIT_ENABLED",),
     "exit_consensus_threshold": ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD",),
     "exit_convergence_rounds": ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS",),
@@ -124,6 +126,12 @@ class Settings:
     debug_mode: bool = False
     """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
     `false`, `0`, `no` or `off` does not."""
+    plugins: str | None = None
+    """`ROUNDTABLE_PLUGINS`: the installed plugins that may be loaded, with commas between: names of distributions or of
+    entry points; `all`, as when not set, or `none`."""
+    disable_plugins: str | None = None
+    """`ROUNDTABLE_DISABLE_PLUGINS`: installed plugins that are never loaded, with commas between; `all`, `1` or `true`
+    for every one."""
     exit_enabled: bool = True
     """`ROUNDTABLE_EXIT_ENABLED`: whether `exit_on_consensus` may end a debate before its last round."""
     exit_consensus_threshold: Decimal = Decimal("0.9")
@@ -171,6 +179,8 @@ class Settings:
             default_agent_count=min(read.count("default_agent_count", 4, least=2, most=10), max_agents),
             max_rounds=read.count("max_rounds", 10),
             debug_mode=read.flag("debug_mode", default=False),
+            plugins=read.text("plugins"),
+            disable_plugins=read.text("disable_plugins"),
             exit_enabled=read.flag("exit_enabled", default=True),
             exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
             exit_convergence_rounds=read.count("exit_convergence_rounds", 2),

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
+    from roundtable.plugins import PluginChoice
     from roundtable.protocols import DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
@@ -176,14 +178,15 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
         turn_timeout_s: float | None = None,
         seed: int = 0,
-        observers: Sequence[Observer | Callable[[Event], None]] = (),
-        plugins: Sequence[object] | None = None,
+        observers: Sequence[str | Observer | Callable[[Event], None]] = (),
+        plugins: PluginChoice = None,
         prices: Mapping[str, PriceLike] | None = None,
         cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
@@ -194,6 +197,7 @@ class Roundtable:
             agents,
             providers=providers,
             storage=storage,
+            tools=tools,
             budget=budget,
             quorum=quorum,
             concurrency=concurrency,
@@ -340,7 +344,7 @@ class Roundtable:
 def debate_sync(
     topic: str,
     *,
-    plugins: Sequence[object] | None = None,
+    plugins: PluginChoice = None,
     storage: str | Storage | None = None,
     **options: Unpack[DebateOptions],
 ) -> DebateResult:

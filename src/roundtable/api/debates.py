@@ -120,7 +120,8 @@ class Debates:
         return estimated(config, seats, own_mode or self._wiring.engine.modes.get_mode(config.mode))
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
-        """Let models make ready, and refuse those without a price that a budget needs."""
+        """Let models and tools make ready, and refuse models without a price that a budget needs."""
+        await self._wiring.tools.prepare()
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
@@ -134,7 +135,7 @@ class Debates:
         check_mapping("metadata", ask.metadata)
         check_flag("exit_on_consensus", ask.exit_on_consensus)
         check_mode_given(ask.mode)
-        ask = _facilitated(ask)
+        ask = _facilitated(ask, wiring.engine.modes)
         name, own_mode = _mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
@@ -206,7 +207,8 @@ class Debates:
         chosen = self._wiring.options.agents
         seats = () if chosen is None else seat_agents(chosen, self._wiring.models.guarded)
         wanted = {config.id for config in fold.record.agents}
-        brought = {seat.config.id: seat.agent for seat in seats if seat.agent and seat.config.id in wanted}
+        equip = self._wiring.tools.equip
+        brought = {seat.config.id: equip(seat.agent) for seat in seats if seat.agent and seat.config.id in wanted}
         brought |= before.agents
         missing = [config for config in fold.record.agents if config.id not in brought]
         agents = {**self._wiring.agents.resolve(missing), **brought}
@@ -270,16 +272,19 @@ def _to_result(fold: Fold) -> DebateResult:
     return DebateResult.from_record(fold.to_record())
 
 
-def _facilitated(ask: _Ask) -> _Ask:
+def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:
     """Turn `perspectives="auto"` into the option of the mode that has them written."""
     if ask.perspectives is None:
         return ask
     if ask.perspectives != "auto":
-        check_list("perspectives", ask.perspectives)
+        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
         return ask
     if not isinstance(ask.mode, str):
         msg = "perspectives='auto' goes with a mode given by name"
         raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
+    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
+        msg = f"perspectives='auto' does not go with the mode {ask.mode!r}"
+        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
     written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
     return replace(ask, mode=written, perspectives=None)
 

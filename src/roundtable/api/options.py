@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from roundtable.api.seats import AgentLike
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway.prices import PriceLike
+    from roundtable.plugins import PluginChoice
     from roundtable.protocols import DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.scoring import Rule
@@ -48,13 +50,14 @@ class Options:
     agents: Sequence[AgentLike] | None = None
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     storage: str | Storage | None = None
+    tools: Sequence[ToolLike] = ()
     quorum: int | None = None
     concurrency: int = 8
     timeout_s: float | None = None
     turn_timeout_s: float | None = None
     seed: int = 0
-    observers: Sequence[Observer | Callable[[Event], None]] = ()
-    plugins: Sequence[object] | None = None
+    observers: Sequence[str | Observer | Callable[[Event], None]] = ()
+    plugins: PluginChoice = None
     prices: Mapping[str, PriceLike] | None = None
     budget: Budget | None = None
     cassette: str | PathLike[str] | Cassette | None = None

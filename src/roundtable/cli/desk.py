@@ -66,6 +66,7 @@ def open_desk(ask: Ask) -> Desk:
     """
     # Late on purpose: `--help` must not load the engine.
     from roundtable.api import Roundtable
+    from roundtable.plugins import Plugins
     from roundtable.types import ProviderConfig
 
     settings = Settings.from_env()
@@ -82,6 +83,7 @@ def open_desk(ask: Ask) -> Desk:
         quorum=ask.quorum,
         seed=ask.seed,
         timeout_s=ask.timeout_s,
+        plugins=Plugins.load(),
         settings=settings,
     )
     for name in reached:

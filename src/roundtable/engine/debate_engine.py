@@ -30,7 +30,7 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
-from roundtable.modes import check_fits
+from roundtable.modes import check_config
 from roundtable.scoring import find_rule, rule_registry
 from roundtable.types import RoundResult
 
@@ -148,7 +148,7 @@ class DebateEngine:
                 range, or the mode cannot be held for so many rounds or by so many agents.
         """
         mode = mode or self.modes.get_mode(config.mode)
-        check_fits(mode, config.mode, agents=len(config.agents) or None, rounds=config.rounds)
+        check_config(mode, config)
         check_rule(config.decide, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
