@@ -251,13 +251,9 @@ class ConsensusMeter(Protocol):
     async def measure(
         self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
     ) -> Measured:
-        """Measure; the `method` of the consensus says how.
+        """Measure the positions of a round; the `method` of the consensus says how.
 
-        Args:
-            responses: Positions of the round.
-            topic: The question.
-            session_id: Which session pays for calls to models.
-            groupthink: Whether to look for signs of groupthink.
+        Calls to models are charged to the session; signs of groupthink are looked for where that is asked for.
         """
 
 

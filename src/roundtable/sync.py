@@ -194,27 +194,10 @@ class Roundtable:
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
+        # The same arguments as over there, which a test checks.
+        given = {name: value for name, value in locals().items() if name != "self"}
         self._portal = _shared_portal()
-        self._table = AsyncRoundtable(
-            agents,
-            providers=providers,
-            storage=storage,
-            tools=tools,
-            analyzer=analyzer,
-            seats=seats,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
+        self._table = AsyncRoundtable(**given)
         self._context: AbstractContextManager[AsyncRoundtable] | None = None
 
     def __repr__(self) -> str:

@@ -74,7 +74,7 @@ class AnalyzerChain:
 
 
 def _with_causes(found: Measured, causes: Sequence[str], spent: Usage) -> Measured:
-    if not isinstance(found, Measured):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(found, Measured):
         raise TypeError(f"the meter gave {type(found).__name__}, not Measured")
     if not causes:
         return found

@@ -18,11 +18,13 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.providers import split_model_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from roundtable._registry import Registry
     from roundtable.agents import AgentRegistry
     from roundtable.api.models import Models
     from roundtable.api.options import SeatLike
+    from roundtable.plugins import AnalyzerFactory
     from roundtable.protocols import ChatModel, ConsensusMeter
     from roundtable.types import AgentConfig
 
@@ -40,6 +42,7 @@ class Helpers:
 
     Args:
         seats: Models by seat, as the caller gave them.
+        analyzers: Analyzers of plugins.
         models: Makes and guards models.
         agents: Knows the light model of each provider.
 
@@ -47,12 +50,19 @@ class Helpers:
         ConfigurationError: There is no such seat.
     """
 
-    def __init__(self, seats: dict[str, SeatLike | Sequence[SeatLike]], models: Models, agents: AgentRegistry) -> None:
+    def __init__(
+        self,
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]],
+        analyzers: Registry[AnalyzerFactory],
+        models: Models,
+        agents: AgentRegistry,
+    ) -> None:
         unknown = sorted(set(seats) - set(_SEATS))
         if unknown:
             msg = f"seats: there is no seat {unknown[0]!r}"
             raise ConfigurationError(msg, hint=f"Seats are: {', '.join(_SEATS)}.")
         self._seats = seats
+        self._analyzers = analyzers
         self._models = models
         self._agents = agents
 
@@ -73,8 +83,7 @@ class Helpers:
                 raise ConfigurationError(msg)
             return AnalyzerChain([NamedMeter("analyzer", analyzer)])
         if analyzer not in ANALYZERS:
-            msg = f"there is no analyzer {analyzer!r}"
-            raise ConfigurationError(msg, hint=f"Analyzers are: {', '.join(ANALYZERS)}.")
+            return AnalyzerChain([NamedMeter(analyzer, self._foreign(analyzer, configs, capped=capped))])
         chain: list[NamedMeter] = []
         if analyzer in {"auto", "ai"}:
             chain.append(NamedMeter("ai", self._reader(configs, capped=capped)))
@@ -83,6 +92,13 @@ class Helpers:
         if analyzer == "stance":
             chain.append(NamedMeter("stance", StanceAnalyzer()))
         return AnalyzerChain(chain) if chain else ConsensusAnalyzer()
+
+    def _foreign(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
+        if name not in self._analyzers:
+            msg = f"there is no analyzer {name!r}"
+            raise ConfigurationError(msg, hint=f"Analyzers are: {', '.join((*ANALYZERS, *self._analyzers.names()))}.")
+        models = self._reader(configs, capped=capped).models
+        return self._analyzers.get(name)(models[0] if models else None)
 
     def _reader(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
         given = self.seated("analyzer")

@@ -60,7 +60,8 @@ class Roundtable(StoredSessions):
             `./data/roundtable.db` when left out.
         tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
             agent that has tools of its own keeps those.
-        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, or a meter of yours.
+        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
+            a meter of yours.
         seats: Models beside the debate, by `"analyzer"` and `"judge"`; several on one seat are a panel.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
@@ -88,6 +89,10 @@ class Roundtable(StoredSessions):
         >>> result.answer, result.decision.scores["Tea"]
         ('Tea', 2.0)
     """
+
+    _wired: Wiring | None = None
+    _debating: Debates | None = None
+    _group: TaskGroup | None = None
 
     _wired: Wiring | None = None
     _debating: Debates | None = None
