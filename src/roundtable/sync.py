@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
@@ -177,6 +178,7 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -195,6 +197,7 @@ class Roundtable:
             agents,
             providers=providers,
             storage=storage,
+            tools=tools,
             budget=budget,
             quorum=quorum,
             concurrency=concurrency,

@@ -30,8 +30,8 @@ def to_answer(
                 confidence=parsed.confidence,
                 stance=parsed.stance,
                 choice=parsed.choice,
-                citations=_each_once(talk.citations),
-                tool_calls=(*talk.server_calls, *talk.tool_calls),
+                citations=_each_once([*talk.citations, *talk.tools.citations]),
+                tool_calls=(*talk.server_calls, *talk.tools.records),
                 images=response.images,
                 related_questions=response.related_questions,
             )

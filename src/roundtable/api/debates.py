@@ -120,7 +120,8 @@ class Debates:
         return estimated(config, seats, own_mode or self._wiring.engine.modes.get_mode(config.mode))
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
-        """Let models make ready, and refuse those without a price that a budget needs."""
+        """Let models and tools make ready, and refuse models without a price that a budget needs."""
+        await self._wiring.tools.prepare()
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
@@ -206,7 +207,8 @@ class Debates:
         chosen = self._wiring.options.agents
         seats = () if chosen is None else seat_agents(chosen, self._wiring.models.guarded)
         wanted = {config.id for config in fold.record.agents}
-        brought = {seat.config.id: seat.agent for seat in seats if seat.agent and seat.config.id in wanted}
+        equip = self._wiring.tools.equip
+        brought = {seat.config.id: equip(seat.agent) for seat in seats if seat.agent and seat.config.id in wanted}
         brought |= before.agents
         missing = [config for config in fold.record.agents if config.id not in brought]
         agents = {**self._wiring.agents.resolve(missing), **brought}

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
+from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
@@ -51,7 +52,7 @@ REPAIR_TOKENS: Final = 120
 """What asking once more adds to a prompt, besides the answer that could not be read."""
 TOOL_RESULT_TOKENS: Final = 6_000
 """What one tool's result adds to a prompt at most."""
-TOOL_STEPS: Final = 10
+TOOL_STEPS: Final = MOST_TOOL_ROUNDS + 1
 """Model calls of a turn that states no limit."""
 
 

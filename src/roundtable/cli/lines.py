@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roundtable.report import in_words
-from roundtable.report.render import plain
+from roundtable.report import in_words, plain
 
 if TYPE_CHECKING:
     from roundtable.types import AnyTurn, RoundRecord
