@@ -94,10 +94,6 @@ class Roundtable(StoredSessions):
     _debating: Debates | None = None
     _group: TaskGroup | None = None
 
-    _wired: Wiring | None = None
-    _debating: Debates | None = None
-    _group: TaskGroup | None = None
-
     def __init__(
         self,
         agents: Sequence[AgentLike] | None = None,
@@ -120,26 +116,8 @@ class Roundtable(StoredSessions):
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
-        self._options = Options(
-            agents=agents,
-            providers={} if providers is None else providers,
-            storage=storage,
-            tools=tools,
-            analyzer=analyzer,
-            seats={} if seats is None else seats,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        self._options = Options(**given)
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"
