@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         perplexity_search,
         search_web,
     )
+    from roundtable.tools.fetch import FetchUrl, fetch_url
     from roundtable.tools.functions import FunctionTool, tool
     from roundtable.tools.model_search import ModelSearch
     from roundtable.tools.sources import (
@@ -59,6 +60,7 @@ __all__ = [
     "DefaultAgentToolkit",
     "Evidence",
     "FactCheck",
+    "FetchUrl",
     "FunctionTool",
     "GetContext",
     "ModelSearch",
@@ -83,6 +85,7 @@ __all__ = [
     "bound",
     "create_default_toolkit",
     "fact_check",
+    "fetch_url",
     "get_context",
     "is_transient_error",
     "perplexity_search",
@@ -100,6 +103,7 @@ _HOME = {
     **dict.fromkeys(
         ("FactCheck", "PerplexitySearch", "SearchWeb", "fact_check", "perplexity_search", "search_web"), "evidence"
     ),
+    **dict.fromkeys(("FetchUrl", "fetch_url"), "fetch"),
     **dict.fromkeys(("FunctionTool", "tool"), "functions"),
     "ModelSearch": "model_search",
     **dict.fromkeys(
