@@ -184,12 +184,18 @@ class Debates:
         return await finish(await self.prepare(topic, **options))
 
     async def continued(
-        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+        self,
+        session_id: str,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
         Raises:
-            SessionError: There is no such session, or it is completed.
+            SessionError: There is no such session, or it is completed, or it waits for information that is not given.
             ConfigurationError: An agent of the session cannot be made here.
         """
         fold = await self._wiring.sessions.load(session_id)
@@ -199,7 +205,10 @@ class Debates:
         check_budget(budget)
         check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
-        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget))
+        extension: Extension | None = None
+        if context_results or force:
+            extension = Extension(rounds=0, context_results=tuple(context_results), force=force)
+        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget), extension)
 
     async def _cast_of(self, session_id: str, fold: Fold, budget: Budget | None = None) -> _Cast:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
@@ -221,13 +230,19 @@ class Debates:
         rounds: int,
         focus_question: str | None,
         context_results: Sequence[ContextResult],
+        *,
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
         most = self._wiring.settings.max_rounds
         check_rounds(rounds, most)
         fold = await self._wiring.sessions.load(session_id)
         extension = Extension(
-            rounds=rounds, focus_question=focus_question, context_results=tuple(context_results), max_rounds=most
+            rounds=rounds,
+            focus_question=focus_question,
+            context_results=tuple(context_results),
+            force=force,
+            max_rounds=most,
         )
         cast = await self._cast_of(session_id, fold)
         return await finish(self._prepared(session_id, RunLimits(), cast, extension))

@@ -19,6 +19,7 @@ from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
+from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
@@ -238,7 +239,7 @@ class DebateEngine:
             The state of the session afterwards.
 
         Raises:
-            SessionError: The session is unknown or completed.
+            SessionError: The session is unknown or completed, or waits for information that is not given.
             SessionBusy: Somebody else is running it.
             ConfigurationError: The mode or an agent is not to be had here, or so many rounds are not.
             QuorumLost: Too few agents answered.
@@ -256,6 +257,7 @@ class DebateEngine:
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
+            answered(fold, ())
             if focus_question is not None:
                 fold.next_focus = focus_question
             with Funds(self.ledger, fold, limits.budget) as funds:
