@@ -79,8 +79,7 @@ class DebateEngine:
         agent_registry: Where agents come from.
         mode_registry: Where modes come from.
         toolkit: Tools for all agents of the registry.
-        ai_consensus_analyzer: Reads each round with a model; without one, or where it fails, equal positions are
-            counted.
+        ai_consensus_analyzer: Reads each round with a model; where it is missing or fails, equal positions count.
         meter: Measures each round instead.
         hub: Where events are told.
         rules: Where decision rules are found; the built-in ones when left out.
@@ -267,8 +266,7 @@ class DebateEngine:
                 msg = f"session {session_id!r} is completed"
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
             answered(fold, ())
-            if focus_question is not None:
-                fold.next_focus = focus_question
+            fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
                 run = DebateRun(
                     journal,
