@@ -131,7 +131,7 @@ def _allowed(drawn: st.SearchStrategy[Any], annotation: object, rules: tuple[obj
     return drawn.filter(passes)
 
 
-def _bound(rules: tuple[object, ...], kind: type, name: str, default: object) -> Any:  # noqa: ANN401
+def _bound(rules: tuple[object, ...], kind: type, name: str, default: object) -> Any:  # noqa: ANN401  (of the rule's own type)
     return next((getattr(rule, name) for rule in rules if isinstance(rule, kind)), default)
 
 
