@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionRecord,
         SessionSummary,
+        ToolCall,
+        ToolCallRecord,
         ToolResult,
         TurnResult,
     )
@@ -158,6 +160,12 @@ class TurnListener(Protocol):
             delay_s: Seconds until then.
             error: Why the last one failed.
         """
+
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        """A tool is about to be called, as model call `step` of the turn asked for; too long arguments are left out."""
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        """A tool call ended; `record` says what came of it."""
 
 
 class Agent(Protocol):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
@@ -177,6 +178,7 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -195,6 +197,7 @@ class Roundtable:
             agents,
             providers=providers,
             storage=storage,
+            tools=tools,
             budget=budget,
             quorum=quorum,
             concurrency=concurrency,
@@ -265,9 +268,21 @@ class Roundtable:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
         return Watch(_made(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
 
-    def resume(self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None) -> DebateResult:
+    def resume(
+        self,
+        session_id: str,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+    ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died."""
-        return self._portal.call(lambda: self._table.resume(session_id, budget=budget, deadline_s=deadline_s))
+        return self._portal.call(
+            lambda: self._table.resume(
+                session_id, budget=budget, deadline_s=deadline_s, context_results=context_results, force=force
+            )
+        )
 
     def extend(
         self,
@@ -276,11 +291,16 @@ class Roundtable:
         rounds: int = 1,
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a session."""
         return self._portal.call(
             lambda: self._table.extend(
-                session_id, rounds=rounds, focus_question=focus_question, context_results=context_results
+                session_id,
+                rounds=rounds,
+                focus_question=focus_question,
+                context_results=context_results,
+                force=force,
             )
         )
 

@@ -225,3 +225,32 @@ def test_the_estimate_bounds_a_budget_that_is_enough():
     budget = Budget(max_calls=worst.calls, max_tokens=worst.total_tokens, max_cost_usd=worst.cost_usd)
     assert table.debate("Tea or coffee?", rounds=2, budget=budget).status == "completed"
     table.close()
+
+
+@pytest.mark.parametrize("mode", ["devils-advocate:reask=true", "oxford:reask=true"])
+async def test_the_worst_case_holds_where_everybody_leaves_its_side_and_is_asked_once_more(mode):
+    straying = {"position": "Tea", "reasoning": "y" * 200, "confidence": 0.5, "stance": "NEUTRAL", "choice": "For"}
+    model = ScriptedModel({name: ["{", straying] * 10 for name in ("ada", "bo", "cy")})
+    table = Roundtable(wordy(model, "ada", "bo", "cy", max_tokens=100), storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea?", mode=mode, rounds=2)
+    result = await table.debate("Tea?", mode=mode, rounds=2)
+    assert result.roster.complete
+    assert any(turn.stage == "reask" for held in result.rounds for turn in held.turns)
+    assert worst.planned_calls < result.usage.calls <= worst.calls
+    assert worst.planned_calls == table.estimate("Tea?", mode=mode.partition(":")[0], rounds=2).planned_calls
+    assert result.usage.total_tokens <= worst.total_tokens
+    assert result.usage.cost_usd <= worst.cost_usd
+
+
+async def test_the_worst_case_holds_where_a_facilitator_writes_as_much_as_it_may():
+    def reply(request):
+        if "(number of perspectives)" in request.messages[-1].content:
+            return f'["{"z" * 1_400}"]'
+        return said("Tea")
+
+    model = ScriptedModel(reply)
+    table = Roundtable(wordy(model, "ada", "bo", "cy", max_tokens=400), storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea?", rounds=1, mode="expert-panel:facilitated=true")
+    result = await table.debate("Tea?", rounds=1, mode="expert-panel:facilitated=true")
+    for entry, most in zip(result.roster.agents, worst.by_agent, strict=True):
+        assert entry.usage.input_tokens * 2 <= most.input_tokens

@@ -120,7 +120,8 @@ class Debates:
         return estimated(config, seats, own_mode or self._wiring.engine.modes.get_mode(config.mode))
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
-        """Let models make ready, and refuse those without a price that a budget needs."""
+        """Let models and tools make ready, and refuse models without a price that a budget needs."""
+        await self._wiring.tools.prepare()
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
@@ -134,7 +135,7 @@ class Debates:
         check_mapping("metadata", ask.metadata)
         check_flag("exit_on_consensus", ask.exit_on_consensus)
         check_mode_given(ask.mode)
-        ask = _facilitated(ask)
+        ask = _facilitated(ask, wiring.engine.modes)
         name, own_mode = _mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
@@ -183,12 +184,18 @@ class Debates:
         return await finish(await self.prepare(topic, **options))
 
     async def continued(
-        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+        self,
+        session_id: str,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
         Raises:
-            SessionError: There is no such session, or it is completed.
+            SessionError: There is no such session, or it is completed, or it waits for information that is not given.
             ConfigurationError: An agent of the session cannot be made here.
         """
         fold = await self._wiring.sessions.load(session_id)
@@ -198,7 +205,10 @@ class Debates:
         check_budget(budget)
         check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
-        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget))
+        extension: Extension | None = None
+        if context_results or force:
+            extension = Extension(rounds=0, context_results=tuple(context_results), force=force)
+        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget), extension)
 
     async def _cast_of(self, session_id: str, fold: Fold, budget: Budget | None = None) -> _Cast:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
@@ -206,7 +216,8 @@ class Debates:
         chosen = self._wiring.options.agents
         seats = () if chosen is None else seat_agents(chosen, self._wiring.models.guarded)
         wanted = {config.id for config in fold.record.agents}
-        brought = {seat.config.id: seat.agent for seat in seats if seat.agent and seat.config.id in wanted}
+        equip = self._wiring.tools.equip
+        brought = {seat.config.id: equip(seat.agent) for seat in seats if seat.agent and seat.config.id in wanted}
         brought |= before.agents
         missing = [config for config in fold.record.agents if config.id not in brought]
         agents = {**self._wiring.agents.resolve(missing), **brought}
@@ -219,13 +230,19 @@ class Debates:
         rounds: int,
         focus_question: str | None,
         context_results: Sequence[ContextResult],
+        *,
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
         most = self._wiring.settings.max_rounds
         check_rounds(rounds, most)
         fold = await self._wiring.sessions.load(session_id)
         extension = Extension(
-            rounds=rounds, focus_question=focus_question, context_results=tuple(context_results), max_rounds=most
+            rounds=rounds,
+            focus_question=focus_question,
+            context_results=tuple(context_results),
+            force=force,
+            max_rounds=most,
         )
         cast = await self._cast_of(session_id, fold)
         return await finish(self._prepared(session_id, RunLimits(), cast, extension))
@@ -270,16 +287,19 @@ def _to_result(fold: Fold) -> DebateResult:
     return DebateResult.from_record(fold.to_record())
 
 
-def _facilitated(ask: _Ask) -> _Ask:
+def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:
     """Turn `perspectives="auto"` into the option of the mode that has them written."""
     if ask.perspectives is None:
         return ask
     if ask.perspectives != "auto":
-        check_list("perspectives", ask.perspectives)
+        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
         return ask
     if not isinstance(ask.mode, str):
         msg = "perspectives='auto' goes with a mode given by name"
         raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
+    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
+        msg = f"perspectives='auto' does not go with the mode {ask.mode!r}"
+        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
     written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
     return replace(ask, mode=written, perspectives=None)
 

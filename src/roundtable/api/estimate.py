@@ -7,10 +7,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
+from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
 from roundtable.gateway.prices import to_usd
+from roundtable.gateway.usage import TOKENLESS
+from roundtable.modes import check_config
 from roundtable.record import Fold
 from roundtable.stages import narrow
 from roundtable.types import (
@@ -22,6 +25,7 @@ from roundtable.types import (
     Estimate,
     PlanAnswer,
     RankingAnswer,
+    RoleViolation,
     RoundComplete,
     RoundStart,
     ScoresAnswer,
@@ -48,7 +52,7 @@ REPAIR_TOKENS: Final = 120
 """What asking once more adds to a prompt, besides the answer that could not be read."""
 TOOL_RESULT_TOKENS: Final = 6_000
 """What one tool's result adds to a prompt at most."""
-TOOL_STEPS: Final = 10
+TOOL_STEPS: Final = MOST_TOOL_ROUNDS + 1
 """Model calls of a turn that states no limit."""
 
 
@@ -73,6 +77,7 @@ class _Sum:
     """What one agent may take, grown turn by turn."""
 
     agent: Agent
+    strays: bool = False
     turns: int = 0
     calls: int = 0
     planned_calls: int = 0
@@ -102,14 +107,44 @@ class _Sum:
         first = True
         for meter, tries in _tried(getattr(self.agent, "chat_model", None)):
             name = request.model if first and request.model else meter.model
-            price = meter.prices.worst(meter.provider, name, sent, request.max_tokens, endpoint=meter.endpoint)
+            most = (0, 0) if meter.provider in TOKENLESS else (sent, request.max_tokens)
+            price = meter.prices.worst(meter.provider, name, *most, endpoint=meter.endpoint)
             self.cost = _plus(self.cost, price)
             self.cost_with_retries = _plus(self.cost_with_retries, price, tries)
             self.calls += 1
             self.tries += tries
-            self.input_tokens += sent
-            self.output_tokens += request.max_tokens
+            self.input_tokens += most[0]
+            self.output_tokens += most[1]
             first = False
+
+    def longest_answer(self, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
+        """Give an answer of the kind asked for that fills its tokens."""
+        text = "x" * int(tokens * CHARS_PER_TOKEN)
+        options = spec.options or view.options or ()
+        match spec.answer:
+            case "position":
+                return AgentResponse(
+                    agent_id=self.agent.id,
+                    agent_name=self.agent.name,
+                    position="x",
+                    reasoning=text,
+                    confidence=1.0,
+                    choice=max(options, key=len, default=None),
+                    role_violation=RoleViolation(expected=spec.stance) if self.strays and spec.stance else None,
+                )
+            case "ballot":
+                return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
+            case "ranking":
+                return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
+            case "scores":
+                return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
+            case "plan":
+                return PlanAnswer(goal="x", strategy=text)
+            case "text":
+                # Some modes read a list out of a text, such as perspectives; the longest list has one long entry.
+                return TextAnswer(text=f'["{text}"]')
+            case _:
+                assert_never(spec.answer)
 
     def to_estimate(self) -> AgentEstimate:
         return AgentEstimate(
@@ -154,10 +189,22 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
         mode: Says what happens next.
 
     Raises:
-        ConfigurationError: The mode plans what would never end, or agents that are not there.
+        ConfigurationError: The debate makes no sense in the mode, or the mode plans what would never end, or agents
+            that are not there.
         ContextTooLong: A prompt does not fit a model's window.
     """
-    sums = {seat.config.id: _Sum(seat.agent) for seat in seats if seat.agent is not None}
+    check_config(mode, config)
+    sums = _held(config, seats, mode, strays=mode.assigns_stances)
+    if mode.assigns_stances:
+        # At best nobody leaves the side it was given, and nobody is asked for it once more.
+        for agent_id, kept in _held(config, seats, mode, strays=False).items():
+            sums[agent_id].turns, sums[agent_id].planned_calls = kept.turns, kept.planned_calls
+    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+
+
+def _held(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy, *, strays: bool) -> dict[str, _Sum]:
+    """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
+    sums = {seat.config.id: _Sum(seat.agent, strays=strays) for seat in seats if seat.agent is not None}
     fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
     for number in range(1, config.rounds + 1):
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
@@ -167,7 +214,7 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
         fold.apply(
             RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
         )
-    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+    return sums
 
 
 def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int) -> bool:
@@ -196,39 +243,11 @@ def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], num
                 agent_name=agent.name,
                 role=spec.role,
                 timestamp=utc_now(),
-                result=TurnResult(answer=_longest_answer(agent, spec, view, longest or 0)),
+                result=TurnResult(answer=sums[spec.agent].longest_answer(spec, view, longest or 0)),
             )
             fold.apply(
                 AgentComplete(session_id="estimate", timestamp=utc_now(), turn=turn, agent=agent.id, round=number)
             )
-
-
-def _longest_answer(agent: Agent, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
-    """Give an answer of the kind asked for that fills its tokens."""
-    text = "x" * int(tokens * CHARS_PER_TOKEN)
-    options = spec.options or view.options or ()
-    match spec.answer:
-        case "position":
-            return AgentResponse(
-                agent_id=agent.id,
-                agent_name=agent.name,
-                position="x",
-                reasoning=text,
-                confidence=1.0,
-                choice=max(options, key=len, default=None),
-            )
-        case "ballot":
-            return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
-        case "ranking":
-            return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
-        case "scores":
-            return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
-        case "plan":
-            return PlanAnswer(goal="x", strategy=text)
-        case "text":
-            return TextAnswer(text=text)
-        case _:
-            assert_never(spec.answer)
 
 
 def _sum(costs: Iterable[Decimal | None]) -> float | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from roundtable.api.seats import AgentLike
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
@@ -49,6 +50,7 @@ class Options:
     agents: Sequence[AgentLike] | None = None
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     storage: str | Storage | None = None
+    tools: Sequence[ToolLike] = ()
     quorum: int | None = None
     concurrency: int = 8
     timeout_s: float | None = None

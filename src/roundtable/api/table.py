@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
+    from roundtable.api.tools import ToolLike
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
@@ -57,6 +58,8 @@ class Roundtable(StoredSessions):
         providers: Overrides by provider name.
         storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
+        tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
+            agent that has tools of its own keeps those.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -84,12 +87,17 @@ class Roundtable(StoredSessions):
         ('Tea', 2.0)
     """
 
+    _wired: Wiring | None = None
+    _debating: Debates | None = None
+    _group: TaskGroup | None = None
+
     def __init__(
         self,
         agents: Sequence[AgentLike] | None = None,
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -107,6 +115,7 @@ class Roundtable(StoredSessions):
             agents=agents,
             providers={} if providers is None else providers,
             storage=storage,
+            tools=tools,
             budget=budget,
             quorum=quorum,
             concurrency=concurrency,
@@ -120,9 +129,6 @@ class Roundtable(StoredSessions):
             tenant=tenant,
             settings=settings,
         )
-        self._wired: Wiring | None = None
-        self._debating: Debates | None = None
-        self._group: TaskGroup | None = None
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"

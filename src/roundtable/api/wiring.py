@@ -23,6 +23,7 @@ from roundtable.api.checks import (
 )
 from roundtable.api.models import Models
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
+from roundtable.api.tools import TableTools
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, members
@@ -78,6 +79,9 @@ class Wiring:
         self.watchers: Watchers = Watchers(self.catalog.observers, self.settings)
         self.hub: EventHub = EventHub(self._hearing())
         self.agents: AgentRegistry = self._registry()
+        self.tools: TableTools = TableTools(options.tools, self.catalog.tools)
+        if self.tools.toolkit is not None:
+            self.agents.set_toolkit(self.tools.toolkit)
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
@@ -201,14 +205,17 @@ class Wiring:
             seated = default_seats(self.settings, self.offers(), mode)
         else:
             seated = seat_agents(chosen, self.models.guarded, mode)
-        return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
+        return tuple(
+            Seated(seat.config, self.tools.equip(seat.agent) if seat.agent else self.agents.build(seat.config))
+            for seat in seated
+        )
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""
         closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
         factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
         closers += [close for close in factories if close is not None]
-        closers.append(self.watchers.aclose)
+        closers += [self.watchers.aclose, *self.tools.closers()]
         if self._own_storage:
             closers.append(self.storage.aclose)
         failure: Exception | None = None

@@ -19,6 +19,7 @@ from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
+from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
@@ -30,7 +31,7 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
-from roundtable.modes import check_fits
+from roundtable.modes import check_config
 from roundtable.scoring import find_rule, rule_registry
 from roundtable.types import RoundResult
 
@@ -148,7 +149,7 @@ class DebateEngine:
                 range, or the mode cannot be held for so many rounds or by so many agents.
         """
         mode = mode or self.modes.get_mode(config.mode)
-        check_fits(mode, config.mode, agents=len(config.agents) or None, rounds=config.rounds)
+        check_config(mode, config)
         check_rule(config.decide, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
@@ -238,7 +239,7 @@ class DebateEngine:
             The state of the session afterwards.
 
         Raises:
-            SessionError: The session is unknown or completed.
+            SessionError: The session is unknown or completed, or waits for information that is not given.
             SessionBusy: Somebody else is running it.
             ConfigurationError: The mode or an agent is not to be had here, or so many rounds are not.
             QuorumLost: Too few agents answered.
@@ -256,6 +257,7 @@ class DebateEngine:
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
+            answered(fold, ())
             if focus_question is not None:
                 fold.next_focus = focus_question
             with Funds(self.ledger, fold, limits.budget) as funds:

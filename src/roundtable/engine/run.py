@@ -18,6 +18,7 @@ from roundtable.engine.closing import (
 )
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.plans import check_plan, same_stage
+from roundtable.engine.requests import requested_events, waits_for
 from roundtable.errors import (
     LeaseLost,
     QuorumLost,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
+    from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord, SessionStatus
 
 __all__ = ["DebateRun"]
 
@@ -308,11 +309,14 @@ class DebateRun:
         # A criterion that held when the debate was extended by hand has had its say.
         exits = self.exits and unmet(guarded(self.exits), rounds[: fold.extended_after])
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
+        status: SessionStatus = "completed" if leaving is not None else "paused"
+        asked = requested_events(fold, current, now)
+        leaving = leaving or waits_for(fold, asked)
         if leaving is None:
-            await self.journal.append(*closing)
+            await self.journal.append(*asked, *closing)
         else:
             self._ended = True
-            await self.journal.append(*closing, *last_events(fold, now, leaving, "completed"))
+            await self.journal.append(*asked, *closing, *last_events(fold, now, leaving, status))
         self._held += 1
 
     async def _exit(self, result: ExitResult) -> None:

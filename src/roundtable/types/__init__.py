@@ -83,8 +83,6 @@ if TYPE_CHECKING:
     )
     from roundtable.types.debate import (
         AnyPerspective,
-        ContextRequest,
-        ContextResult,
         DebateConfig,
         DebateContext,
         DebateMode,
@@ -159,6 +157,7 @@ if TYPE_CHECKING:
         TurnSpec,
         Visible,
     )
+    from roundtable.types.requests import ContextRequest, ContextResult
     from roundtable.types.storage import (
         Lease,
         Owner,
@@ -336,7 +335,7 @@ _NAMES = {
     ),
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
-        "AnyPerspective ContextRequest ContextResult DebateConfig DebateContext DebateMode DebateRecord "
+        "AnyPerspective DebateConfig DebateContext DebateMode DebateRecord "
         "DebateStatus Roster RosterEntry RoundRecord RoundResult Seat Session SessionRecord SessionStatus "
         "Topic"
     ),
@@ -353,6 +352,7 @@ _NAMES = {
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
+    "requests": "ContextRequest ContextResult",
     "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }
