@@ -7,10 +7,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
+from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
 from roundtable.gateway.prices import to_usd
+from roundtable.gateway.usage import TOKENLESS
 from roundtable.modes import check_config
 from roundtable.record import Fold
 from roundtable.stages import narrow
@@ -50,7 +52,7 @@ REPAIR_TOKENS: Final = 120
 """What asking once more adds to a prompt, besides the answer that could not be read."""
 TOOL_RESULT_TOKENS: Final = 6_000
 """What one tool's result adds to a prompt at most."""
-TOOL_STEPS: Final = 10
+TOOL_STEPS: Final = MOST_TOOL_ROUNDS + 1
 """Model calls of a turn that states no limit."""
 
 
@@ -105,13 +107,14 @@ class _Sum:
         first = True
         for meter, tries in _tried(getattr(self.agent, "chat_model", None)):
             name = request.model if first and request.model else meter.model
-            price = meter.prices.worst(meter.provider, name, sent, request.max_tokens, endpoint=meter.endpoint)
+            most = (0, 0) if meter.provider in TOKENLESS else (sent, request.max_tokens)
+            price = meter.prices.worst(meter.provider, name, *most, endpoint=meter.endpoint)
             self.cost = _plus(self.cost, price)
             self.cost_with_retries = _plus(self.cost_with_retries, price, tries)
             self.calls += 1
             self.tries += tries
-            self.input_tokens += sent
-            self.output_tokens += request.max_tokens
+            self.input_tokens += most[0]
+            self.output_tokens += most[1]
             first = False
 
     def longest_answer(self, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
+    from roundtable.api.tools import ToolLike
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -58,6 +59,11 @@ class Roundtable(SessionFiles, StoredSessions):
         providers: Overrides by provider name.
         storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
+        tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
+            agent that has tools of its own keeps those.
+        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
+            a meter of yours.
+        seats: Models beside the debate, by `"analyzer"` and `"judge"`; several on one seat are a panel.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -85,12 +91,19 @@ class Roundtable(SessionFiles, StoredSessions):
         ('Tea', 2.0)
     """
 
+    _wired: Wiring | None = None
+    _debating: Debates | None = None
+    _group: TaskGroup | None = None
+
     def __init__(
         self,
         agents: Sequence[AgentLike] | None = None,
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -104,26 +117,8 @@ class Roundtable(SessionFiles, StoredSessions):
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
-        self._options = Options(
-            agents=agents,
-            providers={} if providers is None else providers,
-            storage=storage,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
-        self._wired: Wiring | None = None
-        self._debating: Debates | None = None
-        self._group: TaskGroup | None = None
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        self._options = Options(**given)
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.analysis import check_rule
+from roundtable.api.analyzers import Helpers
 from roundtable.api.checks import (
     check_deadline,
     check_list,
@@ -23,6 +24,7 @@ from roundtable.api.checks import (
 )
 from roundtable.api.models import Models
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
+from roundtable.api.tools import TableTools
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, members
@@ -45,9 +47,9 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
     from roundtable.plugins import Catalog, LoadedPlugins
-    from roundtable.protocols import DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.providers import ProviderFactory
-    from roundtable.types import AgentConfig, Event, JsonObject
+    from roundtable.types import AgentConfig, Budget, Event, JsonObject
 
 __all__ = ["Wiring"]
 
@@ -78,6 +80,10 @@ class Wiring:
         self.watchers: Watchers = Watchers(self.catalog.observers, self.settings)
         self.hub: EventHub = EventHub(self._hearing())
         self.agents: AgentRegistry = self._registry()
+        self.tools: TableTools = TableTools(options.tools, self.catalog.tools)
+        if self.tools.toolkit is not None:
+            self.agents.set_toolkit(self.tools.toolkit)
+        self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
@@ -141,6 +147,16 @@ class Wiring:
             config, models.guarded(models.get(config.provider, config.model), retry=config.retry)
         )
 
+    def meter(self, configs: Sequence[AgentConfig], budget: Budget | None) -> ConsensusMeter:
+        """Give what measures a debate of these agents.
+
+        Raises:
+            ConfigurationError: There is no such analyzer, or the model named for it cannot be made.
+        """
+        limits = (budget, self.options.budget)
+        capped = any(limit is not None and limit.max_cost_usd is not None for limit in limits)
+        return self.helpers.meter(self.options.analyzer, configs, capped=capped)
+
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.
 
@@ -201,14 +217,17 @@ class Wiring:
             seated = default_seats(self.settings, self.offers(), mode)
         else:
             seated = seat_agents(chosen, self.models.guarded, mode)
-        return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
+        return tuple(
+            Seated(seat.config, self.tools.equip(seat.agent) if seat.agent else self.agents.build(seat.config))
+            for seat in seated
+        )
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""
         closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
         factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
         closers += [close for close in factories if close is not None]
-        closers.append(self.watchers.aclose)
+        closers += [self.watchers.aclose, *self.tools.closers()]
         if self._own_storage:
             closers.append(self.storage.aclose)
         failure: Exception | None = None
