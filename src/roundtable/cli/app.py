@@ -24,6 +24,7 @@ from roundtable.cli.options import (
     NoLive,
     Option,
     Options,
+    Perspectives,
     Quiet,
     Session,
     Storage,
@@ -104,6 +105,7 @@ def debate(
     option: Option = None,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
+    perspective: Perspectives = None,
     focus: Focus = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
@@ -133,6 +135,8 @@ def debate(
     ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed)
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked["options"] = (*(split_list(options, "--options") or ()), *(option or ())) or None
+    if perspective:
+        asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
     asked |= {"deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
