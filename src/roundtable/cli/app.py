@@ -13,11 +13,13 @@ from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.options import (
     Agents,
     BaseUrls,
+    Context,
     Database,
     Deadline,
     Estimate,
     ExitEarly,
     Focus,
+    Force,
     Html,
     Json,
     Mode,
@@ -28,6 +30,7 @@ from roundtable.cli.options import (
     Session,
     Storage,
     Timeout,
+    Tools,
 )
 from roundtable.cli.tokens import tokens
 from roundtable.errors import ConfigurationError
@@ -81,6 +84,7 @@ def _surroundings(
     database: str | None,
     base_url: list[str] | None,
     timeout: float | None,
+    tools: list[str] | None,
 ) -> Ask:
     return Ask(
         as_json=as_json,
@@ -90,6 +94,7 @@ def _surroundings(
         database=database,
         base_urls=tuple(base_url or ()),
         timeout_s=timeout,
+        tools=split_list(tools, "--tools") or (),
     )
 
 
@@ -110,6 +115,7 @@ def debate(
     estimate: Estimate = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -129,6 +135,7 @@ def debate(
         database=database,
         base_url=base_url,
         timeout=timeout,
+        tools=tools,
     )
     ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed)
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
@@ -141,8 +148,11 @@ def debate(
 def resume(
     session: Session,
     *,
+    context: Context = None,
+    force: Force = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -152,6 +162,7 @@ def resume(
     quiet: Quiet = False,
 ) -> int:
     """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
+    from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import resume as go_on
 
     ask = _surroundings(
@@ -162,8 +173,10 @@ def resume(
         database=database,
         base_url=base_url,
         timeout=timeout,
+        tools=tools,
     )
-    return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html))
+    supplied = Supplied(read_context(context), force=force)
+    return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html, supplied=supplied))
 
 
 @app.command()
@@ -172,7 +185,10 @@ def extend(
     *,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds to add.")] = 1,
     focus: Focus = None,
+    context: Context = None,
+    force: Force = False,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -182,6 +198,7 @@ def extend(
     quiet: Quiet = False,
 ) -> int:
     """Hold further rounds of a session."""
+    from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import extend as go_further
 
     ask = _surroundings(
@@ -192,8 +209,10 @@ def extend(
         database=database,
         base_url=base_url,
         timeout=timeout,
+        tools=tools,
     )
-    return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html))
+    supplied = Supplied(read_context(context), force=force)
+    return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
 
 
 @app.command()

@@ -9,11 +9,13 @@ import typer
 __all__ = [
     "Agents",
     "BaseUrls",
+    "Context",
     "Database",
     "Deadline",
     "Estimate",
     "ExitEarly",
     "Focus",
+    "Force",
     "Html",
     "Json",
     "Mode",
@@ -24,6 +26,7 @@ __all__ = [
     "Session",
     "Storage",
     "Timeout",
+    "Tools",
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
@@ -66,3 +69,16 @@ Estimate = Annotated[
     bool, typer.Option("--estimate", help="Say what the debate may take at most, and hold none; nothing is called.")
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
+Tools = Annotated[
+    list[str] | None,
+    typer.Option("--tools", metavar="LIST", help="Tools that agents may call, by name, with commas between."),
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="REQUEST=TEXT",
+        help="Answer to what agents ask; REQUEST=@FILE reads one; may be repeated.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Go on without answers that the agents require.")]
