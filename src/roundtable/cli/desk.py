@@ -37,6 +37,7 @@ class Ask:
     base_urls: tuple[str, ...] = ()
     quorum: int | None = None
     seed: int = 0
+    analyzer: str = "auto"
     timeout_s: float | None = None
     tools: tuple[str, ...] = ()
 
@@ -84,6 +85,7 @@ def open_desk(ask: Ask) -> Desk:
         tools=ask.tools,
         quorum=ask.quorum,
         seed=ask.seed,
+        analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
         plugins=Plugins.load(),
         settings=settings,
