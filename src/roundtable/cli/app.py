@@ -10,6 +10,7 @@ import typer
 from roundtable._version import __version__
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
+from roundtable.cli.kept import kept
 from roundtable.cli.options import (
     Agents,
     Analyzer,
@@ -34,7 +35,6 @@ from roundtable.cli.options import (
     Tools,
 )
 from roundtable.cli.tokens import tokens
-from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +57,7 @@ app: typer.Typer = typer.Typer(
 models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
+app.add_typer(kept)  # without a name: its commands stand beside those below
 
 
 def _version(wanted: bool) -> None:
@@ -181,70 +182,6 @@ def extend(
 
     supplied = Supplied(read_context(context), force=force)
     return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
-
-
-@app.command()
-def sessions(
-    *,
-    status: Annotated[
-        str | None, typer.Option("--status", help="Only created, active, paused, completed or error ones.")
-    ] = None,
-    mode: Annotated[str | None, typer.Option("--mode", "-m", help="Only those of this mode.")] = None,
-    topic: Annotated[str | None, typer.Option("--topic", help="Only those whose topic holds this text.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Most sessions listed.")] = 50,
-    database: Database = None,
-    storage: Storage = None,
-    as_json: Json = False,
-) -> int:
-    """List the stored sessions, newest first."""
-    from pydantic import ValidationError
-
-    from roundtable.cli.sessions import list_sessions
-    from roundtable.types import SessionFilter
-
-    try:
-        wanted = SessionFilter.model_validate({"status": status, "mode": mode, "topic": topic, "limit": limit})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        msg = f"--{first['loc'][0]}: {first['msg']}"
-        raise ConfigurationError(msg, hint="`roundtable sessions --help` says what is allowed.") from None
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: list_sessions(desk.table, desk.place, desk.screen, wanted))
-
-
-@app.command()
-def show(
-    session: Session,
-    *,
-    database: Database = None,
-    storage: Storage = None,
-    html: Html = None,
-    as_json: Json = False,
-) -> int:
-    """Show a stored debate again; nobody is asked anything."""
-    from roundtable.cli.debates import html_writer
-    from roundtable.cli.sessions import show_session
-
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: show_session(desk.table, desk.place, desk.screen, session, html_writer(html)))
-
-
-@app.command()
-def pause(session: Session, database: Database = None, storage: Storage = None, as_json: Json = False) -> int:
-    """Ask a session to pause, whoever runs it."""
-    from roundtable.cli.sessions import ask_for
-
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk.table, desk.place, desk.screen, session, "pause"))
-
-
-@app.command()
-def stop(session: Session, database: Database = None, storage: Storage = None, as_json: Json = False) -> int:
-    """Ask a session to stop for good, whoever runs it."""
-    from roundtable.cli.sessions import ask_for
-
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk.table, desk.place, desk.screen, session, "stop"))
 
 
 @app.command(name="agents")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roundtable._output import obstacle, write_parts
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.conduct import Continued, conduct
 from roundtable.cli.lines import line
@@ -116,32 +117,15 @@ def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
     if name is None:
         return None
     path = Path(name).expanduser()
-    if (why := _obstacle(path)) is not None:
+    if (why := obstacle(path)) is not None:
         msg = f"{name!r} cannot be written: {why}"
         raise StorageError(msg, hint="Make the folder, or name another file with --html; nobody was asked anything.")
 
     def write(result: DebateResult) -> None:
         try:
-            path.write_text(result.to_html(), "utf-8")
-        except OSError as error:
-            msg = f"{name!r} cannot be written: {error.strerror or error}"
-            raise StorageError(
-                msg, hint="The debate itself is stored; `roundtable show ID --html FILE` writes it again."
-            ) from error
+            write_parts(path, (result.to_html(),))
+        except StorageError as error:
+            error.hint = "The debate itself is stored; `roundtable export ID --html FILE` writes it again."
+            raise
 
     return write
-
-
-def _obstacle(path: Path) -> str | None:
-    """Say why a file cannot be written; leaves no trace."""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        return None  # a pipe or a device: opening it may wait, or be heard
-    is_new = not path.exists()
-    try:
-        with path.open("ab"):
-            pass
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        return error.strerror or str(error)
-    return None

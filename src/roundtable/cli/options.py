@@ -47,7 +47,9 @@ BaseUrls = Annotated[
     list[str] | None,
     typer.Option("--base-url", metavar="PROVIDER=URL", help="Where a provider is reached; may be repeated."),
 ]
-Session = Annotated[str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique.")]
+Session = Annotated[
+    str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique; `last` is the newest.")
+]
 Deadline = Annotated[
     float | None,
     typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; what is answered is kept."),
