@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
     from os import PathLike
+    from pathlib import Path
     from types import TracebackType
 
+    from roundtable.api.files import ExportFormat
     from roundtable.api.handle import DebateHandle as AsyncHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -179,6 +181,8 @@ class Roundtable:
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -192,25 +196,10 @@ class Roundtable:
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
+        # The same arguments as over there, which a test checks.
+        given = {name: value for name, value in locals().items() if name != "self"}
         self._portal = _shared_portal()
-        self._table = AsyncRoundtable(
-            agents,
-            providers=providers,
-            storage=storage,
-            tools=tools,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
+        self._table = AsyncRoundtable(**given)
         self._context: AbstractContextManager[AsyncRoundtable] | None = None
 
     def __repr__(self) -> str:
@@ -335,6 +324,18 @@ class Roundtable:
     def backup(self, path: str | PathLike[str]) -> None:
         """Copy all that the storage holds to a new file, while debates go on."""
         self._portal.call(lambda: self._table.backup(path))
+
+    def export(self, session_id: str, format: ExportFormat = "markdown") -> str:
+        """Give a stored session as text."""
+        return self._portal.call(lambda: self._table.export(session_id, format))
+
+    def export_file(self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | None = None) -> Path:
+        """Write a stored session to a file, and give the file's path."""
+        return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
+
+    def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False) -> str:
+        """Store a session that was exported as JSON, and give its id."""
+        return self._portal.call(lambda: self._table.import_(source, new_id=new_id))
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""

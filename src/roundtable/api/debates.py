@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roundtable.engine import DebateRun
     from roundtable.exits import Exit
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import Budget, ContextResult, Estimate, JsonValue
@@ -71,6 +71,7 @@ class _Cast:
 
     agents: Mapping[str, Agent]
     mode: DebateModeStrategy | None = None
+    meter: ConsensusMeter | None = None
 
 
 _KEPT = 1000
@@ -105,10 +106,11 @@ class Debates:
         ask, seats, config, own_mode = self._asked(topic, **options)
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await self._make_ready(agents, ask.budget)
+        meter = wiring.meter([seat.config for seat in seats], ask.budget)
         session = await wiring.engine.start_debate(config, [seat.config for seat in seats], mode=own_mode)
         if ask.agents is not None or own_mode is not None:
             self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode))
+        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode, meter))
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the worst case of a debate.
@@ -165,7 +167,13 @@ class Debates:
 
             try:
                 return await wiring.engine.run(
-                    session_id, limits, agents=cast.agents, mode=cast.mode, extension=extension, on_start=started
+                    session_id,
+                    limits,
+                    agents=cast.agents,
+                    mode=cast.mode,
+                    meter=cast.meter,
+                    extension=extension,
+                    on_start=started,
                 )
             except RoundtableError as error:
                 error.session_id = session_id
@@ -221,8 +229,9 @@ class Debates:
         brought |= before.agents
         missing = [config for config in fold.record.agents if config.id not in brought]
         agents = {**self._wiring.agents.resolve(missing), **brought}
-        await self._make_ready(agents, budget or fold.record.config.budget)
-        return _Cast(agents, before.mode)
+        budget = budget or fold.record.config.budget
+        await self._make_ready(agents, budget)
+        return _Cast(agents, before.mode, self._wiring.meter(fold.record.agents, budget))
 
     async def extend(
         self,

@@ -71,7 +71,9 @@ if TYPE_CHECKING:
         ConsensusResult,
         Decision,
         GroupthinkWarning,
+        Measured,
         Nuances,
+        PairReading,
         SynthesisResult,
     )
     from roundtable.types.content import (
@@ -251,6 +253,7 @@ __all__ = [
     "JsonValue",
     "Lease",
     "LiveEvent",
+    "Measured",
     "Message",
     "MetadataLayer",
     "ModelProfile",
@@ -261,6 +264,7 @@ __all__ = [
     "Nuances",
     "OutputSchema",
     "Owner",
+    "PairReading",
     "Persona",
     "Perspective",
     "Plan",
@@ -331,7 +335,8 @@ _NAMES = {
         "ToolResult Usage"
     ),
     "consensus": (
-        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Nuances SynthesisResult"
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances "
+        "PairReading SynthesisResult"
     ),
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
