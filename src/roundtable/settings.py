@@ -69,6 +69,18 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
 """Field to the variables it is read from, the first one set wins."""
 
 
+_RESPONSE_SHARES: Final[Mapping[str, str]] = {
+    "high_consensus_threshold": "0.7",
+    "medium_consensus_threshold": "0.4",
+    "low_confidence_threshold": "0.6",
+    "confidence_variance_threshold": "0.04",
+    "min_reasoning_length_ratio": "0.5",
+    "high_confidence_action_threshold": "0.8",
+    "low_confidence_action_threshold": "0.6",
+    "very_low_confidence_action_threshold": "0.5",
+}
+"""Shares that the four-layer response goes by, and their defaults."""
+
 _LONG_ENOUGH = 8
 """Letters from which the value of a foreign variable is taken for a secret rather than a word."""
 _SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
@@ -228,14 +240,7 @@ class Settings:
             exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
             exit_convergence_rounds=read.count("exit_convergence_rounds", 2),
             exit_confidence_threshold=read.share("exit_confidence_threshold", "0.85"),
-            high_consensus_threshold=read.share("high_consensus_threshold", "0.7"),
-            medium_consensus_threshold=read.share("medium_consensus_threshold", "0.4"),
-            low_confidence_threshold=read.share("low_confidence_threshold", "0.6"),
-            confidence_variance_threshold=read.share("confidence_variance_threshold", "0.04"),
-            min_reasoning_length_ratio=read.share("min_reasoning_length_ratio", "0.5"),
-            high_confidence_action_threshold=read.share("high_confidence_action_threshold", "0.8"),
-            low_confidence_action_threshold=read.share("low_confidence_action_threshold", "0.6"),
-            very_low_confidence_action_threshold=read.share("very_low_confidence_action_threshold", "0.5"),
+            **{name: read.share(name, default) for name, default in _RESPONSE_SHARES.items()},
             consensus_summary_max_length=read.limit("consensus_summary_max_length", 200),
             environment=source,
         )
