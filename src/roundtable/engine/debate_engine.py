@@ -14,6 +14,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_f
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of
 from roundtable.analysis import BasicMeter, check_rule
+from roundtable.engine.adoption import Adoption, adopted, check_past
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         AnyConsensus,
         DebateConfig,
         DurableEvent,
+        ForkOrigin,
         JsonValue,
         Lease,
         LiveEvent,
@@ -134,7 +136,12 @@ class DebateEngine:
             agent_registry.set_toolkit(toolkit)
 
     async def start_debate(
-        self, config: DebateConfig, agents: Sequence[AgentConfig] = (), *, mode: DebateModeStrategy | None = None
+        self,
+        config: DebateConfig,
+        agents: Sequence[AgentConfig] = (),
+        *,
+        mode: DebateModeStrategy | None = None,
+        forked_from: ForkOrigin | None = None,
     ) -> Session:
         """Create a session; nobody is asked anything yet.
 
@@ -142,6 +149,7 @@ class DebateEngine:
             config: What to debate and how.
             agents: Configurations of agents that the registry does not keep.
             mode: The mode itself, where the registry does not keep it.
+            forked_from: Where the past of the session comes from; `SessionManager.give_past` stores it.
 
         Raises:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
@@ -164,7 +172,7 @@ class DebateEngine:
             there = ", ".join(self.agents.get_all_agent_ids()) or "none"
             msg = f"unknown agents: {', '.join(missing)}. Known: {there}"
             raise ConfigurationError(msg, hint="Create them in the agent registry first.")
-        return await self.sessions.create_session(config, tuple(known.values()))
+        return await self.sessions.create_session(config, tuple(known.values()), forked_from=forked_from)
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:
         """State in `exit` all that ends the debate, so that whoever resumes it does not depend on its environment.
@@ -221,6 +229,7 @@ class DebateEngine:
         mode: DebateModeStrategy | None = None,
         focus_question: str | None = None,
         extension: Extension | None = None,
+        adoption: Adoption | None = None,
         on_start: Callable[[DebateRun], None] | None = None,
     ) -> Fold:
         """Run a session until it ends, pauses or breaks, or until the limits are reached.
@@ -232,6 +241,7 @@ class DebateEngine:
             mode: The mode; the registry's of the stored name when left out.
             focus_question: Narrower question for the rounds to come.
             extension: Rounds to add first; a completed session needs some.
+            adoption: Configurations that hold from now on, instead of those stored.
             on_start: Is handed the run before anything is asked.
 
         Returns:
@@ -247,12 +257,11 @@ class DebateEngine:
         """
         limits = limits or RunLimits()
         async with self._owned(session_id, limits) as journal:
-            fold = journal.fold
+            fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
-            if extension is not None:
-                await journal.append(extended(fold, extension, mode, self.sessions.clock.now()))
+            await self._change(journal, mode, extension, adoption)
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
@@ -273,6 +282,16 @@ class DebateEngine:
                     on_start(run)
                 await run.run()
             return fold
+
+    async def _change(
+        self, journal: Journal, mode: DebateModeStrategy, extension: Extension | None, adoption: Adoption | None
+    ) -> None:
+        """Store what is to be different from now on."""
+        fold, now = journal.fold, self.sessions.clock.now()
+        if extension is not None:
+            await journal.append(extended(fold, extension, mode, now))
+        if adoption is not None:
+            await journal.append(adopted(fold, adoption, now))
 
     async def obey(self, session_id: str) -> None:
         """Carry out a pending request to pause or stop on a session that nobody runs.

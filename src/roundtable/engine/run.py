@@ -384,7 +384,7 @@ class DebateRun:
                 self._give_up(_foreign(error))
                 return
             asked = self.fold.pending_control
-            if asked is not None and asked.action == "stop":
+            if asked is not None and asked.cancels:
                 self._work.cancel()
 
     def _give_up(self, error: RoundtableError) -> None:

@@ -1,8 +1,11 @@
 """Folds, which are pure: events in, sessions and records out; and the way back, for who changes a session by hand."""
 
 from roundtable.record.amend import append_response, save_changes
+from roundtable.record.course import follow
 from roundtable.record.fold import Fold, fold_debate, fold_session
+from roundtable.record.past import past_until, with_past
 from roundtable.record.progress import Progress, advance, start_progress
+from roundtable.record.versions import read_record
 
 __all__ = [
     "Fold",
@@ -11,6 +14,10 @@ __all__ = [
     "append_response",
     "fold_debate",
     "fold_session",
+    "follow",
+    "past_until",
+    "read_record",
     "save_changes",
     "start_progress",
+    "with_past",
 ]

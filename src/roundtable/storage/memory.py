@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 
 from roundtable._clock import SystemClock
 from roundtable.errors import StorageError
-from roundtable.record import Progress, advance, start_progress
+from roundtable.record import Progress, follow, start_progress
 from roundtable.storage.rules import (
     LeaseState,
     TurnPlace,
@@ -258,10 +258,11 @@ def _extend(held: _Held, session_id: str, events: Sequence[DurableEvent]) -> int
             check_number(session_id, event.seq - 1, seq - 1)
         fresh.append(made)
         taken.append(event)
+    progress = follow(session_id, held.progress, taken)
     held.events += fresh
     held.turns |= turns
     if taken:
-        held.progress = advance(held.progress, taken)
+        held.progress = progress
         held.updated_at = taken[-1].timestamp
     return len(held.events)
 

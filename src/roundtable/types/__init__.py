@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         ServerCall,
     )
     from roundtable.types.debate import (
+        SCHEMA_VERSION,
         AnyPerspective,
         ContextRequest,
         ContextResult,
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
         DebateMode,
         DebateRecord,
         DebateStatus,
+        ForkOrigin,
         Roster,
         RosterEntry,
         RoundRecord,
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
         Retry,
         RoundComplete,
         RoundStart,
+        RunningCalls,
         SynthesisComplete,
         durable_event,
     )
@@ -176,6 +179,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "SCHEMA_VERSION",
     "AIConsensusResult",
     "AIProvider",
     "ActionRecommendation",
@@ -244,6 +248,7 @@ __all__ = [
     "ExitResult",
     "FailedTurn",
     "FinishReason",
+    "ForkOrigin",
     "GeneratedPerspective",
     "GroupthinkWarning",
     "ImagePart",
@@ -281,6 +286,7 @@ __all__ = [
     "RoundStart",
     "RoundtableResponse",
     "RoundtableStatus",
+    "RunningCalls",
     "ScoresAnswer",
     "SearchHit",
     "SearchQuery",
@@ -337,14 +343,14 @@ _NAMES = {
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
         "AnyPerspective ContextRequest ContextResult DebateConfig DebateContext DebateMode DebateRecord "
-        "DebateStatus Roster RosterEntry RoundRecord RoundResult Seat Session SessionRecord SessionStatus "
-        "Topic"
+        "DebateStatus ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
+        "SessionStatus Topic"
     ),
     "events": (
         "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "
         "ConsensusMeasured ContextRequested Control ControlAction DebateComplete DebateError DebateExit "
-        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart SynthesisComplete "
-        "durable_event"
+        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart RunningCalls "
+        "SynthesisComplete durable_event"
     ),
     "exits": "ExitCriteria ExitReason ExitResult",
     "layers": (
