@@ -19,6 +19,7 @@ SHOWN = 6
 def wanted() -> dict[Path, str]:
     """Give the text of every generated file."""
     import reference_features as features
+    import reference_hooks as hooks
     import reference_modes as modes
     import reference_pages as pages
     import reference_schemas as schemas
@@ -29,6 +30,7 @@ def wanted() -> dict[Path, str]:
     files[SCHEMAS / "index.md"] = pages.schemas_page()
     files[REFERENCE / "errors.md"] = pages.errors_page()
     files[REFERENCE / "environment.md"] = pages.environment_page()
+    files[REFERENCE / "hooks.md"] = hooks.page()
     files[REFERENCE / "provider-features.md"] = features.features_page()
     files[REFERENCE / "from-typescript.md"] = pages.typescript_page()
     files |= {REFERENCE / name: text for name, text in modes.pages().items()}

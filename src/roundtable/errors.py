@@ -89,9 +89,8 @@ class RoundtableError(Exception):
         retry_after_s: Seconds the provider asked to wait.
         details: Facts that belong to one kind of error, JSON values without secrets.
 
-    An error that ends a debate also says which: `session_id` is its session, and `partial` the result so far
-    once anybody could have been asked. An agent's error says in `usage` what was spent before it. Each of the
-    three is `None` elsewhere.
+    An error that ends a debate also says which: `session_id` is its session, and `partial` the result so far if anybody
+    could have been asked. An agent's error says in `usage` what was spent. `is_recorded` marks one out of a cassette.
 
     Example:
         >>> error = APIRateLimitError(provider="anthropic")
@@ -133,6 +132,7 @@ class RoundtableError(Exception):
         self.usage: Usage | None = None
         self.session_id: str | None = None
         self.partial: DebateResult | None = None
+        self.is_recorded: bool = False
         if cause is not None:
             self.__cause__ = cause
 

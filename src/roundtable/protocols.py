@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         JsonObject,
         JsonValue,
         Lease,
+        Measured,
         ModelProfile,
         Owner,
         Plan,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionRecord,
         SessionSummary,
+        ToolCall,
+        ToolCallRecord,
         ToolResult,
         TurnResult,
     )
@@ -159,6 +162,12 @@ class TurnListener(Protocol):
             error: Why the last one failed.
         """
 
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        """A tool is about to be called, as model call `step` of the turn asked for; too long arguments are left out."""
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        """A tool call ended; `record` says what came of it."""
+
 
 class Agent(Protocol):
     """Takes turns. `BaseAgent` is the usual way to get one."""
@@ -239,8 +248,13 @@ class DebateModeStrategy(Protocol):
 class ConsensusMeter(Protocol):
     """Measures how far the positions of one round agree; never loses the round."""
 
-    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> AnyConsensus:
-        """Measure; the result's `method` says how."""
+    async def measure(
+        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
+    ) -> Measured:
+        """Measure the positions of a round; the `method` of the consensus says how.
+
+        Calls to models are charged to the session; signs of groupthink are looked for where that is asked for.
+        """
 
 
 class ExitCriterion(Protocol):

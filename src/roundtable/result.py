@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
+from roundtable._view import COLUMNS, view_of
 from roundtable.analysis import BallotBasis, ballots_of
-from roundtable.report import ReportView, RoundView, SpeakerView, cost_in_words, to_html, to_markdown, to_text
+from roundtable.report import csv_parts, to_fragment, to_markdown, to_page, to_text
 from roundtable.types import (
     AgentConfig,
     AnyConsensus,
@@ -192,36 +193,37 @@ class DebateResult(Value):
 
     def to_markdown(self) -> str:
         """Render as Markdown; what agents wrote is escaped."""
-        return to_markdown(self._view())
+        return to_markdown(view_of(self))
 
     def to_html(self) -> str:
-        """Render as one HTML fragment without active content; what agents wrote is escaped."""
-        return to_html(self._view())
+        """Render as one HTML page that needs nothing beside it and in which nothing acts.
+
+        Light and dark, from a phone to paper; no script, no picture, no address that is loaded. What agents wrote is
+        escaped, and links lead to http, https and mailto only.
+
+        Example:
+            >>> import roundtable as rt
+            >>> from roundtable.testing import scripted_agents
+            >>> with rt.sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+            ...     page = table.debate("Tea or coffee?", rounds=1).to_html()
+            >>> page.startswith("<!doctype html>"), "<script" in page
+            (True, False)
+        """
+        return to_page(view_of(self))
+
+    def to_csv(self) -> str:
+        """Give `to_records` as CSV, one line per turn; no cell is a formula."""
+        return "".join(csv_parts(COLUMNS, self.to_records()))
 
     def to_text(self) -> str:
         """Render as plain lines."""
-        return to_text(self._view())
+        return to_text(view_of(self))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return to_fragment(view_of(self))
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
-
-    def _view(self) -> ReportView:
-        missing = [entry for entry in self.roster.agents if entry.failed]
-        return ReportView(
-            title=self.topic,
-            facts=_facts(self),
-            answer=self.answer,
-            answer_reason=self.answer_reason,
-            missing=tuple(
-                f"{entry.agent_name}: {entry.failed} of {entry.failed + entry.answered} turns failed "
-                f"({entry.errors[-1].message})"
-                for entry in missing
-            ),
-            rounds=tuple(_round_view(held) for held in self.rounds),
-        )
 
 
 def _status(record: DebateRecord) -> DebateStatus:
@@ -260,59 +262,3 @@ def _roster(record: DebateRecord) -> Roster:
             )
         )
     return Roster(agents=tuple(entries))
-
-
-def _facts(result: DebateResult) -> tuple[tuple[str, str], ...]:
-    facts = [
-        ("Status", result.status),
-        ("Mode", result.mode),
-        ("Rounds", f"{len(result.rounds)} of {result.total_rounds}"),
-    ]
-    if result.consensus is not None:
-        level = result.consensus
-        facts.append(("Agreement", f"{level.agreement_level:.2f} ({level.method}) — {level.summary}"))
-    independent = result.independent_agreement
-    facts.append(
-        (
-            "Independent agreement",
-            f"{independent:.2f}" if independent is not None else f"none ({result.independent_agreement_reason})",
-        )
-    )
-    if result.decision is not None:
-        facts.append(("Decision", f"{result.decision.rule}: {result.decision.why}"))
-    if result.exit is not None:
-        facts.append(("Ended", f"{result.exit.reason} — {result.exit.details}"))
-    usage = result.usage
-    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
-    facts.append(("Usage", f"{usage.calls} calls, {tokens}, {cost_in_words(usage)}"))
-    facts.append(("Session", result.session_id))
-    return tuple(facts)
-
-
-def _round_view(held: RoundRecord) -> RoundView:
-    speakers = []
-    for turn in held.turns:
-        name = turn.agent_name or turn.agent_id
-        if turn.outcome == "failed":
-            speakers.append(SpeakerView(name=name, role=turn.role, error=turn.error.message))
-        elif turn.answer.kind == "position":
-            said = turn.answer
-            speakers.append(
-                SpeakerView(
-                    name=name,
-                    role=turn.role,
-                    position=said.position,
-                    choice=said.choice,
-                    reasoning=said.reasoning,
-                    confidence=said.confidence,
-                    sources=tuple((citation.title, citation.url) for citation in said.citations),
-                    notes=turn.result.warnings,
-                )
-            )
-        else:
-            speakers.append(SpeakerView(name=name, role=turn.role, position=turn.answer.to_json()))
-    summary = held.consensus.summary if held.consensus else ""
-    level = held.consensus.agreement_level if held.consensus else None
-    return RoundView(
-        number=held.number, complete=held.complete, agreement=level, summary=summary, speakers=tuple(speakers)
-    )

@@ -31,6 +31,9 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "google_api_key": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     "perplexity_api_key": ("PERPLEXITY_API_KEY",),
     "compatible_api_key": ("ROUNDTABLE_API_KEY",),
+    "brave_api_key": ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),
+    "tavily_api_key": ("TAVILY_API_KEY",),
+    "searxng_url": ("SEARXNG_URL",),
     "anthropic_base_url": ("ANTHROPIC_BASE_URL",),
     "openai_base_url": ("OPENAI_BASE_URL",),
     "google_base_url": ("GOOGLE_BASE_URL",),
@@ -47,6 +50,8 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "default_agent_count": ("ROUNDTABLE_DEFAULT_AGENT_COUNT",),
     "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
     "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
+    "plugins": ("ROUNDTABLE_PLUGINS",),
+    "disable_plugins": ("ROUNDTABLE_DISABLE_PLUGINS",),
     "exit_enabled": ("ROUNDTABLE_EXIT_ENABLED",),
     "exit_consensus_threshold": ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD",),
     "exit_convergence_rounds": ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS",),
@@ -83,6 +88,12 @@ class Settings:
     compatible_api_key: str | None = field(default=None, repr=False)
     """`ROUNDTABLE_API_KEY`: key of the provider `compatible`; left out of requests when not set, as most local
     servers want none."""
+    brave_api_key: str | None = field(default=None, repr=False)
+    """`BRAVE_API_KEY`, else `BRAVE_SEARCH_API_KEY`: key of the web search `brave`."""
+    tavily_api_key: str | None = field(default=None, repr=False)
+    """`TAVILY_API_KEY`: key of the web search `tavily`."""
+    searxng_url: str | None = None
+    """`SEARXNG_URL`: address of a SearXNG server, for the web search `searxng` where none is given."""
     anthropic_base_url: str | None = None
     """`ANTHROPIC_BASE_URL`: root of the API of `anthropic`; the vendor's when not set. https, or http to this
     machine."""
@@ -124,6 +135,12 @@ class Settings:
     debug_mode: bool = False
     """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
     `false`, `0`, `no` or `off` does not."""
+    plugins: str | None = None
+    """`ROUNDTABLE_PLUGINS`: the installed plugins that may be loaded, with commas between: names of distributions or of
+    entry points; `all`, as when not set, or `none`."""
+    disable_plugins: str | None = None
+    """`ROUNDTABLE_DISABLE_PLUGINS`: installed plugins that are never loaded, with commas between; `all`, `1` or `true`
+    for every one."""
     exit_enabled: bool = True
     """`ROUNDTABLE_EXIT_ENABLED`: whether `exit_on_consensus` may end a debate before its last round."""
     exit_consensus_threshold: Decimal = Decimal("0.9")
@@ -155,6 +172,9 @@ class Settings:
             google_api_key=read.text("google_api_key"),
             perplexity_api_key=read.text("perplexity_api_key"),
             compatible_api_key=read.text("compatible_api_key"),
+            brave_api_key=read.text("brave_api_key"),
+            tavily_api_key=read.text("tavily_api_key"),
+            searxng_url=read.text("searxng_url"),
             anthropic_base_url=read.text("anthropic_base_url"),
             openai_base_url=read.text("openai_base_url"),
             google_base_url=read.text("google_base_url"),
@@ -171,6 +191,8 @@ class Settings:
             default_agent_count=min(read.count("default_agent_count", 4, least=2, most=10), max_agents),
             max_rounds=read.count("max_rounds", 10),
             debug_mode=read.flag("debug_mode", default=False),
+            plugins=read.text("plugins"),
+            disable_plugins=read.text("disable_plugins"),
             exit_enabled=read.flag("exit_enabled", default=True),
             exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
             exit_convergence_rounds=read.count("exit_convergence_rounds", 2),
@@ -190,7 +212,7 @@ class Settings:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must never be logged or written: the keys of the providers, and what looks like one in the environment.
+        """What must never be logged or written: keys, and what looks like one in the environment.
 
         Example:
             >>> sorted(Settings.from_env({"OPENAI_API_KEY": "sk-1", "ACME_TOKEN": "canary-12", "HOME": "h"}).secrets)
@@ -202,6 +224,8 @@ class Settings:
             self.google_api_key,
             self.perplexity_api_key,
             self.compatible_api_key,
+            self.brave_api_key,
+            self.tavily_api_key,
         )
         foreign = (
             value.strip()

@@ -284,6 +284,8 @@ class _Counting:
         self.calls = 0
         self.chunk = listener.chunk
         self.retrying = listener.retrying
+        self.tool_called = listener.tool_called
+        self.tool_answered = listener.tool_answered
 
     async def before_call(self) -> None:
         await self._listener.before_call()

@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
     from roundtable.api.changes import OnChange
     from roundtable.api.handle import DebateHandle as AsyncHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.plugins import PluginChoice
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -178,37 +180,26 @@ class Roundtable:
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
         turn_timeout_s: float | None = None,
         seed: int = 0,
-        observers: Sequence[Observer | Callable[[Event], None]] = (),
-        plugins: Sequence[object] | None = None,
+        observers: Sequence[str | Observer | Callable[[Event], None]] = (),
+        plugins: PluginChoice = None,
         prices: Mapping[str, PriceLike] | None = None,
         cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
+        # The same arguments as over there, which a test checks.
+        given = {name: value for name, value in locals().items() if name != "self"}
         self._portal = _shared_portal()
-        self._table = AsyncRoundtable(
-            agents,
-            providers=providers,
-            storage=storage,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
+        self._table = AsyncRoundtable(**given)
         self._context: AbstractContextManager[AsyncRoundtable] | None = None
 
     def __repr__(self) -> str:
@@ -272,11 +263,20 @@ class Roundtable:
         *,
         budget: Budget | None = None,
         deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
         on_change: OnChange = "error",
     ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died."""
         return self._portal.call(
-            lambda: self._table.resume(session_id, budget=budget, deadline_s=deadline_s, on_change=on_change)
+            lambda: self._table.resume(
+                session_id,
+                budget=budget,
+                deadline_s=deadline_s,
+                context_results=context_results,
+                force=force,
+                on_change=on_change,
+            )
         )
 
     def fork(
@@ -299,11 +299,16 @@ class Roundtable:
         rounds: int = 1,
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a session."""
         return self._portal.call(
             lambda: self._table.extend(
-                session_id, rounds=rounds, focus_question=focus_question, context_results=context_results
+                session_id,
+                rounds=rounds,
+                focus_question=focus_question,
+                context_results=context_results,
+                force=force,
             )
         )
 
@@ -364,7 +369,7 @@ class Roundtable:
 def debate_sync(
     topic: str,
     *,
-    plugins: Sequence[object] | None = None,
+    plugins: PluginChoice = None,
     storage: str | Storage | None = None,
     **options: Unpack[DebateOptions],
 ) -> DebateResult:

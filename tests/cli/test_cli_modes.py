@@ -22,6 +22,12 @@ def test_each_mode_says_when_to_use_it(command: Command) -> None:
         assert summary.split(",", maxsplit=1)[0] in text
         assert listed[name]["useWhen"] == kind.use_when
         assert listed[name]["assignsStances"] is kind.assigns_stances
+        assert listed[name]["minAgents"] == kind.agent_counts.start
+        assert listed[name]["options"] == list(kind.options)
+        for option in kind.options:
+            assert f"{name}:{option}=" in text
+    assert "2 to 10 rounds, 2 agents or more. Use it when: The question has a right answer" in text
+    assert "Can be set: adversarial:visibility=all|predecessor" in text
     assert text.count("Use it when: ") == len(MODES)
 
 
@@ -44,6 +50,15 @@ def test_a_debate_is_held_in_every_mode(command: Command, agents: str, mode: str
     assert (result.status, result.mode) == ("completed", mode)
     assert [len(held.turns) > 0 for held in result.rounds] == [True, True]
     assert all(turn.outcome == "answered" for held in result.rounds for turn in held.turns if turn.stage != "rankings")
+
+
+def test_votes_and_rankings_are_told_in_words(command: Command, agents: str) -> None:
+    begin = ("--agents", agents, "--rounds", "1", "--storage", "memory://")
+    oxford = command("debate", "Tea or coffee?", "--mode", "oxford", *begin).out
+    assert "(voter): votes: For" in oxford
+    council = command("debate", "Tea or coffee?", "--mode", "council", *begin).out
+    assert "(reviewer): ranks: Answer 1 > Answer 2" in council
+    assert '"kind"' not in oxford + council
 
 
 @pytest.mark.parametrize("mode", ["adversary", "adversarial:loud=true", "adversarial:visibility=some"])

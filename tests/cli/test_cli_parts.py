@@ -150,7 +150,7 @@ def test_a_turn_that_gave_no_position_and_one_in_a_role_are_shown() -> None:
         timestamp=NOW,
         result=TurnResult(answer=TextAnswer(text="Enough."), warnings=("odd",)),
     )
-    assert turn_lines(turn)[0].text.startswith("judge (judge): {")
+    assert [shown.text for shown in turn_lines(turn)] == ["judge (judge): Enough.", "note: odd"]
 
 
 def test_the_picture_of_a_round_reads_nothing_as_markup() -> None:

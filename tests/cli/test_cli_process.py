@@ -271,6 +271,9 @@ class Terminal:
                 break
         assert text in self.shown, self.shown
 
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
     def read_to_the_end(self, timeout_s: float = 30) -> int:
         end = time.monotonic() + timeout_s
         while time.monotonic() < end and (self._read(0.2) or self.process.poll() is None):
@@ -316,6 +319,25 @@ def test_a_terminal_shows_the_whole_debate_when_it_is_over(tmp_path: Path) -> No
     for part in ("Round 2 of 2", "Because tea.", "Answer: Tea", "roundtable show"):
         assert part in terminal.shown
     assert re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.shown)
+
+
+@pytest.mark.slow
+def test_a_person_at_the_terminal_sees_no_answer_before_the_end(tmp_path: Path) -> None:
+    """Neither who said what, which Delphi hides, nor a live view that runs over what is typed."""
+    agents = f"human:ada,{always(tmp_path, {'bo': 'Secret tea'})}"
+    terminal = Terminal(tmp_path, "Tea?", "--agents", agents, "--mode", "delphi", "--rounds", "2")
+    terminal.read_until("position: ")
+    assert "Secret tea" not in terminal.shown
+    terminal.shown = ""
+    terminal.type("Milk\n\n80\n\n")
+    terminal.read_until("position: ")
+    assert "Participant" in terminal.shown
+    assert "scripted" not in terminal.shown
+    assert "thinking" not in terminal.shown
+    terminal.type("Milk\n\n80\n\n")
+    assert terminal.read_to_the_end() == 0
+    assert "scripted" in terminal.shown
+    assert "human (ada) (80%): Milk" in terminal.shown
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from integration.test_budget_debates import Silent
 from roundtable import AgentConfig, BaseAgent, Roundtable
 from roundtable.api.estimate import estimated
 from roundtable.api.seats import Seated
-from roundtable.errors import ConfigurationError, ContextTooLong, QuorumLost
+from roundtable.errors import AgentError, ConfigurationError, ContextTooLong, QuorumLost
 from roundtable.gateway import FallbackModel
 from roundtable.modes import BaseModeStrategy
 from roundtable.providers import ScriptedModel
@@ -23,6 +23,7 @@ from roundtable.types import (
     EndDebate,
     EndRound,
     ModelProfile,
+    RetryPolicy,
     Stage,
     ToolPolicy,
     TurnSpec,
@@ -119,6 +120,32 @@ def test_every_model_of_a_fallback_may_have_to_be_paid():
     assert both.cost_usd == pytest.approx(2 * alone.cost_usd)
 
 
+ONCE, THRICE = RetryPolicy(max_attempts=1), RetryPolicy(max_attempts=3)
+
+
+@pytest.mark.parametrize(("retry", "tries"), [(None, 4), (ONCE, 1), (THRICE, 3)])
+def test_the_estimate_says_what_retries_may_add(retry, tries):
+    config = AgentConfig(id="ada", name="Ada", provider="scripted", retry=retry)
+    chain = FallbackModel(ScriptedModel([]), ScriptedModel([], model="spare"))
+    worst = Roundtable([BaseAgent(config, chain)], storage="memory://", prices=PRICES).estimate("Tea?", rounds=2)
+    assert worst.tries == worst.by_agent[0].tries == tries * worst.calls
+    assert worst.cost_with_retries_usd == pytest.approx(tries * worst.cost_usd)
+
+
+async def test_no_debate_sends_more_requests_than_its_estimate_with_retries():
+    """Every second answer of each agent is one of no use, and is paid for."""
+    paid = AgentError("empty", retryable=True)
+    paid.usage = Usage(input_tokens=9, output_tokens=60, calls=1)
+    model = CountingModel(lambda request: paid if len(model.begun) % 2 else said("Tea"))
+    retry = RetryPolicy(max_attempts=2, base_delay_ms=0, on=("answer",))
+    configs = [AgentConfig(id=name, name=name.title(), provider="scripted", retry=retry) for name in ("ada", "bo")]
+    table = Roundtable([BaseAgent(config, model) for config in configs], storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea?", rounds=2)
+    result = await table.debate("Tea?", rounds=2)
+    assert worst.planned_calls < len(model.begun) <= worst.tries
+    assert result.usage.cost_usd <= worst.cost_with_retries_usd
+
+
 def test_agents_that_are_no_base_agents_are_named():
     table = Roundtable([Silent("ada"), ScriptedModel([])], storage="memory://", prices=PRICES)
     worst = table.estimate("Tea or coffee?", rounds=2)
@@ -198,3 +225,32 @@ def test_the_estimate_bounds_a_budget_that_is_enough():
     budget = Budget(max_calls=worst.calls, max_tokens=worst.total_tokens, max_cost_usd=worst.cost_usd)
     assert table.debate("Tea or coffee?", rounds=2, budget=budget).status == "completed"
     table.close()
+
+
+@pytest.mark.parametrize("mode", ["devils-advocate:reask=true", "oxford:reask=true"])
+async def test_the_worst_case_holds_where_everybody_leaves_its_side_and_is_asked_once_more(mode):
+    straying = {"position": "Tea", "reasoning": "y" * 200, "confidence": 0.5, "stance": "NEUTRAL", "choice": "For"}
+    model = ScriptedModel({name: ["{", straying] * 10 for name in ("ada", "bo", "cy")})
+    table = Roundtable(wordy(model, "ada", "bo", "cy", max_tokens=100), storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea?", mode=mode, rounds=2)
+    result = await table.debate("Tea?", mode=mode, rounds=2)
+    assert result.roster.complete
+    assert any(turn.stage == "reask" for held in result.rounds for turn in held.turns)
+    assert worst.planned_calls < result.usage.calls <= worst.calls
+    assert worst.planned_calls == table.estimate("Tea?", mode=mode.partition(":")[0], rounds=2).planned_calls
+    assert result.usage.total_tokens <= worst.total_tokens
+    assert result.usage.cost_usd <= worst.cost_usd
+
+
+async def test_the_worst_case_holds_where_a_facilitator_writes_as_much_as_it_may():
+    def reply(request):
+        if "(number of perspectives)" in request.messages[-1].content:
+            return f'["{"z" * 1_400}"]'
+        return said("Tea")
+
+    model = ScriptedModel(reply)
+    table = Roundtable(wordy(model, "ada", "bo", "cy", max_tokens=400), storage="memory://", prices=PRICES)
+    worst = table.estimate("Tea?", rounds=1, mode="expert-panel:facilitated=true")
+    result = await table.debate("Tea?", rounds=1, mode="expert-panel:facilitated=true")
+    for entry, most in zip(result.roster.agents, worst.by_agent, strict=True):
+        assert entry.usage.input_tokens * 2 <= most.input_tokens

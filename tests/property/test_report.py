@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -11,8 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
-from roundtable.report.render import plain
+from roundtable.report import (
+    CostView,
+    OptionView,
+    ReportView,
+    RoundView,
+    SourceView,
+    SpeakerView,
+    plain,
+    to_fragment,
+    to_markdown,
+    to_page,
+    to_text,
+)
 
 LAW = settings(max_examples=80, deadline=None)
 ALLOWED = {
@@ -179,9 +191,90 @@ def assert_visible(rendered: str) -> None:
 @LAW
 @given(views)
 def test_html_has_no_active_content(view: ReportView) -> None:
-    rendered = to_html(view)
+    rendered = to_fragment(view)
     assert_visible(rendered)
     inspect(rendered)
+
+
+names = st.lists(text, max_size=2).map(tuple)
+whole = st.builds(
+    replace,
+    views,
+    state=text,
+    about=text,
+    answer_note=text,
+    seats=names,
+    rule=text,
+    options=st.lists(
+        st.builds(OptionView, name=text, score=text, share=st.floats(0, 1), won=st.booleans(), backers=names),
+        max_size=2,
+    ).map(tuple),
+    figures=st.lists(st.tuples(text, text, text), max_size=2).map(tuple),
+    independent=st.none() | st.floats(0, 1),
+    minority=st.lists(speakers, max_size=2).map(tuple),
+    sources=st.lists(st.builds(SourceView, title=text, url=url, snippet=text, cited_by=names), max_size=2).map(tuple),
+    costs=st.lists(st.builds(CostView, name=text, model=text, turns=text, tokens=text, cost=text), max_size=2).map(
+        tuple
+    ),
+    cost=text,
+)
+PAGE = {
+    *(
+        "html",
+        "head",
+        "body",
+        "meta",
+        "title",
+        "style",
+        "header",
+        "nav",
+        "main",
+        "section",
+        "footer",
+        "article",
+        "span",
+    ),
+    *("figure", "svg", "desc", "line", "text", "polyline", "circle", "rect", "dl", "dt", "dd", "i", "pre", "code"),
+}
+QUIET = {
+    *("class", "id", "dir", "lang", "role", "scope", "open", "content", "charset", "name", "http-equiv", "rel"),
+    *("aria-labelledby", "aria-label", "aria-hidden", "viewbox", "preserveaspectratio", "points", "text-anchor"),
+    *("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height"),
+}
+
+
+class PageInspector(Inspector):
+    """Knows what besides belongs on a whole page."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = tag in PAGE
+        own = [pair for pair in attrs if not (pair[0] in QUIET or (pair[0] == "href" and (pair[1] or "")[:1] == "#"))]
+        super().handle_starttag("div" if known else tag, own)
+        if self.open[-1:] == ["div"] and known:
+            self.open[-1] = tag
+        if tag == "meta":
+            self.open.pop()
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_decl(self, decl: str) -> None:
+        if decl != "doctype html":
+            self.faults.append(f"declaration {decl}")
+
+
+@LAW
+@given(whole)
+def test_a_page_has_no_active_content(view: ReportView) -> None:
+    rendered = to_page(view)
+    assert_visible(rendered)
+    found = PageInspector()
+    found.feed(rendered)
+    found.close()
+    assert found.faults == []
+    assert found.open == []
+    assert rendered.count("<style>") == rendered.count("<html") == 1
 
 
 @LAW
@@ -198,6 +291,17 @@ def test_markdown_renders_to_no_active_content(preset: str, view: ReportView) ->
     assert page.count("<h3>") == sum(len(held.speakers) for held in view.rounds)
     shown = sum(len(one.sources) for held in view.rounds for one in held.speakers if one.error is None)
     assert len(found.links) + page.count("(unsafe link left out)") >= shown
+
+
+@LAW
+@given(whole)
+def test_a_whole_report_in_markdown_renders_to_no_active_content(view: ReportView) -> None:
+    rendered = to_markdown(view)
+    assert_visible(rendered)
+    page = MarkdownIt("commonmark", {"html": True}).render(rendered)
+    inspect(page)
+    more = bool(view.minority) + bool(view.sources) + bool(view.costs)
+    assert page.count("<h2>") == len(view.rounds) + more
 
 
 @LAW

@@ -6,7 +6,7 @@ from snapshots.prompt_views import ADA
 
 from roundtable.agents import BaseAgent
 from roundtable.providers.scripted import Reply, ScriptedModel
-from roundtable.types import AgentConfig, ChatResponse, Usage
+from roundtable.types import AgentConfig, ChatResponse, ToolCall, ToolCallRecord, Usage
 
 YES: dict[str, Reply] = {"position": "Yes", "reasoning": "It scales.", "confidence": 0.9, "stance": "YES"}  # type: ignore[dict-item]  # a reply itself
 SPENT = Usage(input_tokens=10, output_tokens=5, calls=1, cost_usd=0.5)
@@ -30,6 +30,12 @@ class Ear:
 
     async def retrying(self, attempt: int, delay_s: float, error: Exception) -> None:
         self.heard.append(f"again ({attempt})")
+
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        self.heard.append(f"{step} calls {call.name}")
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        self.heard.append(f"{step} answers {record.tool_name}")
 
 
 def agent(*replies: object, config: AgentConfig = ADA, **more: object) -> tuple[BaseAgent, ScriptedModel]:

@@ -5,13 +5,32 @@ A line that has to be refused is silenced with its code; a checker that no longe
 
 from __future__ import annotations
 
-from roundtable import hookimpl
+from roundtable import Persona, Roundtable, hookimpl
+from roundtable.analysis import ConsensusAnalyzer
+from roundtable.exits import MaxRounds
 from roundtable.modes import CollaborativeMode
-from roundtable.plugins import ModeRegistrar, ProviderRegistrar, StorageRegistrar
+from roundtable.plugins import (
+    AnalyzerRegistrar,
+    CommandRegistrar,
+    ExitRegistrar,
+    ExporterRegistrar,
+    Host,
+    ModeRegistrar,
+    ObserverRegistrar,
+    PersonaRegistrar,
+    Plugins,
+    ProviderRegistrar,
+    RuleRegistrar,
+    SearchProviderRegistrar,
+    StorageRegistrar,
+    ToolRegistrar,
+)
+from roundtable.protocols import ChatModel, Tool
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.scoring import Electorate, Outcome, Parameters, Rule, rule_registry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
-from roundtable.types import ProviderConfig
+from roundtable.types import Event, ProviderConfig
 
 
 def make(model: str | None, config: ProviderConfig, settings: Settings) -> ScriptedModel:
@@ -37,3 +56,91 @@ def roundtable_register_storages(registrar: StorageRegistrar) -> None:
     registrar.add("redis", lambda url: MemoryStorage())
     # A storage is opened from its address, so an open one is refused.
     registrar.add("redis", MemoryStorage())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def count(electorate: Electorate, parameters: Parameters) -> Outcome:
+    return rule_registry().get("plurality").count(electorate, parameters)
+
+
+def measure(model: ChatModel | None) -> ConsensusAnalyzer:
+    return ConsensusAnalyzer()
+
+
+class Watching:
+    def notify(self, event: Event) -> None:
+        raise RuntimeError(event.type)
+
+
+@hookimpl
+def roundtable_register_rules(registrar: RuleRegistrar, host: Host) -> None:
+    registrar.add("veto", Rule("veto", count))
+    # A rule has a name and a summary, so the bare function is refused.
+    registrar.add("veto", count)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_exits(registrar: ExitRegistrar) -> None:
+    registrar.add("night", MaxRounds.from_spec)
+    # A criterion is built from its JSON, so one that stands is refused.
+    registrar.add("night", MaxRounds(1))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_analyzers(registrar: AnalyzerRegistrar) -> None:
+    registrar.add("themes", measure)
+    # A meter is made with the table's light model, so the class of one is refused.
+    registrar.add("themes", ConsensusAnalyzer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_tools(registrar: ToolRegistrar, tool: Tool) -> None:
+    registrar.add("weather", lambda: tool)
+    # A tool is made when it is asked for, so one that stands is refused.
+    registrar.add("weather", tool)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_search_providers(registrar: SearchProviderRegistrar) -> None:
+    registrar.add("acme", lambda settings: settings.get("ACME_SEARCH_KEY"))
+    # It is made from the settings, so a function of nothing is refused.
+    registrar.add("acme", roundtable_register_nothing)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def roundtable_register_nothing() -> None: ...
+
+
+@hookimpl
+def roundtable_register_personas(registrar: PersonaRegistrar) -> None:
+    registrar.add("nurse", Persona(name="Nurse"))
+    # A persona is a value, so its name alone is refused.
+    registrar.add("nurse", "Nurse")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_exporters(registrar: ExporterRegistrar) -> None:
+    registrar.add("text", lambda result: result.to_markdown())
+    # What is written is text or bytes, so a function that gives anything else is refused.
+    registrar.add("text", measure)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_observers(registrar: ObserverRegistrar) -> None:
+    registrar.add("watching", lambda settings: Watching())
+    # An observer is made for each table, so one that stands is refused.
+    registrar.add("watching", Watching())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_commands(registrar: CommandRegistrar, host: Host) -> None:
+    registrar.add("score", lambda words: len(words) + host.api)
+    # A command gives an exit code, so one that gives nothing is refused.
+    registrar.add("score", print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def choices() -> list[Roundtable]:
+    return [
+        Roundtable(plugins=Plugins.of("roundtable-acme")),
+        Roundtable(plugins=[Watching()], observers=["otel", Watching()]),
+        # The name of a plugin stands in Plugins.of, so a number is refused.
+        Roundtable(plugins=7),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ]

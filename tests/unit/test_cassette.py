@@ -7,13 +7,17 @@ import subprocess
 import sys
 
 import pytest
+from unit.test_gateway_retry import Waiting
 
 from roundtable.errors import (
+    APINetworkError,
     APIRateLimitError,
     APITimeoutError,
     CassetteMiss,
     ConfigurationError,
+    RoundtableError,
 )
+from roundtable.gateway import Gateway, RetryRule
 from roundtable.prompts import Fence
 from roundtable.providers import Cassette, ScriptedModel
 from roundtable.settings import Settings
@@ -376,3 +380,70 @@ async def test_no_form_of_a_key_gets_into_the_file(path):
     # Whoever replays knows no key, and the question is the same for them as long as it holds none.
     known = Cassette(path, "replay", secrets=[CANARY]).over(ScriptedModel([]))
     assert "[redacted]" in (await known.complete(request)).text
+
+
+async def test_a_last_line_without_its_end_counts_when_it_is_whole(path):
+    await record(path, "one")
+    await record(path, "two", mode="auto", requests=[ask("Milk?")])
+    stripped = path.read_bytes().rstrip(b"\n")
+    path.write_bytes(stripped)
+    reader = Cassette(path)
+    assert len(reader.unused) == 2
+    # Whoever goes on recording neither loses the line nor writes on behind it, and readers number lines alike.
+    await record(path, "three", mode="auto", requests=[ask("Cocoa?")])
+    assert path.read_bytes().startswith(stripped + b"\n{")
+    assert (await reader.over(ScriptedModel([])).complete(ask("Cocoa?"))).text == "three"
+    again = Cassette(path, "replay")
+    assert [call.line for call in again.unused][:2] == [call.line for call in reader.unused]
+    reader.rewind()
+    assert reader.unused == again.unused
+
+
+async def test_a_recorded_failure_is_tried_again_at_once(path, caplog):
+    clock, notices = Waiting(), []
+    tape = Cassette(path, "record")
+    busy = [APITimeoutError(), APIRateLimitError(retry_after_s=90), "Tea"]
+    recording = Gateway(clock=clock, timeout_s=500).guard(tape.over(ScriptedModel(busy)))
+    assert (await recording.complete(ask())).text == "Tea"
+    assert 91 < sum(clock.waits) < 111
+
+    async def told(notice):
+        notices.append(notice)
+
+    async def wanted():
+        pass
+
+    for timeout_s, text in ((500, "Tea"), (80, None)):
+        still = Waiting()
+        model = Gateway(clock=still, timeout_s=timeout_s).guard(offline(path)).asking(wanted, told)
+        if text is None:
+            # The deadline that the recorded wait would have missed is missed by its replay.
+            with pytest.raises(APIRateLimitError, match="after 2 attempts"):
+                await model.complete(ask())
+        else:
+            assert (await model.complete(ask())).text == text
+        assert still.waits == []
+    assert {notice.delay_s for notice in notices} == {0.0}
+    assert notices[0].error.is_recorded
+
+
+async def test_a_breaker_finds_the_time_that_a_replay_does_not_wait(path):
+    replies = [APINetworkError() for _ in range(20)]
+    tape, clock = Cassette(path, "record"), Waiting()
+    recorded, replayed = [], []
+    for seen, time, inner in (
+        (recorded, clock, tape.over(ScriptedModel(replies))),
+        (replayed, Waiting(), None),
+    ):
+        model = Gateway(clock=time, seed=1, retry=RetryRule(base_delay_s=20)).guard(inner or offline(path))
+        for _ in range(3):
+            with pytest.raises(RoundtableError) as caught:
+                await model.complete(ask())
+            seen.append((type(caught.value), model.lane.breaker.state, model.lane.breaker.failures))
+    assert recorded == replayed
+
+
+@pytest.mark.parametrize("wrong", [0, [], {}, 1.5, None, ""])
+def test_what_is_no_path_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match="must be a path or a Cassette"):
+        Cassette(wrong)

@@ -71,6 +71,12 @@ class Hooks:
     async def retrying(self, attempt, delay_s, error):
         self.heard.append((attempt, error.code))
 
+    async def tool_called(self, step, call):
+        self.heard.append((step, call.name))
+
+    async def tool_answered(self, step, call_id, record):
+        self.heard.append((step, record.tool_name))
+
 
 async def test_a_turn_that_takes_too_long_fails_and_its_calls_are_counted():
     hooks = Hooks()

@@ -14,6 +14,12 @@ from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile,
 ASK = ChatRequest(model="", messages=())
 
 
+async def test_a_lane_shows_its_state():
+    gateway = Gateway()
+    await gateway.guard(ScriptedModel(["Yes."])).complete(ASK)
+    assert repr(gateway.lanes) == "(Lane('scripted:scripted', breaker='closed', failures=0, budget=500),)"
+
+
 class Plain:
     """A model as a plugin might write it: just the methods."""
 

@@ -249,3 +249,10 @@ async def test_a_stream_moves_on_after_pieces_where_somebody_is_told_that_they_a
     pieces = [piece async for piece in stream]
     assert (pieces[0].text, pieces[-1].text, pieces[-1].model) == ("Ye", "No.", "spare")
     assert told == ["asked", (2, True, "API_AUTH_FAILED"), "asked"]
+
+
+@pytest.mark.parametrize("wrong", [("openai:x", "b"), (None,), (saying("Yes."), 5)])
+def test_what_is_no_model_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match="takes models, not") as caught:
+        FallbackModel(*wrong)
+    assert "table.chat_model" in caught.value.hint

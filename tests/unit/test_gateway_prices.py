@@ -234,3 +234,9 @@ async def test_the_packaged_table_is_read_before_it_is_needed_and_only_where_it_
         await MeteredModel(model, prepared).prepare()
         await MeteredModel(model, called).complete(ASK)
         assert (prepared.knows_without("openai"), called.knows_without("openai")) == (read, read)
+
+
+@pytest.mark.parametrize("wrong", ["x", 1.5, -1, 0, [], float("nan")])
+def test_prices_that_are_no_mapping_are_refused(wrong):
+    with pytest.raises(ConfigurationError, match="prices must map"):
+        PriceTable(wrong)

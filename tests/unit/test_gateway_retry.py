@@ -16,6 +16,7 @@ from roundtable.errors import (
     APIRateLimitError,
     APITimeoutError,
     CircuitOpen,
+    ConfigurationError,
     ContextTooLong,
     RoundtableError,
     error_kinds,
@@ -481,3 +482,31 @@ async def test_an_error_that_a_model_keeps_is_never_changed(gateway):
         error = await failure(model)
         assert (error.usage, str(error), error.details) == (Usage(calls=1, unreported_calls=1), "no JSON", None)
     assert kept.usage is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"max_retries": "3"}, "max_retries must be a whole number"),
+        ({"max_retries": -1}, "max_retries"),
+        ({"max_retries": True}, "max_retries"),
+        ({"base_delay_ms": "1"}, "base_delay_ms must be a number"),
+        ({"base_delay_ms": -1}, "base_delay_ms"),
+        ({"base_delay_ms": math.nan}, "base_delay_ms"),
+        ({"base_delay_ms": math.inf}, "base_delay_ms"),
+    ],
+)
+async def test_the_helper_refuses_numbers_that_make_no_sense(wrong, what):
+    with pytest.raises(ConfigurationError, match=what):
+        await retry_with_backoff(lambda: None, **wrong)
+
+
+def test_a_rule_says_how_many_tries_it_allows_at_most():
+    rules = [
+        RetryRule(max_retries=5),
+        RetryRule(answer_retries=7),
+        RetryRule(on=frozenset()),
+        RetryRule(on=frozenset({"answer"})),
+        RetryRule.of(RetryPolicy(max_attempts=2)),
+    ]
+    assert [rule.most_tries for rule in rules] == [6, 8, 1, 2, 2]

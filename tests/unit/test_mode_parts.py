@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from integration.mode_kit import answer, hold
+from integration.mode_kit import answer, hold, seats
 from snapshots.prompt_views import ROUND_ONE, SEATS, said, view
 
 from roundtable import Roundtable
@@ -167,7 +167,9 @@ def test_what_can_be_set_in_a_mode_is_set_in_its_name() -> None:
         ("adversarial:loud=true", "there is no option 'loud'; there are: visibility"),
         ("socratic:loud=true", "there is no option 'loud'; there are: none"),
         ("adversarial:visibility", "'visibility' is no 'option=value'"),
-        ("self-consistency:samples=0", "'0' is no whole number from 1"),
+        ("self-consistency:samples=0", "'0' is no whole number from 1 to 1,000"),
+        ("self-consistency:samples=1001", "'1001' is no whole number from 1 to 1,000"),
+        ("adversarial:visibility=all,visibility=predecessor", "'visibility' is set twice"),
         ("red-team-blue-team:cross-team=maybe", "'maybe' is neither true nor false"),
         ("adversary:visibility=all", "unknown mode 'adversary'"),
     ],
@@ -175,6 +177,20 @@ def test_what_can_be_set_in_a_mode_is_set_in_its_name() -> None:
 def test_an_option_that_does_not_exist_is_refused(name: str, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         ModeRegistry().get_mode(name)
+
+
+async def test_what_a_mode_has_no_use_for_is_refused_before_anybody_is_asked() -> None:
+    model = ScriptedModel(answer)
+    table = Roundtable(seats(model), storage="memory://")
+    with pytest.raises(ConfigurationError, match="mode 'delphi' does not look at perspectives"):
+        await table.debate("Tea?", mode="delphi", rounds=1, perspectives=["Brewers"])
+    with pytest.raises(ConfigurationError, match="mode 'oxford' takes 2 options, not 3"):
+        await table.debate("Tea?", mode="oxford", rounds=1, options=["Tea", "Mate", "Milk"])
+    with pytest.raises(ConfigurationError, match="perspectives must be a list, or 'auto', not 'Brewers'"):
+        table.estimate("Tea?", mode="expert-panel", rounds=1, perspectives="Brewers")  # type: ignore[arg-type]  # a slip
+    with pytest.raises(ConfigurationError, match="holds 2 to 100 rounds, not 1"):
+        table.estimate("Tea?", mode="free-mad", rounds=1)
+    assert model.requests == []
 
 
 def test_wrong_arguments_of_a_mode_are_refused() -> None:
@@ -282,8 +298,6 @@ async def test_perspectives_are_written_for_the_question_where_the_caller_asks_f
             return '[{"name": "Brewers"}, {"name": "Drinkers"}]'
         return answer(request)
 
-    from integration.mode_kit import seats
-
     model = ScriptedModel(reply)
     table = Roundtable(seats(model), storage="memory://")
     result = await table.debate("Tea?", mode="expert-panel", rounds=2, perspectives="auto")
@@ -294,7 +308,7 @@ async def test_perspectives_are_written_for_the_question_where_the_caller_asks_f
     asked = [first[name].messages[1].content for name in ("ada", "bo", "cy", "dee")]
     for text, name in zip(asked, ("Brewers", "Drinkers", "Technical", "Economic"), strict=True):
         assert f"(your perspective)\n| {name}" in text
-    with pytest.raises(ConfigurationError, match="no option 'facilitated'"):
+    with pytest.raises(ConfigurationError, match="does not go with the mode 'delphi'"):
         await table.debate("Tea?", mode="delphi", perspectives="auto")
     with pytest.raises(ConfigurationError, match="perspectives must be a list"):
         await table.debate("Tea?", mode="expert-panel", perspectives="Law")  # type: ignore[arg-type]
@@ -343,6 +357,14 @@ def test_words_of_the_question_and_failures_give_nobody_away() -> None:
     assert nameless.transcript[0].answer.position == "Ada Lovelace and Participant 2 differ."  # type: ignore[union-attr]
     assert "anthropic" not in nameless.transcript[1].to_json()
     assert nameless.transcript[1].agent_id == "Participant 2"
+
+
+def test_a_name_that_is_part_of_a_word_of_the_question_is_masked() -> None:
+    context = view(
+        said("Ada", "As Ada said, Canada gains."), topic="Should Canada build Bohemian cafes?", current_round=2
+    )
+    nameless = AnonymizationProcessor().process(context)
+    assert nameless.transcript[0].answer.position == "As Participant 1 said, Canada gains."  # type: ignore[union-attr]
 
 
 def test_the_chair_of_a_council_does_not_know_its_own_answer() -> None:
@@ -439,8 +461,6 @@ async def test_a_trajectory_is_every_answer_of_an_agent_in_order() -> None:
 
 
 async def test_samples_of_one_agent_are_counted_one_by_one() -> None:
-    from integration.mode_kit import seats
-
     samples = ("Tea", "Coffee", "tea.", "Tea", "Milk")
     model = ScriptedModel(lambda request: {"position": samples[int(request.metadata["slot"])]})
     table = Roundtable(seats(model, ("ada",)), storage="memory://")

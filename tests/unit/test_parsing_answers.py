@@ -30,10 +30,8 @@ def with_confidence(value: str, scale: int = 1) -> Parsed:
 
 
 def test_a_whole_answer_is_read_whole() -> None:
-    said = {"position": " Yes ", "reasoning": " It is.\n", "confidence": 0.8, "stance": "yes", "choice": "No"}
-    assert read(json.dumps(said)) == Parsed(
-        position="Yes", reasoning="It is.", confidence=0.8, stance="YES", choice="No"
-    )
+    said = {"position": " Yes ", "reasoning": " It is.\n", "confidence": 0.8, "stance": "yes"}
+    assert read(json.dumps(said)) == Parsed(position="Yes", reasoning="It is.", confidence=0.8, stance="YES")
 
 
 @pytest.mark.parametrize(
@@ -153,6 +151,11 @@ def test_a_repaired_answer_says_so() -> None:
 def test_a_choice_is_the_option_spelt_nearly_the_same(choice: JsonValue, expected: str) -> None:
     parsed = read(json.dumps({"position": "p", "confidence": 1, "choice": choice}), options=OPTIONS)
     assert (parsed.choice, parsed.warnings) == (expected, ())
+
+
+def test_a_choice_where_nothing_was_to_be_chosen_from_counts_for_nothing() -> None:
+    parsed = read('{"position": "p", "confidence": 1, "choice": "Yes"}')
+    assert (parsed.choice, parsed.warnings) == (None, ())
 
 
 @pytest.mark.parametrize("choice", ["Yes", "C", "+5", "maybe", "()", 5.5])

@@ -8,14 +8,15 @@ from typing import Any
 
 import anyio
 import pytest
+from integration.engine_kit import said
 from integration.mode_kit import MODES
 from snapshots.prompt_views import ADA, planned, view
 
-from roundtable import AgentConfig, Roundtable
+from roundtable import AgentConfig, Budget, Roundtable
 from roundtable.agents import BaseAgent
 from roundtable.errors import AgentError
-from roundtable.providers import HumanModel, HumanProvider, HumanTurn
-from roundtable.providers.human import Terminal
+from roundtable.providers import HumanModel, HumanProvider, HumanTurn, ScriptedModel
+from roundtable.providers.terminal import Terminal
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest, Message, ProviderConfig, TurnResult
@@ -69,7 +70,15 @@ async def test_members_may_be_given_one_by_one_or_as_json() -> None:
 async def test_every_kind_of_turn_can_be_answered_in_a_line(kind: str, reply: str, field: str, value: object) -> None:
     result, asked = await turn(reply, options=("Yes", "No"), answer=kind)
     assert getattr(result.answer, field) == value
-    assert asked.options == (("Yes", "No") if kind in {"ballot", "ranking"} else ())
+    assert asked.options == (("Yes", "No") if kind in {"ballot", "ranking", "scores"} else ())
+
+
+@pytest.mark.parametrize("kind", ["position", "ballot", "ranking", "scores"])
+async def test_options_are_shown_as_they_are_whatever_signs_they_hold(kind: str) -> None:
+    options = ('f[0], g"], h', "{x}", "1")
+    said = {"position": "p", "choice": "1", "ranking": ["1"], "scores": {"1": 1}}
+    _, asked = await turn(said, options=options, answer=kind)
+    assert asked.options == options
 
 
 async def test_an_option_said_as_a_position_is_chosen() -> None:
@@ -126,6 +135,28 @@ async def test_a_person_takes_part_in_every_mode(mode: str) -> None:
     assert result.agents[0].id == "human-ada"
 
 
+@pytest.mark.parametrize("budget", [{"max_tokens": 12_000}, {"max_cost_usd": 0.02}, {"max_calls": 4}])
+async def test_a_person_takes_part_under_every_budget_and_costs_nothing(budget: dict[str, Any]) -> None:
+    prices = {"scripted:*": {"input": 1, "output": 1}}
+    bo = BaseAgent(AgentConfig(id="bo", name="Bo", provider="scripted"), ScriptedModel({"*": said("Tea")}))
+    ada = HumanModel(lambda _: "Milk", model="ada")
+    table = Roundtable([ada, bo], storage="memory://", prices=prices, budget=Budget(**budget))
+    worst = table.estimate("Tea?", rounds=2)
+    result = await table.debate("Tea?", rounds=2)
+    assert (result.status, result.usage.calls, result.usage.unreported_calls) == ("completed", 4, 0)
+    spent = {entry.agent_id: (entry.usage.total_tokens, entry.usage.cost_usd) for entry in result.roster.agents}
+    assert spent["human-ada"] == (0, 0.0)
+    assert result.usage.cost_usd == spent["bo"][1]
+    assert (worst.by_agent[0].total_tokens, worst.by_agent[0].cost_usd) == (0, 0.0)
+
+
+async def test_a_person_costs_what_the_caller_says() -> None:
+    hired = {"human:*": {"input": 0, "output": 0, "per_call": 60}}
+    table = Roundtable([HumanModel(lambda _: "Milk", model="ada")], storage="memory://", prices=hired)
+    result = await table.debate("Tea?", rounds=1)
+    assert result.usage.cost_usd == 60
+
+
 # ---------------------------------------------------------------- the terminal
 
 
@@ -167,23 +198,69 @@ async def test_the_terminal_takes_rankings_scores_text_and_the_end_of_input(pipe
     assert scope.cancelled_caught
 
 
+CHOICE = HumanTurn("", "", "Well?", ("choice", "reasoning"), ("Tea", "Coffee"))
+
+
 async def test_the_terminal_lists_the_options(pipe: tuple[int, int], capsys: pytest.CaptureFixture[str]) -> None:
     read, write = pipe
-    os.write(write, b"Tea\n")
-    assert await Terminal(read).ask(HumanTurn("", "", "Well?", ("choice",), ("Tea", "Coffee"))) == {"choice": "Tea"}
-    assert "The options: Tea, Coffee\nchoice: " in capsys.readouterr().err
+    os.write(write, b"tea\n\n")
+    assert await Terminal(read).ask(CHOICE) == {"choice": "Tea"}
+    assert "by name or number:\n  1. Tea\n  2. Coffee\nchoice (- to abstain): " in capsys.readouterr().err
+    os.write(write, b"2\n\n")
+    assert await Terminal(read).ask(HumanTurn("", "", "", CHOICE.fields, ("4", "2"))) == {"choice": "2"}
+    assert "by name:\n  4\n  2\n" in capsys.readouterr().err
 
 
-async def test_the_terminal_reads_a_file_to_its_end(tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("fields", "lines", "said", "told"),
+    [
+        (("position", "confidence"), "Tea\nabc\n150\n80\n", {"position": "Tea", "confidence": 80}, "0 to 100, please"),
+        (
+            ("position", "stance"),
+            "Tea\nperhaps\nno\n",
+            {"position": "Tea", "stance": "NO"},
+            "YES, NO or NEUTRAL, please",
+        ),
+        (("choice", "reasoning"), "Milk\n3\n2\nwhy\n", {"choice": "Coffee", "reasoning": "why"}, "'Milk' is none of"),
+        (("choice", "reasoning"), "-\nneither\n", {"choice": None, "reasoning": "neither"}, "choice (- to abstain)"),
+        (("ranking", "reasoning"), "2>Milk\n2>1\n\n", {"ranking": ["Coffee", "Tea"]}, "'Milk' is none of"),
+        (("scores", "reasoning"), "tea\ntea=2\n\n", {"scores": {"Tea": 2.0}}, "Such as"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, tuple) else None,
+)
+async def test_what_cannot_be_understood_is_asked_for_again(
+    pipe: tuple[int, int],
+    capsys: pytest.CaptureFixture[str],
+    fields: tuple[str, ...],
+    lines: str,
+    said: dict[str, object],
+    told: str,
+) -> None:
+    read, write = pipe
+    os.write(write, lines.encode())
+    assert await Terminal(read).ask(HumanTurn("", "", "", fields, CHOICE.options)) == said
+    assert told in capsys.readouterr().err
+
+
+async def test_an_empty_first_line_leaves_the_turn_and_a_later_one_its_member(pipe: tuple[int, int]) -> None:
+    read, write = pipe
+    os.write(write, b"\nTea\n\n70\n")
+    terminal = Terminal(read)
+    asked = HumanTurn("", "", "", ("position", "reasoning", "confidence"))
+    assert await terminal.ask(asked) == ""
+    assert await terminal.ask(asked) == {"position": "Tea", "confidence": 70}
+
+
+async def test_the_end_of_input_leaves_the_turn(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "answers"
     path.write_text("Tea.\nlast")
     with path.open("rb") as file:
         terminal = Terminal(file.fileno())
-        assert await terminal.ask(HumanTurn("", "", "", ("position", "confidence"))) == {
-            "position": "Tea.",
-            "confidence": "last",
-        }
-        assert await terminal.ask(HumanTurn("", "", "", ("position",))) == ""
+        asked = HumanTurn("", "", "", ("position", "reasoning", "confidence"))
+        assert await terminal.ask(asked) == {"position": "Tea.", "reasoning": "last"}
+        capsys.readouterr()
+        assert await terminal.ask(asked) == ""
+        assert "reasoning" not in capsys.readouterr().err
         assert await terminal.ask(HumanTurn("", "", "", ())) == ""
 
 

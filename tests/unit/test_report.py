@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-import pytest
+import base64
+import csv
+import hashlib
+import html
+import io
+import re
+from dataclasses import replace
 
-from roundtable.report import ReportView, RoundView, SpeakerView, to_html, to_markdown, to_text
-from roundtable.report.render import plain, safe_url
+import pytest
+from unit.report_kit import debate
+
+from roundtable.report import (
+    ReportView,
+    RoundView,
+    SpeakerView,
+    csv_parts,
+    plain,
+    to_fragment,
+    to_markdown,
+    to_page,
+    to_text,
+)
+from roundtable.report.chart import trajectory
+from roundtable.report.inert import safe_url
+from roundtable.report.page import SECTIONS
+from roundtable.report.prose import prose
+from roundtable.report.tags import tag
+from roundtable.types import BallotAnswer
 
 ADA = SpeakerView(
     name="Ada",
@@ -148,7 +172,7 @@ def test_what_would_change_the_page_is_escaped(said: str, written: str) -> None:
 
 
 def test_html_is_a_fragment_with_everything_in_it() -> None:
-    text = to_html(VIEW)
+    text = to_fragment(VIEW)
     assert text.startswith(
         '<div class="roundtable"><h3>Should we?</h3><p><strong>Missing</strong> Bo failed: no key</p>'
     )
@@ -157,7 +181,7 @@ def test_html_is_a_fragment_with_everything_in_it() -> None:
     assert '<a href="https://example.org/a?b=1&amp;c=&lt;2&gt;" rel="noopener noreferrer">Paper</a>' in text
     assert "<li>javascript:alert(1) (unsafe link left out)</li>" in text
     assert "<strong>Bo</strong> <em>failed:</em> no key" in text
-    assert "none: two positions tie" in to_html(NOTHING)
+    assert "none: two positions tie" in to_fragment(NOTHING)
 
 
 def test_a_position_without_text_makes_no_rule_across_the_page() -> None:
@@ -218,3 +242,149 @@ def test_plain_text_is_one_line_without_hidden_characters() -> None:
     assert plain("a\r\nb\x0bc\td", lines=True) == "a\nb\nc d"
     spelt = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f680"
     assert plain(spelt) == spelt
+
+
+def shown(page: str) -> dict[str, str]:
+    """Give the words of each section of a page."""
+    parts = re.split(r'<section class="[a-z ]+" id="([a-z]+)"', page)
+    words = [html.unescape(" ".join(re.sub(r"<[^>]*>", " ", part).split())) for part in parts]
+    return dict(zip(words[1::2], words[2::2], strict=True))
+
+
+def test_a_page_has_all_its_sections_in_order() -> None:
+    page = debate().to_html()
+    sections = shown(page)
+    assert list(sections) == list(SECTIONS)
+    assert "Start modular, split later" in sections["answer"]
+    assert "3 of 4 agents hold it" in sections["answer"]
+    assert "0.1353 USD 24,970 tokens" in sections["answer"]
+    assert "Adopt microservices 1 GPT the optimist" in sections["decision"]
+    assert "2 0.75 86% 3 of 4" in sections["trajectory"]
+    assert "GPT the optimist Adopt microservices 88% confident" in sections["minority"]
+    assert "Gemini" not in sections["minority"]
+    assert "no answer within 120 s" in sections["rounds"]
+    assert "Tools used: search_web" in sections["rounds"]
+    assert "cited by Claude the pragmatist, Sonar the researcher" in sections["sources"]
+    assert "Most split too soon." in sections["sources"]
+    assert "scripted:model-1 2 answered, 1 failed 3,700 in, 840 out" in sections["cost"]
+    assert f"Session {'4f1c' * 8}" in sections["session"]
+
+
+def test_a_page_carries_its_style_and_allows_nothing_else() -> None:
+    page = debate().to_html()
+    style = page[page.index("<style>") + len("<style>") : page.index("</style>")]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = html.unescape(page.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0])
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert " style=" not in page
+    assert not re.search(r"url\(|@import|<script|<img|<link|<iframe", page)
+
+
+def test_without_an_answer_the_page_says_why_and_lists_the_positions() -> None:
+    held = RoundView(number=1, complete=False, agreement=None, summary="", speakers=(ADA, BO, CY))
+    view = replace(NOTHING, rounds=(held,), state="paused")
+    sections = shown(to_page(view))
+    assert "No answer two positions tie" in sections["answer"]
+    assert "Ada : No: Use a monolith. Cy : Split it." in sections["answer"]
+    assert "This debate is paused." in to_page(view)
+    assert "There is no answer to differ from" in sections["minority"]
+    assert "Round 1 · not completed" in sections["rounds"]
+    assert sections["decision"].endswith("No decision rule was applied.")
+
+
+def test_an_empty_debate_has_a_page_too() -> None:
+    sections = shown(to_page(NOTHING))
+    assert sections["trajectory"].endswith("Nothing was measured.")
+    assert sections["rounds"].endswith("No round was begun.")
+    assert sections["sources"].endswith("Nobody cited a source.")
+    unanimous = replace(NOTHING, answer="Tea")
+    assert "Nobody held another view" in shown(to_page(unanimous))["minority"]
+
+
+@pytest.mark.parametrize(
+    ("said", "block"),
+    [
+        ("one\ntwo\n\nthree", "<p>one<br>two</p><p>three</p>"),
+        ("- a\n- **b**\nend", "<ul><li>a</li><li><strong>b</strong></li></ul><p>end</p>"),
+        ("1. a\n2) b", '<ul><li class="numbered">1. a</li><li class="numbered">2) b</li></ul>'),
+        ("## Title\n* x", "<p><strong>Title</strong></p><ul><li>x</li></ul>"),
+        ("```py\na < b\n\n- c\n```\nend", "<pre><code>a &lt; b\n\n- c</code></pre><p>end</p>"),
+        ("```\nnever closed", "<pre><code>never closed</code></pre>"),
+        ("``` \n```", ""),
+        ("2 * 3 * 4, a_b, *so*, `<i>`", "<p>2 * 3 * 4, a_b, <em>so</em>, <code>&lt;i&gt;</code></p>"),
+        ("**a *b** c", "<p>**a <em>b</em>* c</p>"),
+        ("", ""),
+    ],
+)
+def test_the_markdown_of_models_is_shown_as_they_meant_it(said: str, block: str) -> None:
+    assert "".join(part.text for part in prose(said)) == block
+
+
+def test_long_stars_take_linear_time() -> None:
+    for hostile in ("**a" * 50_000, "*" * 100_000, "a`" * 50_000, "** " * 50_000, "# " * 50_000, "1." * 50_000):
+        assert len("".join(part.text for part in prose(hostile))) > 1000
+
+
+def test_what_could_act_cannot_be_put_into_a_tag() -> None:
+    for attributes in ({"onclick": "x"}, {"style": "x"}, {"src": "x"}, {"href": "https://a.example"}):
+        with pytest.raises(ValueError, match="a page has no attribute"):
+            tag("p", **attributes)
+    assert tag("a", "b", href="#c").text == '<a href="#c">b</a>'
+
+
+def test_the_chart_has_gaps_where_nothing_was_measured() -> None:
+    sure = (SpeakerView(name="Ada", confidence=0.5),)
+    rounds = tuple(
+        RoundView(number=number, complete=True, agreement=level, summary="", speakers=sure)
+        for number, level in enumerate((0.1, 0.2, None, 0.4), 1)
+    )
+    drawn = trajectory(replace(VIEW, rounds=rounds))
+    assert drawn is not None
+    assert drawn.text.count('<polyline class="agreement"') == 1
+    assert drawn.text.count('<circle class="agreement"') == 3
+    assert "round 4: agreement 40%, mean confidence 50%" in drawn.text
+    assert trajectory(NOTHING) is None
+
+
+def test_the_chart_of_many_rounds_stays_small() -> None:
+    rounds = tuple(
+        RoundView(number=number, complete=True, agreement=0.5, summary="", speakers=(ADA,)) for number in range(1, 501)
+    )
+    drawn = trajectory(replace(VIEW, rounds=rounds, independent=0.25))
+    assert drawn is not None
+    assert drawn.text.count("<circle") == 1  # where it began
+    assert drawn.text.count("<text") <= 5 + 10 + 1
+
+
+def test_csv_has_no_formula_and_no_control_character() -> None:
+    rows = [
+        {"a": text, "b": -1.5} for text in ("=1+1", " +1", "-1", "@x", "\uff1dx", "\t=1", "\x1b[31mred", 'a,"b"\nc')
+    ]
+    written = "".join(csv_parts(("a", "b", "c"), [*rows, {"c": None}] * 100))
+    read = list(csv.reader(io.StringIO(written)))
+    assert read[0] == ["a", "b", "c"]
+    assert len(read) == 901
+    said = [row[0] for row in read[1:10]]
+    assert said == ["'=1+1", "' +1", "'-1", "'@x", "'\uff1dx", "' =1", "[31mred", 'a,"b"\nc', ""]
+    assert {row[1] for row in read[1:]} == {"-1.5", ""}
+
+
+def test_markdown_ends_with_minority_sources_and_cost() -> None:
+    text = debate().to_markdown()
+    end = text[text.index("## Minority report") :]
+    assert end.startswith(
+        "## Minority report\n\n- **GPT the optimist:** Adopt microservices\n\n## Sources\n\n- [A study"
+    )
+    assert "(Claude the pragmatist, Sonar the researcher) \u201cMost split too soon.\u201d" in end
+    assert end.endswith("- **Sonar the researcher (scripted:model-3):** 3 answered, 5,550 in, 1,260 out, 0.0369 USD\n")
+    assert "Tools used: search\\_web" in text or "Tools used: search_web" in text
+
+
+def test_an_answer_that_is_no_position_is_said_in_words() -> None:
+    made = debate(rounds=1)
+    turn = made.rounds[0].turns[0]
+    assert turn.outcome == "answered"
+    voted = turn.result.model_copy(update={"answer": BallotAnswer(choice="Tea", reasoning="It keeps.")})
+    held = made.rounds[0].model_copy(update={"turns": (turn.model_copy(update={"result": voted}),)})
+    page = made.model_copy(update={"rounds": (held,)}).to_html()
+    assert "votes for Tea It keeps." in shown(page)["rounds"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.agents.answers import to_answer
-from roundtable.agents.conversation import Conversation, allowed_tools
+from roundtable.agents.answers import to_answer, tools_beside
+from roundtable.agents.conversation import Conversation
 from roundtable.agents.synthesis import ask_for_synthesis
+from roundtable.agents.tool_loop import allowed_tools
 from roundtable.errors import AgentError, ParseError, RoundtableError
 from roundtable.parsing import ParseFailure, parse_answer, parse_prose
 from roundtable.prompts import (
@@ -26,7 +27,6 @@ from roundtable.types import (
     AgentResponse,
     ChatRequest,
     Message,
-    ToolPolicy,
     TurnResult,
 )
 
@@ -170,7 +170,9 @@ class BaseAgent:
         return getattr(type(self), name) is not getattr(BaseAgent, name)
 
     async def _answer(self, context: DebateContext, listener: TurnListener | None) -> TurnResult:
-        talk = Conversation(self.chat_model, Fence(self._nonce()), listener, self._toolkit)
+        fence = Fence(self._nonce())
+        tools = allowed_tools(self._toolkit, context, fence, listener)
+        talk = Conversation(self.chat_model, fence, tools, listener)
         try:
             return await self._converse(context, talk)
         except RoundtableError as error:
@@ -190,8 +192,7 @@ class BaseAgent:
     async def _converse(self, context: DebateContext, talk: Conversation) -> TurnResult:
         request = self._request(context, self.build_messages(context, talk.fence))
         turn = context.turn
-        policy, steps = (turn.tools, turn.max_steps) if turn else (ToolPolicy(), None)
-        response = await talk.ask(request, policy, steps)
+        response = await talk.ask(request, turn.max_steps if turn else None)
         parsed, response = await self._read(response, context, request, talk)
         cut = ("the answer was cut off at max_tokens",) if response.finish_reason == "length" else ()
         return TurnResult(
@@ -203,9 +204,11 @@ class BaseAgent:
             finish_reason=response.finish_reason,
             truncated=parsed.truncated or response.finish_reason == "length",
             repaired=parsed.repaired,
-            warnings=(*talk.warnings, *parsed.warnings, *cut, *talk.shortfall(policy)),
+            warnings=(*talk.warnings, *parsed.warnings, *cut, *talk.tools.shortfall()),
             request_ids=tuple(talk.request_ids),
             prompt_version=_version(turn),
+            context_requests=talk.tools.requests,
+            tool_calls=tools_beside(self._kind(context), talk),
         )
 
     def _request(self, context: DebateContext, messages: tuple[Message, ...]) -> ChatRequest:
@@ -254,7 +257,7 @@ class BaseAgent:
             said = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
             # What was found is in the answer; the same answer in another form needs no second search.
             request = request.model_copy(update={"messages": (*request.messages, *said, again), "search": None})
-            response = await talk.ask(request, ToolPolicy(max=0), 1)
+            response = await talk.ask(request, 1, tools=False)
             self._refuse(response)
             parsed = self.parse(response.text, context)
         if isinstance(parsed, ParseFailure) and self._kind(context) == "position":
@@ -304,8 +307,7 @@ class BaseAgent:
         return self._user(context, fence, self._system(context, fence))
 
     def _system(self, context: DebateContext, fence: Fence) -> str:
-        policy = context.turn.tools if context.turn else ToolPolicy()
-        tools = [tool.name for tool in allowed_tools(self._toolkit, policy)]
+        tools = [tool.name for tool in allowed_tools(self._toolkit, context, fence).offered]
         return compose_system(self.config, context, self.chat_model.profile, fence, tools=tools)
 
     def _user(self, context: DebateContext, fence: Fence, system: str) -> str:

@@ -76,6 +76,10 @@ class AgentRegistry:
         """
         self._providers.add(provider, _Provider(factory, default_model, light_model), replace=True)
 
+    def find_with(self, finder: Callable[[str], None]) -> None:
+        """Ask this function about a provider nobody knows, before it is refused; it may register it."""
+        self._providers.finder = finder
+
     def has_provider(self, provider: str) -> bool:
         """Tell whether a provider is known."""
         return provider in self._providers

@@ -72,10 +72,10 @@ def check_mapping(what: str, given: object) -> None:
         raise _wrong(what, "a mapping of names to values", given)
 
 
-def check_list(what: str, given: object) -> None:
+def check_list(what: str, given: object, wanted: str = "a list") -> None:
     """Refuse what is no list; a text is none."""
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
-        raise _wrong(what, "a list", given)
+        raise _wrong(what, wanted, given)
 
 
 def check_flag(what: str, given: object) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from roundtable.engine import Adoption, DebateRun
     from roundtable.exits import Exit
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import Budget, ContextResult, Estimate, JsonValue, RunningCalls
 
@@ -75,6 +75,7 @@ class _Cast:
 
     agents: Mapping[str, Agent]
     mode: DebateModeStrategy | None = None
+    meter: ConsensusMeter | None = None
 
 
 _KEPT = 1000
@@ -111,12 +112,12 @@ class Debates:
         wiring, (ask, seats, config, own_mode) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await self._make_ready(agents, ask.budget)
-        session = await wiring.engine.start_debate(
-            config, [effective(seat) for seat in seats], mode=own_mode, forked_from=forked_from
-        )
+        configs = [effective(seat) for seat in seats]
+        meter = wiring.meter(configs, ask.budget)
+        session = await wiring.engine.start_debate(config, configs, mode=own_mode, forked_from=forked_from)
         if ask.agents is not None or own_mode is not None:
             self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode))
+        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode, meter))
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the worst case of a debate.
@@ -128,7 +129,8 @@ class Debates:
         return estimated(config, seats, own_mode or self._wiring.engine.modes.get_mode(config.mode))
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
-        """Let models make ready, and refuse those without a price that a budget needs."""
+        """Let models and tools make ready, and refuse models without a price that a budget needs."""
+        await self._wiring.tools.prepare()
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
@@ -142,7 +144,7 @@ class Debates:
         check_mapping("metadata", ask.metadata)
         check_flag("exit_on_consensus", ask.exit_on_consensus)
         check_mode_given(ask.mode)
-        ask = _facilitated(ask)
+        ask = _facilitated(ask, wiring.engine.modes)
         name, own_mode = _mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
@@ -177,6 +179,7 @@ class Debates:
                     limits,
                     agents=cast.agents,
                     mode=cast.mode,
+                    meter=cast.meter,
                     extension=extension,
                     adoption=adoption,
                     on_start=started,
@@ -226,12 +229,14 @@ class Debates:
         *,
         budget: Budget | None = None,
         deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
         on_change: OnChange = "error",
     ) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
         Raises:
-            SessionError: There is no such session, or it is completed.
+            SessionError: There is no such session, or it is completed, or it waits for information that is not given.
             ConfigurationError: An agent of the session cannot be made here.
         """
         fold = await self._wiring.sessions.load(session_id)
@@ -241,8 +246,11 @@ class Debates:
         check_budget(budget)
         check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
+        extension: Extension | None = None
+        if context_results or force:
+            extension = Extension(rounds=0, context_results=tuple(context_results), force=force)
         cast, adoption = await self._cast_of(session_id, fold, budget, on_change)
-        return self._prepared(session_id, limits, cast, adoption=adoption)
+        return self._prepared(session_id, limits, cast, extension, adoption)
 
     async def _cast_of(
         self, session_id: str, fold: Fold, budget: Budget | None = None, on_change: OnChange = "error"
@@ -255,11 +263,12 @@ class Debates:
         wanted = {config.id for config in fold.record.agents} - set(before.agents)
         here = [seat for seat in seats if seat.config.id in wanted]
         seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in here}, on_change)
-        brought = {seat.config.id: seat.agent for seat in here if seat.agent} | {**before.agents}
+        brought = {seat.config.id: wiring.tools.equip(seat.agent) for seat in here if seat.agent} | {**before.agents}
         missing = [config for config in seating.agents if config.id not in brought]
         agents = {**wiring.agents.resolve(missing), **brought}
-        await self._make_ready(agents, budget or fold.record.config.budget)
-        return _Cast(agents, before.mode), seating.adoption
+        budget = budget or fold.record.config.budget
+        await self._make_ready(agents, budget)
+        return _Cast(agents, before.mode, wiring.meter(seating.agents, budget)), seating.adoption
 
     def _mode_of(self, fold: Fold) -> DebateModeStrategy | None:
         """Give the mode of a stored session, where it is known here; the run refuses one that is not."""
@@ -272,13 +281,19 @@ class Debates:
         rounds: int,
         focus_question: str | None,
         context_results: Sequence[ContextResult],
+        *,
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
         most = self._wiring.settings.max_rounds
         check_rounds(rounds, most)
         fold = await self._wiring.sessions.load(session_id)
         extension = Extension(
-            rounds=rounds, focus_question=focus_question, context_results=tuple(context_results), max_rounds=most
+            rounds=rounds,
+            focus_question=focus_question,
+            context_results=tuple(context_results),
+            force=force,
+            max_rounds=most,
         )
         cast, _ = await self._cast_of(session_id, fold)
         return await finish(self._prepared(session_id, RunLimits(), cast, extension))
@@ -323,16 +338,19 @@ def _to_result(fold: Fold) -> DebateResult:
     return DebateResult.from_record(fold.to_record())
 
 
-def _facilitated(ask: _Ask) -> _Ask:
+def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:
     """Turn `perspectives="auto"` into the option of the mode that has them written."""
     if ask.perspectives is None:
         return ask
     if ask.perspectives != "auto":
-        check_list("perspectives", ask.perspectives)
+        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
         return ask
     if not isinstance(ask.mode, str):
         msg = "perspectives='auto' goes with a mode given by name"
         raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
+    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
+        msg = f"perspectives='auto' does not go with the mode {ask.mode!r}"
+        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
     written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
     return replace(ask, mode=written, perspectives=None)
 

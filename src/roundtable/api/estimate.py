@@ -7,9 +7,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
+from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
+from roundtable.gateway.prices import to_usd
+from roundtable.gateway.usage import TOKENLESS
+from roundtable.modes import check_config
 from roundtable.record import Fold
 from roundtable.stages import narrow
 from roundtable.types import (
@@ -21,6 +25,7 @@ from roundtable.types import (
     Estimate,
     PlanAnswer,
     RankingAnswer,
+    RoleViolation,
     RoundComplete,
     RoundStart,
     ScoresAnswer,
@@ -33,7 +38,7 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from roundtable.api.seats import Seated
     from roundtable.protocols import Agent, DebateModeStrategy
@@ -47,19 +52,24 @@ REPAIR_TOKENS: Final = 120
 """What asking once more adds to a prompt, besides the answer that could not be read."""
 TOOL_RESULT_TOKENS: Final = 6_000
 """What one tool's result adds to a prompt at most."""
-TOOL_STEPS: Final = 10
+TOOL_STEPS: Final = MOST_TOOL_ROUNDS + 1
 """Model calls of a turn that states no limit."""
 
 
 def meters_of(model: object) -> Iterator[MeteredModel]:
     """Find the meters of a model, through what stands round them."""
+    return (meter for meter, _ in _tried(model))
+
+
+def _tried(model: object, tries: int = 1) -> Iterator[tuple[MeteredModel, int]]:
+    """Find the meters of a model, each with how often a call of it may be tried."""
     if isinstance(model, MeteredModel):
-        yield model
+        yield model, tries
     elif isinstance(model, FallbackModel):
         for one in model.models:
-            yield from meters_of(one)
+            yield from _tried(one, tries)
     elif isinstance(model, GuardedModel):
-        yield from meters_of(model.inner)
+        yield from _tried(model.inner, model.guard.rule.most_tries)
 
 
 @dataclass(slots=True)
@@ -67,12 +77,15 @@ class _Sum:
     """What one agent may take, grown turn by turn."""
 
     agent: Agent
+    strays: bool = False
     turns: int = 0
     calls: int = 0
     planned_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal | None = Decimal(0)
+    tries: int = 0
+    cost_with_retries: Decimal | None = Decimal(0)
 
     def add(self, view: DebateContext, spec: TurnSpec) -> int | None:
         """Add a turn; give the tokens of its answer, `None` where they cannot be known."""
@@ -81,7 +94,8 @@ class _Sum:
         agent = self.agent
         if not isinstance(agent, BaseAgent):
             self.calls += 1
-            self.cost = None
+            self.tries += 1
+            self.cost = self.cost_with_retries = None
             return None
         request = agent.first_request(narrow(view, spec))
         longest = request.max_tokens
@@ -90,16 +104,47 @@ class _Sum:
         return longest
 
     def _call(self, request: ChatRequest, sent: int) -> None:
-        meters = list(meters_of(getattr(self.agent, "chat_model", None)))
         first = True
-        for meter in meters:
+        for meter, tries in _tried(getattr(self.agent, "chat_model", None)):
             name = request.model if first and request.model else meter.model
-            price = meter.prices.worst(meter.provider, name, sent, request.max_tokens, endpoint=meter.endpoint)
-            self.cost = None if self.cost is None or price is None else self.cost + price
+            most = (0, 0) if meter.provider in TOKENLESS else (sent, request.max_tokens)
+            price = meter.prices.worst(meter.provider, name, *most, endpoint=meter.endpoint)
+            self.cost = _plus(self.cost, price)
+            self.cost_with_retries = _plus(self.cost_with_retries, price, tries)
             self.calls += 1
-            self.input_tokens += sent
-            self.output_tokens += request.max_tokens
+            self.tries += tries
+            self.input_tokens += most[0]
+            self.output_tokens += most[1]
             first = False
+
+    def longest_answer(self, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
+        """Give an answer of the kind asked for that fills its tokens."""
+        text = "x" * int(tokens * CHARS_PER_TOKEN)
+        options = spec.options or view.options or ()
+        match spec.answer:
+            case "position":
+                return AgentResponse(
+                    agent_id=self.agent.id,
+                    agent_name=self.agent.name,
+                    position="x",
+                    reasoning=text,
+                    confidence=1.0,
+                    choice=max(options, key=len, default=None),
+                    role_violation=RoleViolation(expected=spec.stance) if self.strays and spec.stance else None,
+                )
+            case "ballot":
+                return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
+            case "ranking":
+                return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
+            case "scores":
+                return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
+            case "plan":
+                return PlanAnswer(goal="x", strategy=text)
+            case "text":
+                # Some modes read a list out of a text, such as perspectives; the longest list has one long entry.
+                return TextAnswer(text=f'["{text}"]')
+            case _:
+                assert_never(spec.answer)
 
     def to_estimate(self) -> AgentEstimate:
         return AgentEstimate(
@@ -109,8 +154,15 @@ class _Sum:
             planned_calls=self.planned_calls,
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
-            cost_usd=None if self.cost is None else float(self.cost),
+            cost_usd=to_usd(self.cost),
+            tries=self.tries,
+            cost_with_retries_usd=to_usd(self.cost_with_retries),
         )
+
+
+def _plus(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> Decimal | None:
+    """Add a price some times; what is unknown makes the sum unknown."""
+    return None if sum_so_far is None or price is None else sum_so_far + price * times
 
 
 def _tool_calls(agent: BaseAgent, spec: TurnSpec) -> int:
@@ -137,10 +189,22 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
         mode: Says what happens next.
 
     Raises:
-        ConfigurationError: The mode plans what would never end, or agents that are not there.
+        ConfigurationError: The debate makes no sense in the mode, or the mode plans what would never end, or agents
+            that are not there.
         ContextTooLong: A prompt does not fit a model's window.
     """
-    sums = {seat.config.id: _Sum(seat.agent) for seat in seats if seat.agent is not None}
+    check_config(mode, config)
+    sums = _held(config, seats, mode, strays=mode.assigns_stances)
+    if mode.assigns_stances:
+        # At best nobody leaves the side it was given, and nobody is asked for it once more.
+        for agent_id, kept in _held(config, seats, mode, strays=False).items():
+            sums[agent_id].turns, sums[agent_id].planned_calls = kept.turns, kept.planned_calls
+    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+
+
+def _held(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy, *, strays: bool) -> dict[str, _Sum]:
+    """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
+    sums = {seat.config.id: _Sum(seat.agent, strays=strays) for seat in seats if seat.agent is not None}
     fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
     for number in range(1, config.rounds + 1):
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
@@ -150,7 +214,7 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
         fold.apply(
             RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
         )
-    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+    return sums
 
 
 def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int) -> bool:
@@ -179,46 +243,25 @@ def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], num
                 agent_name=agent.name,
                 role=spec.role,
                 timestamp=utc_now(),
-                result=TurnResult(answer=_longest_answer(agent, spec, view, longest or 0)),
+                result=TurnResult(answer=sums[spec.agent].longest_answer(spec, view, longest or 0)),
             )
             fold.apply(
                 AgentComplete(session_id="estimate", timestamp=utc_now(), turn=turn, agent=agent.id, round=number)
             )
 
 
-def _longest_answer(agent: Agent, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
-    """Give an answer of the kind asked for that fills its tokens."""
-    text = "x" * int(tokens * CHARS_PER_TOKEN)
-    options = spec.options or view.options or ()
-    match spec.answer:
-        case "position":
-            return AgentResponse(
-                agent_id=agent.id,
-                agent_name=agent.name,
-                position="x",
-                reasoning=text,
-                confidence=1.0,
-                choice=max(options, key=len, default=None),
-            )
-        case "ballot":
-            return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
-        case "ranking":
-            return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
-        case "scores":
-            return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
-        case "plan":
-            return PlanAnswer(goal="x", strategy=text)
-        case "text":
-            return TextAnswer(text=text)
-        case _:
-            assert_never(spec.answer)
+def _sum(costs: Iterable[Decimal | None]) -> float | None:
+    total: Decimal | None = Decimal(0)
+    for cost in costs:
+        total = _plus(total, cost)
+    return to_usd(total)
 
 
 def _total(agents: tuple[AgentEstimate, ...], sums: dict[str, _Sum]) -> Estimate:
-    costs = [one.cost for one in sums.values()]
-    known = [cost for cost in costs if cost is not None]
     foreign = [one.agent.id for one in sums.values() if not isinstance(one.agent, BaseAgent)]
-    notes = ["tries that a provider refuses cost nothing; one that broke off may be billed besides"]
+    notes = [
+        "calls, tokens and cost leave retries out; a try that a provider refuses costs nothing, one that broke off may"
+    ]
     if foreign:
         notes.append(f"what {', '.join(foreign)} may take is unknown: no BaseAgent, so its prompts cannot be seen")
     return Estimate(
@@ -227,7 +270,9 @@ def _total(agents: tuple[AgentEstimate, ...], sums: dict[str, _Sum]) -> Estimate
         planned_calls=sum(one.planned_calls for one in agents),
         input_tokens=sum(one.input_tokens for one in agents),
         output_tokens=sum(one.output_tokens for one in agents),
-        cost_usd=float(sum(known, Decimal(0))) if len(known) == len(costs) else None,
+        cost_usd=_sum(one.cost for one in sums.values()),
+        tries=sum(one.tries for one in agents),
+        cost_with_retries_usd=_sum(one.cost_with_retries for one in sums.values()),
         by_agent=agents,
         notes=tuple(notes),
     )

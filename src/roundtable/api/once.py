@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 from roundtable.api.table import Roundtable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from roundtable.api.options import DebateOptions
+    from roundtable.plugins import PluginChoice
     from roundtable.protocols import Storage
     from roundtable.result import DebateResult
 
@@ -19,7 +18,7 @@ __all__ = ["debate"]
 async def debate(
     topic: str,
     *,
-    plugins: Sequence[object] | None = None,
+    plugins: PluginChoice = None,
     storage: str | Storage | None = None,
     **options: Unpack[DebateOptions],
 ) -> DebateResult:

@@ -10,18 +10,24 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from roundtable.api.seats import AgentLike
+    from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway.prices import PriceLike
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.plugins import PluginChoice
+    from roundtable.protocols import ChatModel, ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import Budget, Event, JsonValue, Perspective, ProviderConfig
 
-__all__ = ["DebateOptions", "Options", "Perspectives"]
+__all__ = ["DebateOptions", "Options", "Perspectives", "SeatLike"]
 
 Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
 """Perspectives of an expert panel: names or values; `"auto"` has them written for the question."""
+
+
+SeatLike: TypeAlias = "str | ChatModel"
+"""A model beside the debate: `"provider:model"`, or a chat model."""
 
 
 class DebateOptions(TypedDict, total=False):
@@ -48,13 +54,16 @@ class Options:
     agents: Sequence[AgentLike] | None = None
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     storage: str | Storage | None = None
+    tools: Sequence[ToolLike] = ()
+    analyzer: str | ConsensusMeter = "auto"
+    seats: Mapping[str, SeatLike | Sequence[SeatLike]] = field(default_factory=dict)
     quorum: int | None = None
     concurrency: int = 8
     timeout_s: float | None = None
     turn_timeout_s: float | None = None
     seed: int = 0
-    observers: Sequence[Observer | Callable[[Event], None]] = ()
-    plugins: Sequence[object] | None = None
+    observers: Sequence[str | Observer | Callable[[Event], None]] = ()
+    plugins: PluginChoice = None
     prices: Mapping[str, PriceLike] | None = None
     budget: Budget | None = None
     cassette: str | PathLike[str] | Cassette | None = None

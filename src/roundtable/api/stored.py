@@ -57,6 +57,8 @@ class StoredSessions(ABC):
         *,
         budget: Budget | None = None,
         deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
         on_change: OnChange = "error",
     ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died.
@@ -69,6 +71,8 @@ class StoredSessions(ABC):
             session_id: Which session.
             budget: The most the debate may consume in all, from its start; what it began with when left out.
             deadline_s: As for `debate`.
+            context_results: Answers to what the agents asked for, in `result.context_requests`.
+            force: Go on without what the agents require and nobody answered; they are told so.
             on_change: What to do where agents of this table with the same ids, or the prompt texts of the library, are
                 not those the session began with: refuse (`"error"`), or go on with the new ones and note it in the
                 session (`"adopt"`).
@@ -76,13 +80,21 @@ class StoredSessions(ABC):
         Raises:
             ConfigurationError: Something changed and `on_change` is `"error"`; `details["changes"]` says what.
             SessionNotFound: There is no such session.
-            SessionConflict: It is completed.
+            SessionConflict: It is completed, or waits for information; `details["missing"]` lists what.
             SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
         """
         from roundtable.api.debates import finish
 
-        going_on = self._debates.continued(session_id, budget=budget, deadline_s=deadline_s, on_change=on_change)
-        return await finish(await going_on)
+        return await finish(
+            await self._debates.continued(
+                session_id,
+                budget=budget,
+                deadline_s=deadline_s,
+                context_results=context_results,
+                force=force,
+                on_change=on_change,
+            )
+        )
 
     async def fork(
         self,
@@ -120,6 +132,7 @@ class StoredSessions(ABC):
         rounds: int = 1,
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a session.
 
@@ -134,13 +147,15 @@ class StoredSessions(ABC):
             rounds: Rounds to hold besides.
             focus_question: Narrower question for them.
             context_results: Answers to what the agents asked for.
+            force: As for `resume`.
 
         Raises:
             ConfigurationError: The total is above the limit, or more than the mode can hold.
+            SessionConflict: Its agents require information that is not given; `details["missing"]` lists it.
             SessionNotFound: There is no such session.
             SessionBusy: Somebody is running it.
         """
-        return await self._debates.extend(session_id, rounds, focus_question, context_results)
+        return await self._debates.extend(session_id, rounds, focus_question, context_results, force=force)
 
     async def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it: no further call starts.

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
+    from roundtable.api.tools import ToolLike
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.plugins import PluginChoice
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -56,6 +58,11 @@ class Roundtable(StoredSessions):
         providers: Overrides by provider name.
         storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
+        tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
+            agent that has tools of its own keeps those.
+        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
+            a meter of yours.
+        seats: Models beside the debate, by `"analyzer"` and `"judge"`; several on one seat are a panel.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -63,9 +70,9 @@ class Roundtable(StoredSessions):
         turn_timeout_s: Seconds an agent has for a turn, with all its calls and tools; no limit when left out.
         seed: Seed of everything random.
         observers: Functions, or objects with `notify`, that hear every event of this table's debates; see
-            `roundtable.protocols.Observer`.
-        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone, beside what ships
-            with the library.
+            `roundtable.protocols.Observer`. Or names of observers of plugins, such as `"otel"`.
+        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone; or which installed
+            plugins to load, as `roundtable.plugins.Plugins`. An installed one is loaded when its name is asked for.
         prices: Prices by `"provider:model"`, before those of the packaged table (extra `prices`).
         cassette: A file of recorded calls; those it holds are not made, others are made and recorded. A
             `roundtable.providers.Cassette` says otherwise.
@@ -83,45 +90,34 @@ class Roundtable(StoredSessions):
         ('Tea', 2.0)
     """
 
+    _wired: Wiring | None = None
+    _debating: Debates | None = None
+    _group: TaskGroup | None = None
+
     def __init__(
         self,
         agents: Sequence[AgentLike] | None = None,
         *,
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
         timeout_s: float | None = None,
         turn_timeout_s: float | None = None,
         seed: int = 0,
-        observers: Sequence[Observer | Callable[[Event], None]] = (),
-        plugins: Sequence[object] | None = None,
+        observers: Sequence[str | Observer | Callable[[Event], None]] = (),
+        plugins: PluginChoice = None,
         prices: Mapping[str, PriceLike] | None = None,
         cassette: str | PathLike[str] | Cassette | None = None,
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
-        self._options = Options(
-            agents=agents,
-            providers={} if providers is None else providers,
-            storage=storage,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
-        self._wired: Wiring | None = None
-        self._debating: Debates | None = None
-        self._group: TaskGroup | None = None
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        self._options = Options(**given)
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.analysis import check_rule
+from roundtable.api.analyzers import Helpers
 from roundtable.api.checks import (
     check_deadline,
     check_list,
@@ -23,13 +24,15 @@ from roundtable.api.checks import (
 )
 from roundtable.api.models import Models
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
+from roundtable.api.tools import TableTools
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, members
 from roundtable.http import shown_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
-from roundtable.plugins import load_catalog
+from roundtable.plugins import load_plugins
+from roundtable.plugins.watching import Watchers
 from roundtable.providers import LocalProvider
 from roundtable.scoring import Rule
 from roundtable.settings import Settings
@@ -39,12 +42,14 @@ from roundtable.types import ProviderConfig
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from roundtable._registry import Entry
     from roundtable.api.options import Options
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
-    from roundtable.plugins import Catalog
-    from roundtable.protocols import DebateModeStrategy, ExitCriterion, Storage
-    from roundtable.types import AgentConfig, JsonObject
+    from roundtable.plugins import Catalog, LoadedPlugins
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.providers import ProviderFactory
+    from roundtable.types import AgentConfig, Budget, Event, JsonObject
 
 __all__ = ["Wiring"]
 
@@ -66,16 +71,23 @@ class Wiring:
         check_list("observers", options.observers)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
-        self.catalog: Catalog = load_catalog(() if options.plugins is None else options.plugins)
+        self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
+        self.catalog: Catalog = self.plugins.catalog
         self.models: Models = Models(options, self.settings, self.catalog)
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
         self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
-        self.hub: EventHub = EventHub(map(observing, options.observers))
+        self.watchers: Watchers = Watchers(self.catalog.observers, self.settings)
+        self.hub: EventHub = EventHub(self._hearing())
         self.agents: AgentRegistry = self._registry()
+        self.tools: TableTools = TableTools(options.tools, self.catalog.tools)
+        if self.tools.toolkit is not None:
+            self.agents.set_toolkit(self.tools.toolkit)
+        self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
+        modes.registry.finder = lambda name: modes.register_mode(name, self.catalog.modes.get(name))
         self.engine: DebateEngine = DebateEngine(
             self.sessions,
             self.agents,
@@ -87,6 +99,14 @@ class Wiring:
             turn_timeout_s=options.turn_timeout_s,
             ledger=self.models.ledger,
         )
+
+    def _hearing(self) -> list[Callable[[Event], None]]:
+        """Give what hears every event: what the caller names or brings, and what chosen plugins bring."""
+        asked = [
+            self.watchers.named(given) if isinstance(given, str) else observing(given)
+            for given in self.options.observers
+        ]
+        return [*asked, *self.watchers.of_plugins()]
 
     def _open_storage(self, given: str | Storage | None) -> Storage:
         if given is not None and not isinstance(given, str):
@@ -105,21 +125,37 @@ class Wiring:
     def _registry(self) -> AgentRegistry:
         registry = AgentRegistry()
         for entry in self.catalog.providers:
-            own = self.options.providers.get(entry.name) or ProviderConfig()
-            spec = getattr(entry.thing, "spec", None)
-            registry.register_provider(
-                entry.name,
-                self._agent_factory(),
-                own.model or getattr(spec, "default_model", None),
-                own.light_model or getattr(spec, "light_model", None),
-            )
+            self._register_provider(registry, entry)
+        registry.find_with(lambda name: self._register_provider(registry, self.catalog.providers.entry(name), name))
         return registry
+
+    def _register_provider(
+        self, registry: AgentRegistry, entry: Entry[ProviderFactory], name: str | None = None
+    ) -> None:
+        own = self.options.providers.get(name or entry.name) or ProviderConfig()
+        spec = getattr(entry.thing, "spec", None)
+        registry.register_provider(
+            name or entry.name,
+            self._agent_factory(),
+            own.model or getattr(spec, "default_model", None),
+            own.light_model or getattr(spec, "light_model", None),
+        )
 
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
         models = self.models
         return lambda config: BaseAgent(
             config, models.guarded(models.get(config.provider, config.model), retry=config.retry)
         )
+
+    def meter(self, configs: Sequence[AgentConfig], budget: Budget | None) -> ConsensusMeter:
+        """Give what measures a debate of these agents.
+
+        Raises:
+            ConfigurationError: There is no such analyzer, or the model named for it cannot be made.
+        """
+        limits = (budget, self.options.budget)
+        capped = any(limit is not None and limit.max_cost_usd is not None for limit in limits)
+        return self.helpers.meter(self.options.analyzer, configs, capped=capped)
 
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.
@@ -181,13 +217,17 @@ class Wiring:
             seated = default_seats(self.settings, self.offers(), mode)
         else:
             seated = seat_agents(chosen, self.models.guarded, mode)
-        return tuple(seat if seat.agent else Seated(seat.config, self.agents.build(seat.config)) for seat in seated)
+        return tuple(
+            Seated(seat.config, self.tools.equip(seat.agent) if seat.agent else self.agents.build(seat.config))
+            for seat in seated
+        )
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""
         closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
         factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
         closers += [close for close in factories if close is not None]
+        closers += [self.watchers.aclose, *self.tools.closers()]
         if self._own_storage:
             closers.append(self.storage.aclose)
         failure: Exception | None = None

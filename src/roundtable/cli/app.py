@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from roundtable._version import __version__
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
+from roundtable.cli.options import (
+    Agents,
+    Analyzer,
+    BaseUrls,
+    Database,
+    Deadline,
+    Estimate,
+    ExitEarly,
+    Focus,
+    Html,
+    Json,
+    Mode,
+    NoLive,
+    Option,
+    Options,
+    Quiet,
+    Session,
+    Storage,
+    Timeout,
+)
+from roundtable.cli.tokens import tokens
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from roundtable.api.options import DebateOptions
 
 __all__ = ["app"]
@@ -30,47 +53,7 @@ app: typer.Typer = typer.Typer(
 )
 models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
 app.add_typer(models, name="models")
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
-NoLive = Annotated[bool, typer.Option("--no-live", help="Plain lines on a terminal too.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only how it ended.")]
-Database = Annotated[str | None, typer.Option("--db", metavar="FILE", help="SQLite file that sessions are kept in.")]
-Storage = Annotated[
-    str | None, typer.Option("--storage", metavar="URL", help="Storage, such as sqlite:///debates.db or memory://.")
-]
-Agents = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--agents", "-a", metavar="LIST", help="Who debates: provider or provider:model, with commas between."
-    ),
-]
-BaseUrls = Annotated[
-    list[str] | None,
-    typer.Option("--base-url", metavar="PROVIDER=URL", help="Where a provider is reached; may be repeated."),
-]
-Session = Annotated[str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique.")]
-Deadline = Annotated[
-    float | None,
-    typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; what is answered is kept."),
-]
-Timeout = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", help="Deadline of one model call.", show_default="120")
-]
-Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write the result to an HTML file as well.")]
-Mode = Annotated[str, typer.Option("--mode", "-m", help="Debate mode; `roundtable modes` lists them.")]
-Options = Annotated[
-    list[str] | None, typer.Option("--options", metavar="LIST", help="Options to choose from, with commas between.")
-]
-Option = Annotated[
-    list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
-]
-ExitEarly = Annotated[
-    bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
-]
-Estimate = Annotated[
-    bool, typer.Option("--estimate", help="Say what the debate may take at most, and hold none; nothing is called.")
-]
-Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
+app.add_typer(tokens, name="tokens")
 
 
 def _version(wanted: bool) -> None:
@@ -92,24 +75,16 @@ def root(
     """
 
 
-def _surroundings(
-    *,
-    as_json: bool,
-    no_live: bool,
-    quiet: bool,
-    storage: str | None,
-    database: str | None,
-    base_url: list[str] | None,
-    timeout: float | None,
-) -> Ask:
+def _surroundings(given: Mapping[str, Any]) -> Ask:
+    """Take from the arguments of a command what all commands that debate have in common."""
     return Ask(
-        as_json=as_json,
-        live=not no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_urls=tuple(base_url or ()),
-        timeout_s=timeout,
+        as_json=given["as_json"],
+        live=not given["no_live"],
+        quiet=given["quiet"],
+        storage=given["storage"],
+        database=given["database"],
+        base_urls=tuple(given["base_url"] or ()),
+        timeout_s=given["timeout"],
     )
 
 
@@ -125,6 +100,7 @@ def debate(
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
     focus: Focus = None,
+    analyzer: Analyzer = "auto",
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     estimate: Estimate = False,
@@ -139,21 +115,13 @@ def debate(
     quiet: Quiet = False,
 ) -> int:
     """Hold a debate; the word `debate` may be left out."""
+    ask = _surroundings(locals())
     from roundtable.cli.debates import hold, weigh
 
-    ask = _surroundings(
-        as_json=as_json,
-        no_live=no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_url=base_url,
-        timeout=timeout,
-    )
-    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed)
+    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed, analyzer=analyzer)
+    chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
-    asked["options"] = (*(split_list(options, "--options") or ()), *(option or ())) or None
-    asked |= {"deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 
@@ -172,17 +140,9 @@ def resume(
     quiet: Quiet = False,
 ) -> int:
     """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
+    ask = _surroundings(locals())
     from roundtable.cli.debates import resume as go_on
 
-    ask = _surroundings(
-        as_json=as_json,
-        no_live=no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_url=base_url,
-        timeout=timeout,
-    )
     return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html))
 
 
@@ -202,17 +162,9 @@ def extend(
     quiet: Quiet = False,
 ) -> int:
     """Hold further rounds of a session."""
+    ask = _surroundings(locals())
     from roundtable.cli.debates import extend as go_further
 
-    ask = _surroundings(
-        as_json=as_json,
-        no_live=no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_url=base_url,
-        timeout=timeout,
-    )
     return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html))
 
 
@@ -295,6 +247,14 @@ def list_modes(as_json: Json = False) -> int:
     from roundtable.cli import offers
 
     return open_desk(Ask(as_json=as_json)).run(offers.list_modes)
+
+
+@app.command(name="plugins")
+def list_plugins(as_json: Json = False) -> int:
+    """Say which plugins are installed, what they bring, and why one cannot be used; exit code 1 when one failed."""
+    from roundtable.cli import plugins
+
+    return open_desk(Ask(as_json=as_json)).run(plugins.list_plugins)
 
 
 @app.command()

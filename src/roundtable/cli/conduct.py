@@ -10,6 +10,7 @@ import anyio
 
 from roundtable.cli.codes import ExitCode, exit_code
 from roundtable.cli.ending import beginning, deliver, ending
+from roundtable.cli.lines import Line
 from roundtable.cli.place import SHORT_ID
 from roundtable.cli.signals import interruptible
 from roundtable.cli.story import Story
@@ -129,14 +130,33 @@ class _Watched:
                 self._screen.remark(note)
             if not self._screen.quiet:
                 self._screen.show(beginning(so_far))
-                if isinstance(running, Continued) and running.left is not None:
-                    self._screen.show(story.take_up(running.left))
-            with self._screen.following(story):
-                async for event in running:
-                    told = story.tell(event)
-                    if not self._screen.quiet:
-                        self._screen.show(told)
+            left = running.left if isinstance(running, Continued) else None
+            taken_up = [] if left is None else story.take_up(left)
+            if any(agent.provider == "human" for agent in so_far.agents):
+                await self._tell_afterwards(running, story, taken_up)
+            else:
+                self._tell(taken_up)
+                with self._screen.following(story):
+                    async for event in running:
+                        self._tell(story.tell(event))
         return await self._table.session(self.session_id)
+
+    def _tell(self, told: list[Line]) -> None:
+        if not self._screen.quiet:
+            self._screen.show(told)
+
+    async def _tell_afterwards(self, running: Running, story: Story, held_back: list[Line]) -> None:
+        """Tell nothing before the end: who sits at this terminal sees what its turns show, and no more.
+
+        Besides, lines and the live view would run over what is being typed.
+        """
+        if not self._screen.quiet:
+            self._screen.remark("What is said is told at the end: a person sees what its turns show, and no more.")
+        try:
+            async for event in running:
+                held_back += story.tell(event)
+        finally:
+            self._tell([Line(""), *held_back])
 
     async def failed(self, error: RoundtableError) -> ExitCode:
         """Show an error, and what there is in spite of it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from roundtable.cli.lines import line
 from roundtable.cli.sessions import full_id
 from roundtable.cli.weights import tell_progress
 from roundtable.errors import StorageError
-from roundtable.report.render import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +46,10 @@ async def weigh(desk: Desk, topic: str, options: DebateOptions) -> ExitCode:
     cost = "a cost nobody knows" if worst.cost_usd is None else f"{worst.cost_usd:.4f} USD"
     shown = [line(f"At most {worst.calls} calls, {worst.total_tokens:,} tokens, {cost}", "bold")]
     shown.append(line(f"{worst.planned_calls} calls if every answer can be read at once and no tool is used"))
+    with_cost = "" if worst.cost_with_retries_usd is None else f", {worst.cost_with_retries_usd:.4f} USD"
+    shown.append(
+        line(f"{worst.tries} requests{with_cost} if every call is tried as often as it may be, and each is billed")
+    )
     names = {one.agent_id: one.total_tokens for one in worst.by_agent}
     shown += [line(f"{agent}: at most {tokens:,} tokens", indent=2) for agent, tokens in names.items()]
     desk.screen.show([*shown, *(line(f"Note: {note}", "dim", paragraph=True) for note in worst.notes)])
@@ -98,12 +100,8 @@ def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
         raise StorageError(msg, hint="Make the folder, or name another file with --html; nobody was asked anything.")
 
     def write(result: DebateResult) -> None:
-        page = (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            f"<title>{html.escape(plain(result.topic))}</title></head>\n<body>{result.to_html()}</body></html>\n"
-        )
         try:
-            path.write_text(page, "utf-8")
+            path.write_text(result.to_html(), "utf-8")
         except OSError as error:
             msg = f"{name!r} cannot be written: {error.strerror or error}"
             raise StorageError(

@@ -37,6 +37,7 @@ class Ask:
     base_urls: tuple[str, ...] = ()
     quorum: int | None = None
     seed: int = 0
+    analyzer: str = "auto"
     timeout_s: float | None = None
 
 
@@ -66,6 +67,7 @@ def open_desk(ask: Ask) -> Desk:
     """
     # Late on purpose: `--help` must not load the engine.
     from roundtable.api import Roundtable
+    from roundtable.plugins import Plugins
     from roundtable.types import ProviderConfig
 
     settings = Settings.from_env()
@@ -81,7 +83,9 @@ def open_desk(ask: Ask) -> Desk:
         storage=place.url,
         quorum=ask.quorum,
         seed=ask.seed,
+        analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
+        plugins=Plugins.load(),
         settings=settings,
     )
     for name in reached:

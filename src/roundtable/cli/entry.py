@@ -14,6 +14,7 @@ import typer.main
 
 from roundtable.cli.app import app
 from roundtable.cli.codes import ExitCode, exit_code
+from roundtable.cli.plugins import run_plugin_command
 from roundtable.cli.screen import Screen
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.settings import Settings
@@ -27,7 +28,7 @@ OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completi
 """Options that belong to no command."""
 FLAGS: Final = frozenset({"--estimate", "--exit-on-consensus", "--json", "--no-live", "--quiet", "-q"})
 """Options of a debate that take no value."""
-TO_COME: Final = frozenset({"bench", "export", "fork", "import", "mcp", "plugins", "search", "serve", "tokens"})
+TO_COME: Final = frozenset({"bench", "export", "fork", "import", "mcp", "search", "serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 
@@ -95,6 +96,10 @@ def _let_go_of_stdout() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments and arguments[0] not in _command_names():
+        code = run_plugin_command(arguments)
+        if code is not None:
+            return code
     command = typer.main.get_command(app)
     try:
         code = command.main(complete_words(arguments), prog_name="roundtable", standalone_mode=False)

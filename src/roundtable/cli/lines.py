@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roundtable.report.render import plain
+from roundtable.report import in_words, plain
 
 if TYPE_CHECKING:
     from roundtable.types import AnyTurn, RoundRecord
@@ -51,14 +51,16 @@ def turn_lines(turn: AnyTurn) -> list[Line]:
     if turn.outcome == "failed":
         found = [line(f"{who} FAILED: {turn.error.message}", "bold red", indent=2, hang=2)]
         return [*found, line(f"hint: {turn.error.hint}", "red", indent=4)] if turn.error.hint else found
-    if turn.answer.kind != "position":
-        return [line(f"{who}: {turn.answer.to_json()}", indent=2, paragraph=True)]
     said = turn.answer
-    chosen = f" [{said.choice}]" if said.choice else ""
-    shown = [line(f"{who}{percent(said.confidence)}:{chosen} {said.position}", "bold", indent=2, hang=2)]
-    reasons = plain(said.reasoning, lines=True).splitlines()
-    shown += [line(reason, indent=4, paragraph=True) for reason in reasons if reason.strip()]
-    shown += [line(f"source: {cited.title} {cited.url}", "dim", indent=4) for cited in said.citations]
+    says, why = in_words(said)
+    head = f"{who}: {says}"
+    if said.kind == "position":
+        chosen = f" [{said.choice}]" if said.choice else ""
+        head = f"{who}{percent(said.confidence)}:{chosen} {says}"
+    shown = [line(head, "bold", indent=2, hang=2)]
+    shown += [line(part, indent=4, paragraph=True) for part in plain(why, lines=True).splitlines() if part.strip()]
+    sources = said.citations if said.kind == "position" else ()
+    shown += [line(f"source: {cited.title} {cited.url}", "dim", indent=4) for cited in sources]
     return shown + [line(f"note: {warning}", "yellow", indent=4) for warning in turn.result.warnings]
 
 

@@ -10,8 +10,10 @@ from roundtable.cli.lines import Line, line
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from roundtable._registry import Entry
     from roundtable.api.seats import Offer
     from roundtable.cli.desk import Desk
+    from roundtable.protocols import DebateModeStrategy
     from roundtable.types import AgentConfig
 
 __all__ = ["list_agents", "list_modes", "offer_data"]
@@ -67,6 +69,8 @@ async def list_modes(desk: Desk) -> ExitCode:
                     "useWhen": getattr(entry.thing, "use_when", ""),
                     "minRounds": entry.thing.rounds.start,
                     "maxRounds": min(entry.thing.rounds.stop - 1, most),
+                    "minAgents": _fewest(entry.thing),
+                    "options": [*_settable(entry.thing)],
                     "assignsStances": entry.thing.assigns_stances,
                     "source": entry.source,
                 }
@@ -75,9 +79,29 @@ async def list_modes(desk: Desk) -> ExitCode:
         )
         return ExitCode.OK
     for entry in entries:
-        rounds = entry.thing.rounds
-        span = f"{rounds.start} to {min(rounds.stop - 1, most)} rounds"
-        use = getattr(entry.thing, "use_when", "")
-        told = [line(f"Use it when: {use}", indent=2, paragraph=True)] if use else []
-        screen.show([line(entry.name, "bold"), line(f"{entry.summary} {span}.", indent=2, paragraph=True), *told])
+        screen.show(_mode_lines(entry, most))
     return ExitCode.OK
+
+
+def _mode_lines(entry: Entry[DebateModeStrategy], most: int) -> list[Line]:
+    mode = entry.thing
+    fewest, rounds = _fewest(mode), f"{mode.rounds.start} to {min(mode.rounds.stop - 1, most)} rounds"
+    agents = "one agent or more" if fewest == 1 else f"{fewest} agents or more"
+    shown = [line(entry.name, "bold"), line(f"{entry.summary} {rounds}, {agents}.", indent=2, paragraph=True)]
+    if use := getattr(mode, "use_when", ""):
+        shown.append(line(f"Use it when: {use}", indent=2, paragraph=True))
+    if settable := _settable(mode):
+        example = ", ".join(f"{entry.name}:{name}={value}" for name, value in settable.items())
+        shown.append(line(f"Can be set: {example}", indent=2, paragraph=True))
+    return shown
+
+
+def _fewest(mode: DebateModeStrategy) -> int:
+    counts = getattr(mode, "agent_counts", None)
+    return counts.start if isinstance(counts, range) else 1
+
+
+def _settable(mode: DebateModeStrategy) -> dict[str, str]:
+    """Give what can be set in a mode's name, with what may stand behind it."""
+    readers = getattr(mode, "options", {})
+    return {name: getattr(reader, "takes", "VALUE") for name, reader in readers.items()}

@@ -6,14 +6,22 @@ import logging
 from typing import TYPE_CHECKING
 
 from roundtable.stages import Halt, error_info
-from roundtable.types import AgentComplete, AgentError, AgentResponseChunk, AgentStart, Retry
+from roundtable.types import (
+    AgentComplete,
+    AgentError,
+    AgentResponseChunk,
+    AgentStart,
+    AgentToolCall,
+    AgentToolResult,
+    Retry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.engine.journal import Journal
     from roundtable.errors import RoundtableError
-    from roundtable.types import AnyTurn, TurnSpec
+    from roundtable.types import AnyTurn, ToolCall, ToolCallRecord, TurnSpec
 
 __all__ = ["StoringHooks"]
 
@@ -130,5 +138,32 @@ class _TurnEars:
                 attempt=attempt,
                 delay_s=delay_s,
                 error=error_info(error),
+            )
+        )
+
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        journal = self._journal
+        await journal.append(
+            AgentToolCall(
+                session_id=journal.session_id,
+                timestamp=journal.clock.now(),
+                agent=self._agent,
+                round=self._round,
+                step=step,
+                tool_call=call,
+            )
+        )
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        journal = self._journal
+        await journal.append(
+            AgentToolResult(
+                session_id=journal.session_id,
+                timestamp=journal.clock.now(),
+                agent=self._agent,
+                round=self._round,
+                step=step,
+                tool_call_id=call_id,
+                result=record.output,
             )
         )

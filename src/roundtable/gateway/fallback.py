@@ -55,7 +55,7 @@ class FallbackModel:
         models: The models, first choice first; fallbacks among them are taken apart.
 
     Raises:
-        ConfigurationError: There is no model.
+        ConfigurationError: There is no model, or something that is none.
 
     Example:
         >>> import anyio
@@ -74,6 +74,12 @@ class FallbackModel:
             flat.extend(model.models if isinstance(model, FallbackModel) else (model,))
         if not flat:
             raise ConfigurationError("FallbackModel needs at least one model")
+        strange = [one for one in flat if not callable(getattr(one, "complete", None))]
+        if strange:
+            raise ConfigurationError(
+                f"FallbackModel takes models, not {strange[0]!r}",
+                hint="Make models by name with table.chat_model('provider:model'), or with chat_model.",
+            )
         self.models: tuple[ChatModel, ...] = tuple(flat)
         """The models, first choice first."""
         self._before: Callable[[], Awaitable[None]] | None = None

@@ -11,6 +11,8 @@ from roundtable.gateway.buckets import RateBucket, RetryBudget
 from roundtable.gateway.retry import kind_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from roundtable.protocols import SleepingClock
     from roundtable.types import ChatRequest, Usage
 
@@ -41,6 +43,20 @@ class Rates:
     """Tokens, sent and generated together."""
 
 
+class _LaneTime:
+    """The time of a lane: that of a clock, and what replays of recorded calls did not wait."""
+
+    def __init__(self, clock: SleepingClock) -> None:
+        self._clock = clock
+        self.skipped_s = 0.0
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic() + self.skipped_s
+
+
 class Lane:
     """The state of one provider, address and model.
 
@@ -53,7 +69,8 @@ class Lane:
 
     def __init__(self, key: LaneKey, rates: Rates, budget: RetryBudget, clock: SleepingClock) -> None:
         self.key = key
-        self.breaker: CircuitBreaker = CircuitBreaker(f"{key.provider}:{key.model}", clock=clock)
+        self._time = _LaneTime(clock)
+        self.breaker: CircuitBreaker = CircuitBreaker(f"{key.provider}:{key.model}", clock=self._time)
         self.budget = budget
         self._clock = clock
         requests, tokens = rates.requests_per_minute, rates.tokens_per_minute
@@ -61,6 +78,17 @@ class Lane:
         self._tokens = None if tokens is None else RateBucket(tokens, clock=clock)
         self.has_rate: bool = requests is not None or tokens is not None
         """Whether calls have to ask `admit`."""
+
+    def __repr__(self) -> str:
+        key, breaker = self.key, self.breaker
+        name = f"{key.provider}:{key.model}" + (f" at {key.endpoint}" if key.endpoint else "")
+        return (
+            f"Lane({name!r}, breaker={breaker.state!r}, failures={breaker.failures}, budget={self.budget.available:g})"
+        )
+
+    def skip(self, seconds: float) -> None:
+        """Let time pass without waiting, for a try whose outcome is a recording."""
+        self._time.skipped_s += seconds
 
     async def admit(self, request: ChatRequest, patience_s: float) -> float:
         """Wait until the rates allow a call; give the tokens set aside for it.

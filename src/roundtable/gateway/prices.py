@@ -25,9 +25,9 @@ SMALLEST_USD: Final = Decimal("1e-12")
 
 _SAME_VENDOR: Final = {"openai-chat": "openai"}
 """Providers of ours whose packaged prices stand under another name."""
-_UNBILLED: Final = frozenset({"local"})
-"""Providers whose models run in this process: nobody sends a bill."""
-_NO_VENDOR: Final = frozenset({"scripted", "replay", "human", "command", "claude-cli", "codex-cli", "gemini-cli"})
+_UNBILLED: Final = frozenset({"human", "local"})
+"""Providers whose models run in this process, and people: nobody sends a bill."""
+_NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
 """Providers of ours that are no vendor, and must not be taken for one of that name."""
 
 Amount: TypeAlias = "Decimal | float | str"
@@ -113,6 +113,11 @@ class PriceTable:
     """
 
     def __init__(self, stated: Mapping[str, PriceLike] | None = None, *, packaged: bool = True) -> None:
+        if stated is not None and not isinstance(stated, Mapping):
+            raise ConfigurationError(
+                f"prices must map 'provider:model' to prices, not be {stated!r}",
+                hint='Give a mapping such as {"openai:*": {"input": 1.25, "output": 10}}.',
+            )
         self._stated = {_name(name): _model_price(name, price) for name, price in (stated or {}).items()}
         self._packaged = packaged
         self._library: ModuleType | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from roundtable._clock import SystemClock
-from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, RoundtableError
+from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -69,6 +70,17 @@ class RetryRule:
     """Tries after an answer that came, and was paid for, and is of no use."""
     on: frozenset[RetryKind] = EVERY_KIND
     """What is tried again."""
+
+    @property
+    def most_tries(self) -> int:
+        """Most tries of a call, the first included.
+
+        Example:
+            >>> RetryRule().most_tries, RetryRule(on=frozenset({"answer"})).most_tries
+            (4, 2)
+        """
+        kinds = self.on - {"answer"}
+        return 1 + max(self.max_retries if kinds else 0, self.answer_retries if "answer" in self.on else 0)
 
     @classmethod
     def of(cls, policy: RetryPolicy) -> RetryRule:
@@ -136,6 +148,7 @@ async def retry_with_backoff(
         clock: What to wait on.
 
     Raises:
+        ConfigurationError: A number is out of its range.
         Exception: What `operation` raised last, unchanged.
 
     Example:
@@ -152,6 +165,10 @@ async def retry_with_backoff(
         >>> anyio.run(main), len(tries)
         ('done', 3)
     """
+    if not isinstance(max_retries, int) or isinstance(max_retries, bool) or max_retries < 0:
+        raise ConfigurationError(f"max_retries must be a whole number of at least 0, not {max_retries!r}")
+    if not isinstance(base_delay_ms, int | float) or not 0 <= base_delay_ms < math.inf:
+        raise ConfigurationError(f"base_delay_ms must be a number of at least 0, not {base_delay_ms!r}")
     # Loaded at the first retry: tenacity brings asyncio and ssl along, which naming a model does not need.
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
 

@@ -71,6 +71,10 @@ class Deadline:
         """Seconds left in all."""
         return min(self.own_s, anyio.current_effective_deadline() - anyio.current_time())
 
+    def skip(self, seconds: float) -> None:
+        """Let time pass without waiting."""
+        self._at -= seconds
+
     def missed(self, provider: str) -> APITimeoutError:
         """Give the error of a call that did not end in time."""
         return APITimeoutError(f"no complete answer within {self.timeout_s:g} s", provider=provider)
@@ -164,7 +168,7 @@ class Tries:
             wait=self._wait_s,
             stop=self._is_over,
             before_sleep=self._say,
-            sleep=self._clock.sleep,
+            sleep=self._pause,
             reraise=True,
         )
 
@@ -185,8 +189,17 @@ class Tries:
         self.cost = self._lane.pay_for_retry(self._last)
         return self.cost == 0
 
+    async def _pause(self, seconds: float) -> None:
+        if not self._last.is_recorded:
+            await self._clock.sleep(seconds)
+            return
+        # Whoever recorded the failure has waited; breaker and deadline are to find the time that it took.
+        self._lane.skip(seconds)
+        self._deadline.skip(seconds)
+
     async def _say(self, state: RetryCallState) -> None:
-        error, delay_s = self._last, state.upcoming_sleep
+        error = self._last
+        delay_s = 0.0 if error.is_recorded else state.upcoming_sleep
         key = self._lane.key
         _log.warning(
             "%s: call failed (%s), trying again in %.1f s",

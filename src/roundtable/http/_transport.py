@@ -17,7 +17,7 @@ from roundtable.http.addresses import origin_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-__all__ = ["ShardingTransport"]
+__all__ = ["ShardingTransport", "let_go"]
 
 CONNECTIONS_PER_SHARD: Final = 5
 """Most connections of one small pool; from three to five cost least."""
@@ -101,19 +101,10 @@ class _Counted(httpx.AsyncByteStream):
             return
         try:
             await self._stream.aclose()
-            await self._let_go()
+            await let_go(self._pieces)
         finally:
             shard.calls -= 1
             await self._thin_out()
-
-    async def _let_go(self) -> None:
-        """Run the iterators of httpcore to their end: left suspended, the event loop would have to find them."""
-        try:
-            async for _ in self:
-                pass
-        except httpx.TransportError:
-            # The connection is closed, and reading from it says so.
-            return
 
     async def _thin_out(self) -> None:
         idle = [one for one in self._shards if not one.calls]
@@ -121,3 +112,16 @@ class _Counted(httpx.AsyncByteStream):
             self._shards.remove(idle[-1])
             with anyio.CancelScope(shield=True):
                 await idle[-1].transport.aclose()
+
+
+async def let_go(pieces: AsyncIterator[bytes]) -> None:
+    """Run the iterators of httpcore under a closed body to their end.
+
+    Left suspended, the event loop would have to find them.
+    """
+    try:
+        async for _ in pieces:
+            pass
+    except httpx.TransportError:
+        # The connection is closed, and reading from it says so.
+        return

@@ -49,6 +49,7 @@ class HttpClient:
         client: An `httpx.AsyncClient` of the caller's, used as it is and never closed. It must be used from
             one event loop, as httpx asks for.
         limits: How much of an answer is read.
+        shows_redirects: Give redirects to the caller as answers rather than refuse them; for calls without a key.
 
     Raises:
         ConfigurationError: `client` is something else.
@@ -58,12 +59,18 @@ class HttpClient:
     """Whether connections run on aiohttp where the extra `fast` is installed and the loop is asyncio."""
 
     def __init__(
-        self, provider: str = "", *, client: object | None = None, limits: HttpLimits = DEFAULT_LIMITS
+        self,
+        provider: str = "",
+        *,
+        client: object | None = None,
+        limits: HttpLimits = DEFAULT_LIMITS,
+        shows_redirects: bool = False,
     ) -> None:
         Quiet.install()
         self.provider = provider
         self._given = None if client is None else _checked(client)
         self._limits = limits
+        self._shows_redirects = shows_redirects
         self._transports = PerLoop(self._make)
 
     async def send(self, request: HttpRequest, *, timeout_s: float) -> HttpResponse:
@@ -94,7 +101,7 @@ class HttpClient:
         _log.debug("%s %s: status %d", request.method, address, response.status_code)
         answer = HttpStream(response, clock, self._limits, self.provider, address)
         try:
-            if 300 <= answer.status < 400:
+            if 300 <= answer.status < 400 and not self._shows_redirects:
                 raise APINetworkError(
                     f"{address}: answered with a redirect (status {answer.status}), which is not followed",
                     provider=self.provider,
@@ -112,6 +119,10 @@ class HttpClient:
             await transport.aclose()
 
     async def _open(self, request: HttpRequest) -> httpx.Response:
+        if request.connect_to:
+            from roundtable.http._pinned import open_pinned
+
+            return await open_pinned(request, _tls_context)
         if self._given is not None:
             own = self._given.build_request
             sent = own(request.method, request.url, headers=request.headers, content=request.body)

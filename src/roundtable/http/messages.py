@@ -30,6 +30,8 @@ class HttpRequest:
     """What is sent."""
     stream: bool = False
     """Whether the answer comes in pieces."""
+    connect_to: str = field(default="", repr=False)
+    """IP address to connect to in place of asking for that of the host, over a connection of its own."""
 
     def with_headers(self, headers: Mapping[str, str]) -> HttpRequest:
         """Give the same request with more headers; later ones win."""

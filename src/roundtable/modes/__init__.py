@@ -27,7 +27,7 @@ from roundtable.modes.registry import (
     get_global_mode_registry,
     reset_global_mode_registry,
 )
-from roundtable.modes.rehearsal import Planned, check_fits, plan_table, rehearse
+from roundtable.modes.rehearsal import Planned, check_config, check_fits, plan_table, rehearse
 from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig, with_reask
 from roundtable.modes.shapes import (
     Ask,
@@ -92,6 +92,7 @@ __all__ = [
     "Step",
     "ValidatorChain",
     "calculate_stats",
+    "check_config",
     "check_fits",
     "check_mode",
     "earlier_rounds",

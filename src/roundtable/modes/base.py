@@ -61,6 +61,10 @@ class BaseModeStrategy:
     """Numbers of rounds that make sense."""
     agent_counts: range = range(1, 101)
     """Numbers of agents that make sense."""
+    option_counts: range = range(2, 10_001)
+    """Numbers of options to choose from that make sense, where the caller gives any."""
+    takes_perspectives: bool = False
+    """Whether it looks at the perspectives of the debate; where it does not, a debate that gives some is refused."""
     role: str = "participant"
     """Role of every agent, unless the mode gives several."""
     tools: ToolPolicy = PARALLEL_TOOLS

@@ -38,6 +38,7 @@ class ExpertPanelMode(BaseModeStrategy):
     name: str = "expert-panel"
     summary: str = "All at once, each from a perspective of its own."
     use_when: str = "The question has several sides that need different knowledge."
+    takes_perspectives: bool = True
     role: str = "expert"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"facilitated": flag}
 

@@ -73,8 +73,9 @@ def _votes(turns: Sequence[AnyTurn], stage: str) -> dict[str, str | None]:
 class OxfordMode(RoleBasedModeStrategy):
     """Seats at even places speak for the proposition, the others against it, in turn; all vote in private.
 
-    The first vote is taken before the first round, the second after the last planned one. With options the
-    proposition speaks for the first of them, the opposition for the second. `oxford_swing` counts how votes moved.
+    The first vote is taken before the first round, the second after the last planned one. With options, of which there
+    must be two, the proposition speaks for the first, the opposition for the second. `oxford_swing` counts how votes
+    moved.
 
     Args:
         reask: Whether a speaker that left its side is asked once more at the end of the round.
@@ -87,6 +88,7 @@ class OxfordMode(RoleBasedModeStrategy):
     needs_groupthink_detection: bool = False
     assigns_stances: bool = True
     agent_counts: range = range(2, 101)
+    option_counts: range = range(2, 3)
     role: str = "proposition"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
     role_configs: tuple[RoleConfig, ...] = (

@@ -117,17 +117,21 @@ class _Mask:
         terms = {
             term.casefold(): aliases.get(agent_id, _SOMEBODY)
             for term, agent_id in _terms(context)
-            if len(term) > 1 and term.casefold() not in asked and term.casefold() not in _ORDINARY
+            if len(term) > 1 and term.casefold() not in _ORDINARY and not _words([term.casefold()]).search(asked)
         }
         self._terms = terms
         longest_first = sorted(terms, key=lambda term: (-len(term), term))
-        joined = "|".join(re.escape(term) for term in longest_first)
-        self._pattern = re.compile(rf"(?<!\w)(?:{joined})(?!\w)", re.IGNORECASE) if joined else None
+        self._pattern = _words(longest_first) if longest_first else None
 
     def __call__(self, text: str) -> str:
         if self._pattern is None:
             return text
         return self._pattern.sub(lambda found: self._terms.get(found[0].casefold(), _SOMEBODY), text)
+
+
+def _words(terms: Sequence[str]) -> re.Pattern[str]:
+    """Find any of these as whole words: `Ada` is no part of Canada."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(term) for term in terms)})(?!\w)", re.IGNORECASE)
 
 
 def _terms(context: DebateContext) -> Iterator[tuple[str, str]]:

@@ -51,6 +51,7 @@ BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = tuple(
 """Name, class and summary of the modes that ship with the library."""
 
 
+_LISTED: Final = "`roundtable modes` lists what can be set in each mode."
 _PARTS = ("next_stage", "build_agent_prompt", "name", "rounds", "assigns_stances", "needs_groupthink_detection")
 
 
@@ -119,7 +120,7 @@ class ModeRegistry:
             name, chosen = split_mode_name(mode)
         except ValueError as error:
             msg = f"mode {mode!r}: {error}"
-            raise ConfigurationError(msg, hint="Write 'mode:option=value,option=value'.") from error
+            raise ConfigurationError(msg, hint="Write 'mode:option=value,option=value', each option once.") from error
         return _configured(self.registry.get(name), mode, chosen)
 
     def has_mode(self, mode: str) -> bool:
@@ -152,11 +153,11 @@ def _configured(plain: DebateModeStrategy, mode: str, chosen: dict[str, str]) ->
     for name, text in chosen.items():
         if name not in known:
             listed = ", ".join(known) or "none"
-            raise ConfigurationError(f"mode {mode!r}: there is no option {name!r}; there are: {listed}")
+            raise ConfigurationError(f"mode {mode!r}: there is no option {name!r}; there are: {listed}", hint=_LISTED)
         try:
             given[name] = known[name](text)
         except ValueError as error:
-            raise ConfigurationError(f"mode {mode!r}: {name}: {error}") from error
+            raise ConfigurationError(f"mode {mode!r}: {name}: {error}", hint=_LISTED) from error
     build = cast("Callable[..., DebateModeStrategy]", type(plain))
     return build(**given, prompts=getattr(plain, "prompts", None))
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import Answer, TurnSpec
+    from roundtable.types import Answer, DebateConfig, TurnSpec
 
-__all__ = ["MAX_STAGES", "Planned", "check_fits", "plan_table", "rehearse", "table_of"]
+__all__ = ["MAX_STAGES", "Planned", "check_config", "check_fits", "plan_table", "rehearse", "table_of"]
 
 MAX_STAGES: Final = 100
 """Stages after which a round counts as endless."""
@@ -41,7 +41,15 @@ class Planned(NamedTuple):
     stage: Stage
 
 
-def check_fits(mode: DebateModeStrategy, name: str, *, agents: int | None, rounds: int) -> None:
+def check_fits(
+    mode: DebateModeStrategy,
+    name: str,
+    *,
+    agents: int | None,
+    rounds: int,
+    options: int | None = None,
+    perspectives: int = 0,
+) -> None:
     """Refuse a debate that makes no sense in a mode.
 
     Args:
@@ -49,9 +57,12 @@ def check_fits(mode: DebateModeStrategy, name: str, *, agents: int | None, round
         name: What it was asked for as.
         agents: Seats at the table; `None` leaves them out.
         rounds: Rounds asked for.
+        options: Options to choose from; `None` where agents find their own positions.
+        perspectives: Perspectives given.
 
     Raises:
-        ConfigurationError: It cannot be held for so many rounds, or by so many agents.
+        ConfigurationError: It cannot be held for so many rounds, by so many agents or over so many options, or it
+            has no use for perspectives.
     """
     if rounds not in mode.rounds:
         msg = f"mode {name!r} holds {_span(mode.rounds)} rounds, not {rounds}"
@@ -60,10 +71,34 @@ def check_fits(mode: DebateModeStrategy, name: str, *, agents: int | None, round
     if agents is not None and isinstance(counts, range) and agents not in counts:
         msg = f"mode {name!r} needs {_span(counts)} agents, not {agents}"
         raise ConfigurationError(msg, hint="Seat another number of agents, or use another mode.")
+    choices = getattr(mode, "option_counts", None)
+    if options is not None and isinstance(choices, range) and options not in choices:
+        msg = f"mode {name!r} takes {_span(choices)} options, not {options}"
+        raise ConfigurationError(msg, hint="Give another number of options, or use another mode.")
+    if perspectives and not getattr(mode, "takes_perspectives", True):
+        msg = f"mode {name!r} does not look at perspectives"
+        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
+
+
+def check_config(mode: DebateModeStrategy, config: DebateConfig) -> None:
+    """Refuse a debate that makes no sense in a mode.
+
+    Raises:
+        ConfigurationError: As for `check_fits`.
+    """
+    check_fits(
+        mode,
+        config.mode,
+        agents=len(config.agents) or None,
+        rounds=config.rounds,
+        options=None if config.options is None else len(config.options),
+        perspectives=len(config.perspectives),
+    )
 
 
 def _span(numbers: range) -> str:
-    return f"{numbers.start} to {numbers.stop - 1}"
+    first, last = numbers.start, numbers.stop - 1
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def table_of(agents: int) -> tuple[Seat, ...]:

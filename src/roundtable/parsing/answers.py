@@ -207,9 +207,9 @@ def _position(fields: JsonObject, options: _Spellings | None, scale: int) -> Par
     if not position:
         return 'the JSON object has no text in "position"'
     confidence, warnings = _confidence(fields, scale)
-    choice, unknown = _choice(fields.get("choice"), options)
-    if options is not None:
-        warnings += unknown
+    # Where nothing was to be chosen from, a choice says nothing that the position does not.
+    choice, unknown = (None, ()) if options is None else _choice(fields.get("choice"), options)
+    warnings += unknown
     return Parsed(
         position=position,
         reasoning=_words(fields.get("reasoning")),

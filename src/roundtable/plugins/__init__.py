@@ -1,35 +1,65 @@
 """Plugins: hook specifications, typed registrars, and what they register."""
 
+from roundtable.plugins.chosen import PluginChoice, Plugins
 from roundtable.plugins.hookspecs import hookimpl
-from roundtable.plugins.loader import load_catalog
+from roundtable.plugins.loader import LoadedPlugins, load_catalog, load_plugins
 from roundtable.plugins.registrar import (
     HOST_API,
+    AnalyzerFactory,
+    AnalyzerRegistrar,
     Catalog,
+    Command,
+    CommandRegistrar,
     ExitRegistrar,
+    Exporter,
+    ExporterRegistrar,
     Host,
     ModeRegistrar,
+    ObserverFactory,
+    ObserverRegistrar,
+    PersonaRegistrar,
     ProviderRegistrar,
     Registrar,
     RuleRegistrar,
+    SearchProviderFactory,
+    SearchProviderRegistrar,
     StorageFactory,
     StorageRegistrar,
     ToolFactory,
     ToolRegistrar,
 )
+from roundtable.plugins.report import PluginReport, PluginStage
 
 __all__ = [
     "HOST_API",
+    "AnalyzerFactory",
+    "AnalyzerRegistrar",
     "Catalog",
+    "Command",
+    "CommandRegistrar",
     "ExitRegistrar",
+    "Exporter",
+    "ExporterRegistrar",
     "Host",
+    "LoadedPlugins",
     "ModeRegistrar",
+    "ObserverFactory",
+    "ObserverRegistrar",
+    "PersonaRegistrar",
+    "PluginChoice",
+    "PluginReport",
+    "PluginStage",
+    "Plugins",
     "ProviderRegistrar",
     "Registrar",
     "RuleRegistrar",
+    "SearchProviderFactory",
+    "SearchProviderRegistrar",
     "StorageFactory",
     "StorageRegistrar",
     "ToolFactory",
     "ToolRegistrar",
     "hookimpl",
     "load_catalog",
+    "load_plugins",
 ]

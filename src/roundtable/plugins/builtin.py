@@ -10,6 +10,7 @@ from roundtable.plugins.hookspecs import hookimpl
 from roundtable.providers import builtin_providers
 from roundtable.scoring import BUILTIN_RULES
 from roundtable.storage import open_memory, open_sqlite
+from roundtable.tools.builtin import BUILTIN_TOOLS
 
 if TYPE_CHECKING:
     from roundtable.plugins.registrar import (
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         ProviderRegistrar,
         RuleRegistrar,
         StorageRegistrar,
+        ToolRegistrar,
     )
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "roundtable_register_providers",
     "roundtable_register_rules",
     "roundtable_register_storages",
+    "roundtable_register_tools",
 ]
 
 
@@ -48,6 +51,13 @@ def roundtable_register_storages(registrar: StorageRegistrar) -> None:
     """Add the built-in storages."""
     registrar.add("memory", open_memory, summary="Kept as long as the process lives.")
     registrar.add("sqlite", open_sqlite, summary="Kept in one file.")
+
+
+@hookimpl
+def roundtable_register_tools(registrar: ToolRegistrar) -> None:
+    """Add the tools that need nothing besides the debate."""
+    for spec, factory in BUILTIN_TOOLS:
+        registrar.add(spec.name, factory, summary=spec.description)
 
 
 @hookimpl

@@ -1,7 +1,7 @@
 """The whole extension map on one screen.
 
-Every hook is called once per table, at start-up, and must not block. Each gets a *registrar* to add
-things to and the *host* it runs in. Annotate the parameters and a type checker sees every mistake.
+Every hook is called once per table, when the table is made or the plugin is first needed, and must not block. Each gets
+a *registrar* to add things to and the *host* it runs in. Annotate the parameters and a type checker sees every mistake.
 
 A hook implementation may take fewer parameters than its specification; hooks grow by parameters only.
 """
@@ -14,11 +14,17 @@ import pluggy
 
 if TYPE_CHECKING:
     from roundtable.plugins.registrar import (
+        AnalyzerRegistrar,
+        CommandRegistrar,
         ExitRegistrar,
+        ExporterRegistrar,
         Host,
         ModeRegistrar,
+        ObserverRegistrar,
+        PersonaRegistrar,
         ProviderRegistrar,
         RuleRegistrar,
+        SearchProviderRegistrar,
         StorageRegistrar,
         ToolRegistrar,
     )
@@ -27,10 +33,16 @@ __all__ = [
     "PROJECT",
     "hookimpl",
     "hookspec",
+    "roundtable_register_analyzers",
+    "roundtable_register_commands",
     "roundtable_register_exits",
+    "roundtable_register_exporters",
     "roundtable_register_modes",
+    "roundtable_register_observers",
+    "roundtable_register_personas",
     "roundtable_register_providers",
     "roundtable_register_rules",
+    "roundtable_register_search_providers",
     "roundtable_register_storages",
     "roundtable_register_tools",
 ]
@@ -54,23 +66,50 @@ def roundtable_register_modes(registrar: ModeRegistrar, host: Host) -> None:
 
 
 @hookspec
+def roundtable_register_rules(registrar: RuleRegistrar, host: Host) -> None:
+    """Add decision rules: `registrar.add("veto", Rule("veto", count), summary="...")`."""
+
+
+@hookspec
+def roundtable_register_analyzers(registrar: AnalyzerRegistrar, host: Host) -> None:
+    """Add meters of consensus: `registrar.add("themes", make_meter, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_exits(registrar: ExitRegistrar, host: Host) -> None:
+    """Add stop criteria by their kind: `registrar.add("night", Night.from_spec, summary="...")`."""
+
+
+@hookspec
 def roundtable_register_storages(registrar: StorageRegistrar, host: Host) -> None:
     """Add storages by address scheme: `registrar.add("redis", open_redis, summary="...")`."""
 
 
 @hookspec
 def roundtable_register_tools(registrar: ToolRegistrar, host: Host) -> None:
-    """Add tools by name: `registrar.add("weather", make_weather_tool, summary="...")`.
-
-    They are collected in the catalog; offering them to agents is planned.
-    """
+    """Add tools by name: `registrar.add("weather", make_weather_tool, summary="...")`."""
 
 
 @hookspec
-def roundtable_register_rules(registrar: RuleRegistrar, host: Host) -> None:
-    """Add decision rules: `registrar.add("veto", Rule("veto", count), summary="...")`."""
+def roundtable_register_search_providers(registrar: SearchProviderRegistrar, host: Host) -> None:
+    """Add providers of web searches: `registrar.add("acme", make_search, summary="...")`."""
 
 
 @hookspec
-def roundtable_register_exits(registrar: ExitRegistrar, host: Host) -> None:
-    """Add stop criteria by their kind: `registrar.add("night", Night.from_spec, summary="...")`."""
+def roundtable_register_personas(registrar: PersonaRegistrar, host: Host) -> None:
+    """Add personas: `registrar.add("nurse", Persona(name="Nurse", description="..."))`."""
+
+
+@hookspec
+def roundtable_register_exporters(registrar: ExporterRegistrar, host: Host) -> None:
+    """Add formats that results are written in: `registrar.add("csv", write_csv, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_observers(registrar: ObserverRegistrar, host: Host) -> None:
+    """Add observers: `registrar.add("chat", make_observer, summary="...")`; each has a thread of its own."""
+
+
+@hookspec
+def roundtable_register_commands(registrar: CommandRegistrar, host: Host) -> None:
+    """Add commands: `registrar.add("score", score, summary="...")`, called with the words behind `roundtable score`."""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
-import re
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from roundtable.errors import AgentError
 from roundtable.gateway.streams import ChatStream
 from roundtable.prompts import JSON_WANTED
+from roundtable.providers.terminal import ABSTAINS, Terminal, chosen, listed, scored
 from roundtable.types import ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
@@ -29,12 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["HumanModel", "HumanProvider", "HumanReply", "HumanTurn", "Terminal"]
 
 _PATIENCE_S: Final = 3600.0
-_HINTS: Final = {
-    "confidence": " (0 to 100)",
-    "stance": " (YES, NO or NEUTRAL)",
-    "ranking": " (best > next > ...)",
-    "scores": " (option=number, ...)",
-}
 _LEADING: Final = ("position", "choice", "ranking", "scores", "goal")
 
 
@@ -124,7 +114,7 @@ def _turn(request: ChatRequest) -> HumanTurn:
         instructions="\n\n".join(message.content for message in request.messages if message.role == "system"),
         prompt="\n\n".join(_asked(message.content) for message in request.messages if message.role == "user"),
         fields=tuple(properties),
-        options=_options(json.dumps(properties.get("choice") or properties.get("ranking"))),
+        options=_options(properties),
     )
 
 
@@ -133,9 +123,21 @@ def _asked(content: str) -> str:
     return content.partition(f"\n\n{JSON_WANTED}")[0]
 
 
-def _options(schema: str) -> tuple[str, ...]:
-    listed = re.search(r'"enum": (\[.*?\])(?=[,}])', schema)
-    return tuple(json.loads(listed[1])) if listed else ()
+def _options(properties: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Find the options in the schema of an answer: those to choose from, to rank or to score."""
+    scores = properties.get("scores")
+    if isinstance(scores, dict):
+        named = scores.get("properties")
+        return tuple(named) if isinstance(named, dict) else ()
+    found: list[JsonValue] = [properties.get("choice"), properties.get("ranking")]
+    for schema in found:
+        if isinstance(schema, dict):
+            allowed = schema.get("enum")
+            if isinstance(allowed, list):
+                return tuple(str(option) for option in allowed)
+            within = schema.get("anyOf")
+            found += [schema.get("items"), *(within if isinstance(within, list) else ())]
+    return ()
 
 
 def _text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
@@ -148,75 +150,18 @@ def _text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
     kind = next((name for name in _LEADING if name in turn.fields), "")
     read: dict[str, Callable[[str, HumanTurn], JsonObject]] = {
         "position": _position,
-        "choice": lambda said, _: {"choice": None if said.casefold() in {"abstain", "-"} else said},
-        "ranking": lambda said, _: {"ranking": [part.strip() for part in re.split(r"[>\n,;]", said) if part.strip()]},
-        "scores": lambda said, _: {"scores": _scores(said)},
+        "choice": lambda said, _: {"choice": None if said.casefold() in ABSTAINS else said},
+        "ranking": lambda said, _: {"ranking": [*listed(said)]},
+        "scores": lambda said, _: {"scores": scored(said)},
         "goal": lambda said, _: {"goal": said, "strategy": "", "successCriteria": []},
     }
     return json.dumps(read[kind](text.strip(), turn), ensure_ascii=False) if kind else text
 
 
 def _position(said: str, turn: HumanTurn) -> JsonObject:
-    chosen = next((option for option in turn.options if option.casefold() == said.casefold()), None)
+    option = chosen(said, turn.options)
     answer: JsonObject = {"position": said, "reasoning": ""}
-    return answer | ({"choice": chosen} if chosen is not None else {})
-
-
-def _scores(said: str) -> JsonObject:
-    pairs = re.findall(r"([^=,;\n]+)=\s*(-?\d+(?:\.\d+)?)", said)
-    return {name.strip(): float(number) for name, number in pairs}
-
-
-class Terminal:
-    """Asks on standard error and reads lines from standard input, one person at a time.
-
-    Args:
-        source: File descriptor that lines are read from.
-    """
-
-    def __init__(self, source: int = 0) -> None:
-        self._source = source
-        self._buffer = b""
-        self._lock = anyio.Lock()
-
-    async def ask(self, turn: HumanTurn) -> HumanReply:
-        """Show the turn and read an answer, member by member; an empty line leaves a member out."""
-        async with self._lock:
-            sys.stderr.write(f"\n=== {turn.agent or 'Your turn'} ===\n{turn.instructions}\n\n{turn.prompt}\n\n")
-            if turn.options:
-                sys.stderr.write(f"The options: {', '.join(turn.options)}\n")
-            if not turn.fields:
-                return await self._line("answer")
-            said = {name: await self._line(name) for name in turn.fields}
-        given = {name: text for name, text in said.items() if text}
-        return {name: _value(name, text) for name, text in given.items()} if given else ""
-
-    async def _line(self, name: str) -> str:
-        sys.stderr.write(f"{name}{_HINTS.get(name, '')}: ")
-        sys.stderr.flush()
-        while b"\n" not in self._buffer:
-            try:
-                await anyio.wait_readable(self._source)
-            except PermissionError:
-                await anyio.lowlevel.checkpoint()  # a plain file can always be read
-            more = os.read(self._source, 65_536)
-            if not more:
-                line, self._buffer = self._buffer, b""
-                return line.decode("utf-8", "replace").strip()
-            self._buffer += more
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line.decode("utf-8", "replace").strip()
-
-
-def _value(name: str, text: str) -> JsonValue:
-    if name == "confidence":
-        digits = text.removesuffix("%").strip()
-        return int(digits) if digits.isascii() and digits.isdigit() else text
-    if name == "ranking":
-        return [part.strip() for part in re.split(r"[>,;]", text) if part.strip()]
-    if name == "scores":
-        return _scores(text)
-    return text
+    return answer | ({"choice": option} if option is not None else {})
 
 
 class HumanProvider:

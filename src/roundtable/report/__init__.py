@@ -1,7 +1,31 @@
-"""Rendering a report view as text, Markdown or HTML; whatever agents wrote comes out inert."""
+"""Rendering a report view as text, Markdown, HTML or CSV; whatever agents wrote comes out inert."""
 
+from roundtable.report.answers import Words, in_words
 from roundtable.report.cost import cost_in_words
-from roundtable.report.render import to_html, to_markdown, to_text
-from roundtable.report.view import ReportView, RoundView, SpeakerView
+from roundtable.report.fragment import to_fragment
+from roundtable.report.inert import plain
+from roundtable.report.markdown import markdown_parts, to_markdown
+from roundtable.report.page import page_parts, to_page
+from roundtable.report.sheet import csv_parts
+from roundtable.report.text import to_text
+from roundtable.report.view import CostView, OptionView, ReportView, RoundView, SourceView, SpeakerView
 
-__all__ = ["ReportView", "RoundView", "SpeakerView", "cost_in_words", "to_html", "to_markdown", "to_text"]
+__all__ = [
+    "CostView",
+    "OptionView",
+    "ReportView",
+    "RoundView",
+    "SourceView",
+    "SpeakerView",
+    "Words",
+    "cost_in_words",
+    "csv_parts",
+    "in_words",
+    "markdown_parts",
+    "page_parts",
+    "plain",
+    "to_fragment",
+    "to_markdown",
+    "to_page",
+    "to_text",
+]

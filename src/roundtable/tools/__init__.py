@@ -12,6 +12,7 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.tools.context_requests import RequestContext, request_context
     from roundtable.tools.definition import (
         TOOL_ATTEMPTS,
         TOOL_BASE_DELAY_S,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         perplexity_search,
         search_web,
     )
+    from roundtable.tools.fetch import FetchUrl, fetch_url
     from roundtable.tools.functions import FunctionTool, tool
     from roundtable.tools.model_search import ModelSearch
     from roundtable.tools.sources import (
@@ -58,6 +60,7 @@ __all__ = [
     "DefaultAgentToolkit",
     "Evidence",
     "FactCheck",
+    "FetchUrl",
     "FunctionTool",
     "GetContext",
     "ModelSearch",
@@ -65,6 +68,7 @@ __all__ = [
     "PerplexitySearchInput",
     "PerplexitySearchProvider",
     "PerplexitySearchResult",
+    "RequestContext",
     "SearchOptions",
     "SearchResult",
     "SearchWeb",
@@ -81,21 +85,25 @@ __all__ = [
     "bound",
     "create_default_toolkit",
     "fact_check",
+    "fetch_url",
     "get_context",
     "is_transient_error",
     "perplexity_search",
+    "request_context",
     "search_web",
     "submit_response",
     "tool",
 ]
 
 _HOME = {
+    **dict.fromkeys(("RequestContext", "request_context"), "context_requests"),
     **dict.fromkeys(
         ("TOOL_ATTEMPTS", "TOOL_BASE_DELAY_S", "TOOL_TIMEOUT_S", "ToolDefinition", "is_transient_error"), "definition"
     ),
     **dict.fromkeys(
         ("FactCheck", "PerplexitySearch", "SearchWeb", "fact_check", "perplexity_search", "search_web"), "evidence"
     ),
+    **dict.fromkeys(("FetchUrl", "fetch_url"), "fetch"),
     **dict.fromkeys(("FunctionTool", "tool"), "functions"),
     "ModelSearch": "model_search",
     **dict.fromkeys(

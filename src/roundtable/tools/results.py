@@ -31,9 +31,8 @@ def to_result(given: object) -> ToolResult:
         return capped(given)
     try:
         text = to_json(given, by_alias=True, inf_nan_mode="strings")
-        if len(text) > MOST_RESULT_BYTES:
-            return ToolResult(success=True, data=_cut(text))
-        return ToolResult(success=True, data=from_json(text))
+        short = len(text) <= MOST_RESULT_BYTES
+        return ToolResult(success=True, data=from_json(text) if short else _cut(given, text))
     except (PydanticSerializationError, ValueError, RecursionError) as error:
         msg = f"what the tool returned ({type(given).__name__}) does not fit into JSON: {error}"
         raise ValueError(msg) from error
@@ -42,11 +41,20 @@ def to_result(given: object) -> ToolResult:
 def capped(result: ToolResult) -> ToolResult:
     """Give a result whose data are at most 20 kB of JSON; longer ones become the beginning of that text."""
     text = to_json(result.data)
-    return result if len(text) <= MOST_RESULT_BYTES else result.model_copy(update={"data": _cut(text)})
+    if len(text) > MOST_RESULT_BYTES:
+        result = result.model_copy(update={"data": _cut(result.data, text)})
+    if len(result.error or "") > _MOST_ERROR_CHARS:
+        result = result.model_copy(update={"error": (result.error or "")[:_MOST_ERROR_CHARS]})
+    return result
 
 
-def _cut(text: bytes) -> str:
-    return text[:MOST_RESULT_BYTES].decode(errors="ignore") + " … (cut)"
+def _cut(data: object, text: bytes) -> str:
+    """Give the beginning of a text, or of the JSON of something else: so much that its own JSON is short enough."""
+    text = data.encode() if isinstance(data, str) else text
+    room = MOST_RESULT_BYTES
+    while len(to_json(begun := text[:room].decode(errors="ignore"))) > MOST_RESULT_BYTES + 2:
+        room = room * MOST_RESULT_BYTES // len(to_json(begun)) - 1
+    return f"{begun} … (cut)"
 
 
 def failed(error: BaseException | str) -> ToolResult:

@@ -71,7 +71,9 @@ if TYPE_CHECKING:
         ConsensusResult,
         Decision,
         GroupthinkWarning,
+        Measured,
         Nuances,
+        PairReading,
         SynthesisResult,
     )
     from roundtable.types.content import (
@@ -84,8 +86,6 @@ if TYPE_CHECKING:
     from roundtable.types.debate import (
         SCHEMA_VERSION,
         AnyPerspective,
-        ContextRequest,
-        ContextResult,
         DebateConfig,
         DebateContext,
         DebateMode,
@@ -162,6 +162,7 @@ if TYPE_CHECKING:
         TurnSpec,
         Visible,
     )
+    from roundtable.types.requests import ContextRequest, ContextResult
     from roundtable.types.storage import (
         Lease,
         Owner,
@@ -257,6 +258,7 @@ __all__ = [
     "JsonValue",
     "Lease",
     "LiveEvent",
+    "Measured",
     "Message",
     "MetadataLayer",
     "ModelProfile",
@@ -267,6 +269,7 @@ __all__ = [
     "Nuances",
     "OutputSchema",
     "Owner",
+    "PairReading",
     "Persona",
     "Perspective",
     "Plan",
@@ -338,11 +341,12 @@ _NAMES = {
         "ToolResult Usage"
     ),
     "consensus": (
-        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Nuances SynthesisResult"
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances "
+        "PairReading SynthesisResult"
     ),
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
-        "AnyPerspective ContextRequest ContextResult DebateConfig DebateContext DebateMode DebateRecord "
+        "AnyPerspective DebateConfig DebateContext DebateMode DebateRecord "
         "DebateStatus ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
         "SessionStatus Topic"
     ),
@@ -359,6 +363,7 @@ _NAMES = {
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
+    "requests": "ContextRequest ContextResult",
     "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }

@@ -63,6 +63,14 @@ class ToolCallRecord(Value):
     """Result as returned to the model."""
     timestamp: Timestamp = Field(default_factory=utc_now)
     """When the call ended."""
+    started_at: Timestamp | None = None
+    """When it began; unknown of tools that the provider ran."""
+    duration_s: Annotated[float, Field(ge=0)] = 0.0
+    """Seconds it took."""
+    error: str | None = None
+    """What went wrong."""
+    cached: bool = False
+    """Whether the same call, made before in this round, had given the result."""
 
 
 class RoleViolation(Value):

@@ -47,6 +47,10 @@ class _Most(Value):
     """Most tokens generated: `max_tokens` in every call."""
     cost_usd: float | None = None
     """Most US dollars; `None` when the price of any call is unknown."""
+    tries: int = 0
+    """Most requests: `calls`, each tried again as often as its rule for retries allows."""
+    cost_with_retries_usd: float | None = None
+    """Most US dollars if every try of every call is billed in full, though most providers bill none that failed."""
 
     @property
     def total_tokens(self) -> int:

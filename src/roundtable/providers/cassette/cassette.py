@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -13,7 +14,6 @@ from roundtable.providers.cassette.tape import Call, Tape
 from roundtable.types import ModelProfile
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable
 
     from roundtable.protocols import ChatModel
@@ -78,6 +78,10 @@ class Cassette:
     ) -> None:
         if mode not in {"auto", "record", "replay"}:
             raise ConfigurationError(f"a cassette's mode is 'auto', 'record' or 'replay', not {mode!r}")
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise ConfigurationError(
+                f"a cassette must be a path or a Cassette, not {path!r}", hint='Give a file, such as "debate.jsonl".'
+            )
         self.mode: CassetteMode = mode
         self._tape = Tape(path)
         self._scrubber = Scrubber(secrets)

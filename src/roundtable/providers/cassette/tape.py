@@ -68,6 +68,7 @@ class Tape:
         self._at = 0
         self._line = 0
         self._inode = 0
+        self._is_open = False
 
     def read(self) -> list[tuple[int, JsonObject]]:
         """Give the lines that were not read yet, with their numbers; one that is not whole yet is left.
@@ -79,15 +80,19 @@ class Tape:
             with self.path.open("rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
                 if inode != self._inode:
-                    self._at, self._line, self._inode = 0, 0, inode
+                    self._at, self._line, self._inode, self._is_open = 0, 0, inode, False
                 file.seek(self._at)
                 data = file.read()
         except FileNotFoundError:
             return []
         except OSError as error:
             raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be read: {error}") from error
-        whole = data[: data.rfind(b"\n") + 1]
+        if self._is_open and data.startswith(b"\n"):
+            # The end of a line that was read without it.
+            self._at, data, self._is_open = self._at + 1, data[1:], False
+        whole = data[: _whole_length(data)]
         self._at += len(whole)
+        self._is_open = bool(whole) and not whole.endswith(b"\n")
         found: list[tuple[int, JsonObject]] = []
         for text in whole.splitlines():
             self._line += 1
@@ -124,10 +129,11 @@ class Tape:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with _locked(self.path) as file:
                 size = os.fstat(file).st_size
-                whole = _whole_bytes(file, size)
+                whole, is_open = _whole_bytes(file, size)
                 if whole < size:
                     os.ftruncate(file, whole)
-                _write(file, text if whole else _encoded(HEADER) + text)
+                start = _encoded(HEADER) if not whole else b"\n" if is_open else b""
+                _write(file, start + text)
         except OSError as error:
             raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be written: {error}") from error
 
@@ -145,25 +151,40 @@ class Tape:
         except OSError as error:
             raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be written: {error}") from error
         self._at = self._line = self._inode = 0
+        self._is_open = False
 
 
 def _encoded(line: Mapping[str, object]) -> bytes:
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _whole_bytes(file: int, size: int) -> int:
-    """Give the length of a file up to the end of its last whole line."""
+def _whole_length(data: bytes) -> int:
+    """Give the length of the whole lines; the last one counts without its end too, as editors leave it, if it is whole.
+
+    Nothing is lost on one that is still being written: the beginning of an object is no JSON.
+    """
+    end = data.rfind(b"\n") + 1
+    try:
+        json.loads(data[end:])
+    except (ValueError, RecursionError):
+        return end
+    return len(data)
+
+
+def _whole_bytes(file: int, size: int) -> tuple[int, bool]:
+    """Give the length of a file up to the end of its last whole line, and whether that lacks the end of a line."""
     os.lseek(file, 0, os.SEEK_SET)
     if size == 0:
-        return 0
+        return 0, False
     os.lseek(file, size - 1, os.SEEK_SET)
     if os.read(file, 1) == b"\n":
-        return size
+        return size, False
     os.lseek(file, 0, os.SEEK_SET)
     data = b""
     while piece := os.read(file, 1 << 20):
         data += piece
-    return data.rfind(b"\n") + 1
+    whole = _whole_length(data)
+    return whole, whole == len(data)
 
 
 def _write(file: int, text: bytes) -> None:

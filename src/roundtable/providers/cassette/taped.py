@@ -208,6 +208,7 @@ def _error_of(facts: JsonObject) -> RoundtableError:
     )
     usage = facts.get("usage")
     error.usage = Usage.model_validate(usage) if isinstance(usage, dict) else None
+    error.is_recorded = True
     return error
 
 

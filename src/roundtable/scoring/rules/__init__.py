@@ -85,8 +85,11 @@ def find_rule(name: str, rules: Registry[Rule] | None = None) -> tuple[Rule, dic
     folded = rule_name(wanted)
     for entry in known:
         if folded in (rule_name(entry.name), *entry.thing.aliases):
-            return entry.thing, _given(entry.thing, called.group(2)) if called else {}
-    return known.get(wanted), {}
+            found = entry.thing
+            break
+    else:
+        found = known.get(wanted)
+    return found, _given(found, called.group(2)) if called else {}
 
 
 def _given(rule: Rule, text: str) -> dict[str, ParameterValue]:

@@ -1,0 +1,94 @@
+"""The tools of a table: from what the caller wrote to one toolkit for all its agents."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
+
+from roundtable.api.checks import check_list
+from roundtable.errors import ConfigurationError
+from roundtable.protocols import Agent, AgentToolkit, Prepares, Tool
+from roundtable.tools import DefaultAgentToolkit, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from roundtable._registry import Registry
+    from roundtable.plugins import ToolFactory
+
+__all__ = ["TableTools", "ToolLike"]
+
+ToolLike: TypeAlias = "str | Callable[..., object] | Tool | AgentToolkit"
+"""How a tool may be given: its registered name, a typed function, a tool, or a toolkit with several."""
+
+
+class _Equipped(Agent, Protocol):
+    toolkit: AgentToolkit | None
+
+    def set_toolkit(self, toolkit: AgentToolkit | None) -> None:
+        """Offer tools."""
+
+
+class TableTools:
+    """What the agents of one table can do besides speaking.
+
+    Args:
+        given: Tools, as the caller wrote them.
+        known: Tools by name.
+
+    Raises:
+        ConfigurationError: There is no such tool, something is none, or two have one name.
+    """
+
+    def __init__(self, given: Sequence[ToolLike], known: Registry[ToolFactory]) -> None:
+        check_list("tools", given)
+        self._things: list[object] = [known.get(one)() if isinstance(one, str) else one for one in given]
+        self.toolkit: DefaultAgentToolkit | None = None
+        """The toolkit; `None` where the table has no tools."""
+        if self._things:
+            self.toolkit = DefaultAgentToolkit(standard=False)
+        for one in self._things:
+            _add(self.toolkit or DefaultAgentToolkit(standard=False), one)
+
+    async def prepare(self) -> None:
+        """Let tools that have something to fetch or to connect do so, before the first debate; idempotent."""
+        for one in self._things:
+            if isinstance(one, Prepares):
+                await one.prepare()
+
+    def closers(self) -> list[Callable[[], Awaitable[None]]]:
+        """Give what releases tools that hold something."""
+        closers = (getattr(one, "aclose", None) for one in self._things)
+        return [close for close in closers if close is not None]
+
+    def equip(self, agent: Agent) -> Agent:
+        """Give the agent with the table's tools, on a copy; one that has tools of its own keeps those."""
+        if self.toolkit is None or not _takes_tools(agent) or agent.toolkit is not None:
+            return agent
+        double = copy.copy(agent)
+        double.set_toolkit(self.toolkit)
+        return double
+
+
+def _add(toolkit: DefaultAgentToolkit, given: object) -> None:
+    if _is_toolkit(given):
+        toolkit.include(given)
+    elif _is_tool(given):
+        toolkit.register_tool(given)
+    elif callable(given) and not isinstance(given, type):
+        toolkit.register_tool(tool(given))
+    else:
+        msg = f"every one of tools must be a name, a typed function, a tool or a toolkit, not {given!r:.80}"
+        raise ConfigurationError(msg, hint="Write tools=[my_function], or tools=['fact_check'].")
+
+
+def _is_toolkit(given: object) -> TypeGuard[AgentToolkit]:
+    return callable(getattr(given, "get_tools", None)) and callable(getattr(given, "execute_tool", None))
+
+
+def _is_tool(given: object) -> TypeGuard[Tool]:
+    return hasattr(given, "definition") and callable(getattr(given, "run", None)) and not isinstance(given, type)
+
+
+def _takes_tools(agent: Agent) -> TypeGuard[_Equipped]:
+    return callable(getattr(agent, "set_toolkit", None)) and hasattr(agent, "toolkit")

@@ -1,0 +1,37 @@
+"""Who may use a server, and what for: opaque tokens, scopes, and a place for an authenticator of your own.
+
+Nothing here knows a web framework; the MCP server and the HTTP server both ask an `Authenticator`.
+
+Example:
+    >>> import anyio
+    >>> from roundtable.storage import MemoryStorage
+    >>> async def main() -> str:
+    ...     tokens = TokenStore.of(MemoryStorage())
+    ...     issued = await tokens.create("ada", scopes=("read", "write"))
+    ...     identity = await TokenAuthenticator(tokens).authenticate(issued.secret)
+    ...     return identity.tenant
+    >>> anyio.run(main)
+    'ada'
+"""
+
+from __future__ import annotations
+
+from roundtable.auth.authenticators import Authenticator, LocalUser, TokenAuthenticator, until_invalid
+from roundtable.auth.errors import Forbidden, Unauthorized
+from roundtable.auth.identity import SCOPES, Identity, Scope
+from roundtable.auth.tokens import IssuedToken, TokenInfo, TokenStore
+
+__all__ = [
+    "SCOPES",
+    "Authenticator",
+    "Forbidden",
+    "Identity",
+    "IssuedToken",
+    "LocalUser",
+    "Scope",
+    "TokenAuthenticator",
+    "TokenInfo",
+    "TokenStore",
+    "Unauthorized",
+    "until_invalid",
+]

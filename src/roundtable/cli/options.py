@@ -1,0 +1,73 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Agents",
+    "Analyzer",
+    "BaseUrls",
+    "Database",
+    "Deadline",
+    "Estimate",
+    "ExitEarly",
+    "Focus",
+    "Html",
+    "Json",
+    "Mode",
+    "NoLive",
+    "Option",
+    "Options",
+    "Quiet",
+    "Session",
+    "Storage",
+    "Timeout",
+]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
+NoLive = Annotated[bool, typer.Option("--no-live", help="Plain lines on a terminal too.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only how it ended.")]
+Database = Annotated[str | None, typer.Option("--db", metavar="FILE", help="SQLite file that sessions are kept in.")]
+Storage = Annotated[
+    str | None, typer.Option("--storage", metavar="URL", help="Storage, such as sqlite:///debates.db or memory://.")
+]
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agents", "-a", metavar="LIST", help="Who debates: provider or provider:model, with commas between."
+    ),
+]
+BaseUrls = Annotated[
+    list[str] | None,
+    typer.Option("--base-url", metavar="PROVIDER=URL", help="Where a provider is reached; may be repeated."),
+]
+Session = Annotated[str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique.")]
+Deadline = Annotated[
+    float | None,
+    typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; what is answered is kept."),
+]
+Timeout = Annotated[
+    float | None, typer.Option("--timeout", metavar="SECONDS", help="Deadline of one model call.", show_default="120")
+]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write the result to an HTML file as well.")]
+Mode = Annotated[str, typer.Option("--mode", "-m", help="Debate mode; `roundtable modes` lists them.")]
+Options = Annotated[
+    list[str] | None, typer.Option("--options", metavar="LIST", help="Options to choose from, with commas between.")
+]
+Option = Annotated[
+    list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
+]
+Analyzer = Annotated[
+    str,
+    typer.Option("--analyzer", metavar="NAME", help="How agreement is measured: auto, ai, semantic, stance or basic."),
+]
+ExitEarly = Annotated[
+    bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
+]
+Estimate = Annotated[
+    bool, typer.Option("--estimate", help="Say what the debate may take at most, and hold none; nothing is called.")
+]
+Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]

@@ -1,0 +1,170 @@
+"""The style sheet of a page: light and dark, from a phone to paper, with the fonts that are there."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Final
+
+__all__ = ["POLICY", "STYLE"]
+
+_HUES: Final = (212, 28, 152, 330, 266, 48, 190, 4, 96, 292)
+_SEATS: Final = "\n".join(f".s{number} {{ --hue: {hue}; }}" for number, hue in enumerate(_HUES))
+
+STYLE: Final = (
+    """
+:root {
+  color-scheme: light dark;
+  --page: #f5f6f8; --card: #ffffff; --ink: #1a222e; --soft: #525d6c; --rule: #dfe3e9; --tint: #eef1f5;
+  --accent: #2557c7; --won: #157347; --won-tint: #e4f4ea; --warn: #7d4a00; --warn-tint: #fff3d9;
+  --bad: #a3231b; --bad-tint: #fdeae8; --seat-ink: 26%; --seat-tint: 91%; --seat-line: 42%;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #0f1319; --card: #181e27; --ink: #e7ebf1; --soft: #a7b1c0; --rule: #2c3542; --tint: #212936;
+    --accent: #8fb4ff; --won: #6fd39c; --won-tint: #15321f; --warn: #f3c56b; --warn-tint: #35290f;
+    --bad: #ff9f97; --bad-tint: #3b1a18; --seat-ink: 88%; --seat-tint: 24%; --seat-line: 70%;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
+@media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
+body {
+  margin: 0; background: var(--page); color: var(--ink);
+  font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; overflow-wrap: anywhere;
+}
+main, header, footer { max-width: 56rem; margin: 0 auto; padding: 0 1.25rem; }
+header { padding-top: 2.25rem; }
+footer { padding-bottom: 2.5rem; color: var(--soft); font-size: .85rem; }
+h1, h2, h3 { line-height: 1.25; margin: 0; text-wrap: balance; }
+h1 { font-size: clamp(1.5rem, 1.1rem + 2vw, 2.25rem); letter-spacing: -.015em; }
+h1.long { font-size: 1.25rem; letter-spacing: 0; text-wrap: pretty; }
+h2 { font-size: 1.2rem; margin-bottom: .75rem; }
+h3 { font-size: 1rem; }
+p { margin: .5rem 0; }
+p:last-child, ul:last-child { margin-bottom: 0; }
+a { color: var(--accent); text-underline-offset: .15em; }
+a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 4px; }
+code { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; font-size: .9em;
+  background: var(--tint); border-radius: 4px; padding: .1em .3em; }
+pre { background: var(--tint); border-radius: 8px; padding: .75rem; margin: .5rem 0; white-space: pre-wrap; }
+pre code { background: none; padding: 0; }
+.brand { color: var(--soft); font-size: .8rem; font-weight: 600; letter-spacing: .08em; text-transform: uppercase;
+  margin: 0 0 .5rem; }
+.about { color: var(--soft); margin: .75rem 0 0; }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.1rem; list-style: none; margin: 1rem 0 0; padding: 0;
+  font-size: .9rem; }
+section { background: var(--card); border: 1px solid var(--rule); border-radius: 14px; padding: 1.35rem 1.5rem;
+  margin: 1.1rem 0; }
+section.rounds { background: none; border: 0; padding: .5rem 0 0; }
+.alert { background: var(--warn-tint); color: var(--warn); border-radius: 10px; padding: .6rem .9rem;
+  margin: .75rem 0 0; }
+.alert p { margin: .1rem 0; }
+.answer { border-top: 4px solid var(--won); }
+.answer.open { border-top-color: var(--warn); }
+.answer .said { font-size: clamp(1.3rem, 1rem + 1.6vw, 1.85rem); font-weight: 650; line-height: 1.3;
+  margin: .1rem 0 .5rem; }
+.answer .said.long { font-size: 1.1rem; font-weight: 600; line-height: 1.45; }
+.soft { color: var(--soft); }
+.small { font-size: .875rem; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem; margin: 1.1rem 0 0;
+  padding: 0; }
+.figures div { background: var(--tint); border-radius: 10px; padding: .7rem .85rem; }
+.figures dt { color: var(--soft); font-size: .8rem; }
+.figures dd { margin: 0; }
+.figures dd.value { font-size: 1.4rem; font-weight: 650; line-height: 1.3; font-variant-numeric: tabular-nums; }
+.figures dd.note { color: var(--soft); font-size: .8rem; line-height: 1.4; }
+.options { list-style: none; margin: .75rem 0 0; padding: 0; display: grid; gap: .9rem; }
+.options .line { display: flex; justify-content: space-between; gap: 1rem; align-items: baseline; }
+.options .score { font-variant-numeric: tabular-nums; font-weight: 600; }
+.options .chosen { color: var(--won); font-weight: 650; }
+svg.bar { display: block; width: 100%; height: 8px; margin: .3rem 0; border-radius: 4px; }
+figure { margin: 0; }
+svg.bar .rest { fill: var(--tint); } svg.bar .part { fill: var(--soft); } svg.bar .won { fill: var(--won); }
+svg.chart { display: block; width: 100%; max-width: 40rem; height: auto; margin: 0 auto; }
+svg.chart text { fill: var(--soft); font-size: 11px; font-family: inherit; }
+svg.chart .grid { stroke: var(--rule); stroke-width: 1; }
+svg.chart polyline { fill: none; stroke-linejoin: round; stroke-linecap: round; }
+svg.chart polyline.agreement { stroke: var(--accent); stroke-width: 3; }
+svg.chart circle.agreement { fill: var(--accent); }
+svg.chart polyline.before { stroke: var(--accent); stroke-width: 1.5; stroke-dasharray: 2 4; }
+svg.chart circle.before { fill: var(--card); stroke: var(--accent); stroke-width: 2; }
+svg.chart polyline.confidence { stroke: var(--soft); stroke-width: 2; stroke-dasharray: 6 4; }
+svg.chart circle.confidence { fill: var(--soft); }
+svg.chart polyline.agent { stroke: hsl(var(--hue) 55% var(--seat-line)); stroke-width: 1.25; opacity: .65; }
+svg.chart circle.agent { fill: hsl(var(--hue) 55% var(--seat-line)); }
+.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; padding: 0; margin: .6rem 0 0;
+  font-size: .85rem; color: var(--soft); justify-content: center; }
+.legend i { display: inline-block; width: 1.4rem; height: 0; border-top: 3px solid var(--accent);
+  vertical-align: middle; margin-right: .4rem; }
+.legend i.confidence { border-top: 2px dashed var(--soft); }
+.legend i.before { border-top: 2px dotted var(--accent); }
+.legend i.agent { width: .6rem; height: .6rem; border: 0; border-radius: 50%;
+  background: hsl(var(--hue) 55% var(--seat-line)); }
+table { width: 100%; border-collapse: collapse; font-size: .9rem; margin-top: .75rem; }
+th { text-align: left; font-weight: 600; color: var(--soft); font-size: .8rem; }
+thead th { overflow-wrap: normal; }
+th, td { padding: .45rem .5rem .45rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
+tbody tr:last-child > * { border-bottom: 0; }
+tbody th { color: var(--ink); font-size: inherit; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; padding-right: 0; padding-left: .5rem;
+  overflow-wrap: normal; }
+details { background: var(--card); border: 1px solid var(--rule); border-radius: 14px; margin: .75rem 0; }
+summary { cursor: pointer; padding: .9rem 1.5rem; font-weight: 650; }
+summary .soft { font-weight: 400; }
+.held { padding: 0 1.5rem 1.25rem; }
+article { border-top: 1px solid var(--rule); padding: 1.1rem 0 .25rem; margin-top: 1rem; }
+article .who { display: flex; flex-wrap: wrap; align-items: center; gap: .35rem .6rem; margin-bottom: .5rem; }
+.seat { flex: none; display: grid; place-items: center; width: 2rem; height: 2rem; border-radius: 50%;
+  font-size: .75rem; font-weight: 700; background: hsl(var(--hue) 55% var(--seat-tint));
+  color: hsl(var(--hue) 60% var(--seat-ink)); }
+.chip { border-radius: 999px; padding: .1rem .65rem; font-size: .8rem; background: var(--tint); color: var(--ink); }
+.chip.bad { background: var(--bad-tint); color: var(--bad); }
+.chip.won { background: var(--won-tint); color: var(--won); }
+.position { font-weight: 600; }
+.reasons ul { padding-left: 1.2rem; margin: .5rem 0; }
+.reasons li.numbered { list-style: none; margin-left: -1.2rem; }
+.cited { font-size: .9rem; padding-left: 1.2rem; }
+.cited li { margin: .3rem 0; }
+blockquote { margin: .25rem 0 0; padding-left: .8rem; border-left: 3px solid var(--rule); color: var(--soft);
+  font-size: .9rem; }
+.about-debate { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .3rem 1.25rem; margin: 0;
+  font-size: .9rem; }
+.about-debate dt { color: var(--soft); }
+.about-debate dd { margin: 0; }
+@media (max-width: 36rem) {
+  main, header, footer { padding-left: 1rem; padding-right: 1rem; }
+  header { padding-top: 1.5rem; }
+  section { padding: 1.1rem 1rem; }
+  summary, .held { padding-left: 1rem; padding-right: 1rem; }
+  .figures { grid-template-columns: repeat(2, 1fr); }
+  .about-debate { grid-template-columns: 1fr; gap: 0; }
+  .about-debate dd { margin-bottom: .5rem; }
+}
+@media print {
+  :root {
+    color-scheme: light;
+    --page: #fff; --card: #fff; --ink: #000; --soft: #444; --rule: #ccc; --tint: #f3f3f3; --accent: #1c469e;
+    --won: #0f5a37; --won-tint: #eef7f1; --warn: #6b3f00; --warn-tint: #fdf6e7; --bad: #8c1c15; --bad-tint: #fcefee;
+    --seat-ink: 26%; --seat-tint: 91%; --seat-line: 42%;
+  }
+  body { font-size: 10.5pt; }
+  nav { display: none; }
+  main, header, footer { max-width: none; padding: 0; }
+  section, details { border-radius: 0; border-width: 1px 0 0; padding-left: 0; padding-right: 0; }
+  summary, .held { padding-left: 0; padding-right: 0; }
+  .who, .figures div, .options li, tr, h2, summary { break-inside: avoid; }
+  h2, summary, .who { break-after: avoid; }
+  a[href^="http"]::after { content: " (" attr(href) ")"; font-size: .85em; color: var(--soft); }
+  .seat, .chip, .figures div, .alert, svg { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
+"""
+    + _SEATS
+    + "\n"
+)
+"""The whole style sheet."""
+
+_DIGEST: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+
+POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
+"""What a browser may do with a page: apply this very style sheet, and nothing else."""

@@ -1,0 +1,63 @@
+"""`roundtable plugins`, commands of plugins, and what the command loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli.kit import Command, always
+from plugin_kit import MODE, Site, hook, site
+
+__all__ = ["site"]
+
+
+def test_without_plugins_it_says_so(command: Command) -> None:
+    done = command("plugins")
+    assert (done.code, done.out.strip()) == (0, "No plugin is installed.")
+    assert command("plugins", "--json").json == []
+
+
+def test_each_plugin_is_named_with_what_it_brings_or_why_it_cannot(command: Command, site: Site) -> None:
+    site.install("roundtable-court")
+    assert command("plugins").out.split("\n")[:2] == ["roundtable-court 1.0: ready", "  mode court"]
+    site.install("roundtable-broken", "raise RuntimeError('no licence')")
+    site.install("roundtable-usurper", MODE.replace("{name}", "collaborative"))
+    done = command("plugins")
+    assert done.code == 1
+    assert "roundtable-broken 1.0: failed (import)" in done.out
+    assert "no licence" in done.out
+    assert "'roundtable-usurper/collaborative'" in done.out.replace("\n  ", " ")
+    found = command("plugins", "--json").json
+    assert isinstance(found, list)
+    stages = {one["name"]: (one["stage"], one["provides"], one["entryPoint"]) for one in found}
+    assert stages["roundtable-court"] == ("ready", ["mode court"], "court")
+    assert stages["roundtable-broken"][0] == "import"
+
+
+def test_the_mode_of_an_installed_plugin_is_listed_and_used(command: Command, site: Site) -> None:
+    site.install("roundtable-court")
+    assert "court" in command("modes").out
+    agents = always(Path.cwd(), {"ada": "Tea", "bo": "Tea"})
+    done = command("debate", "Tea?", "--mode", "court", "--agents", agents, "--rounds", "1", "--storage", "memory://")
+    assert done.code == 0, done.both
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "shown"),
+    [
+        pytest.param("print('scored', *words)\nreturn 0", 0, "scored a --b", id="runs"),
+        pytest.param("return 7", 7, "", id="code"),
+        pytest.param("return None", 0, "", id="nothing"),
+        pytest.param("return 'junk'", 1, "", id="junk"),
+        pytest.param("raise SystemExit(4)", 4, "", id="ends"),
+        pytest.param("raise SystemExit", 0, "", id="ends well"),
+        pytest.param("1 / 0", 1, "the command 'score' of roundtable-score failed: ZeroDivisionError", id="raises"),
+    ],
+)
+def test_a_command_of_a_plugin_gets_the_words_behind_it(
+    command: Command, site: Site, body: str, code: int, shown: str
+) -> None:
+    lines = "\n    ".join(body.split("\n"))
+    site.install("roundtable-score", hook("commands", f"def score(words):\n    {lines}\nregistrar.add('score', score)"))
+    done = command("score", "a", "--b")
+    assert (done.code, shown in done.both) == (code, True)

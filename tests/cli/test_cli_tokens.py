@@ -1,0 +1,36 @@
+"""Tokens are made, listed and revoked from the command line."""
+
+from __future__ import annotations
+
+from cli.kit import Command
+
+
+def test_a_token_is_shown_once_listed_without_it_and_revoked(command: Command) -> None:
+    assert command("tokens", "list").out.startswith("No token in ")
+    made = command("tokens", "create", "ada", "--scope", "read", "--label", "notebook", "--audience", "mcp")
+    secret, told, again = made.out.splitlines()
+    number = told.split()[0]
+    assert secret.startswith("rt_")
+    assert told.endswith("UTC, for mcp alone: notebook")
+    assert f"roundtable tokens revoke {number}" in again
+    listed = command("tokens", "list")
+    assert number in listed.out
+    assert secret not in listed.out
+    assert command("tokens", "revoke", number).code == 0
+    assert command("tokens", "revoke", number).code == 1
+
+
+def test_tokens_in_json(command: Command) -> None:
+    made = command("tokens", "create", "ada", "--never-expires", "--json").json
+    assert isinstance(made, dict)
+    assert (made["user"], made["scopes"], made["expiresAt"]) == ("ada", ["read", "write"], None)
+    [listed] = command("tokens", "list", "--user", "ada", "--json").json
+    assert listed == {name: value for name, value in made.items() if name != "token"}
+    assert command("tokens", "list", "--user", "bo", "--json").json == []
+    assert command("tokens", "revoke", made["id"], "--json").json == {"id": made["id"], "revoked": True}
+
+
+def test_a_token_that_cannot_be_is_a_plain_fault(command: Command) -> None:
+    done = command("tokens", "create", "two words")
+    assert done.code == 2
+    assert "user name" in done.err

@@ -1,0 +1,113 @@
+"""The HTML page in a real browser: it fits a phone and a desk, everybody can read it, and nothing in it acts."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from unit.report_kit import debate
+
+from roundtable.report.page import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = (
+    "<script>window.acted = 1</script><img src=x onerror='window.acted = 2'>\"' onmouseover='window.acted = 3' "
+    "</title></style></textarea><svg/onload=window.acted=4><iframe srcdoc='<script>parent.acted=5</script>'></iframe>"
+    "<link rel=stylesheet href=https://example.org/x.css><base href=https://example.org/>"
+    "<form action=https://example.org/><button>x</button></form><meta http-equiv=refresh content='0;url=https://example.org/'>"
+    "[x](javascript:window.acted=6) ![x](https://example.org/x.png) `<b>` **<i>** \u202e\x1b[31m " + "w" * 400
+)
+ADDRESSES = ("javascript:window.acted=7", "data:text/html,<script>parent.acted=8</script>", " java\tscript:acted=9")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(
+            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield started
+        started.close()
+
+
+def opened(browser: Browser, page: Path, **how: Any) -> Page:
+    shown = browser.new_context(**how).new_page()
+    shown.goto(page.as_uri())
+    return shown
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    page = tmp_path / "debate.html"
+    page.write_text(text, "utf-8")
+    return page
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
+def test_a_page_fits_the_screen_and_everybody_can_read_it(
+    browser: Browser, tmp_path: Path, width: int, scheme: str
+) -> None:
+    page = opened(
+        browser,
+        written(tmp_path, debate().to_html()),
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    for title in SECTIONS.values():
+        assert page.get_by_role("heading", name=title, exact=True, level=2).is_visible()
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
+    found = page.evaluate("axe.run()")
+    faults = [(fault["id"], fault["impact"], fault["nodes"][0]["html"]) for fault in found["violations"]]
+    assert [fault for fault in faults if fault[1] in {"serious", "critical"}] == []
+    assert len(found["passes"]) > 20  # it did look
+    page.context.close()
+
+
+@pytest.mark.parametrize("address", ADDRESSES, ids=ascii)
+def test_nothing_acts_whatever_agents_wrote(browser: Browser, tmp_path: Path, address: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: asked.append(f"dialog {dialog.message}"))
+    path = written(tmp_path, debate(said=HOSTILE, url=address).to_html())
+    page.goto(path.as_uri())
+    page.mouse.move(200, 400)
+    for place in page.get_by_text("window.acted").all()[:20]:
+        place.hover(force=True)
+    assert asked == [path.as_uri()]
+    assert page.evaluate("window.acted") is None
+    assert (
+        page.locator("script, img, iframe, link, base, form, button, object, embed, [style], svg[onload]").count() == 0
+    )
+    handlers = "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes]).filter(a => /^on/i.test(a.name))"
+    assert page.evaluate(f"{handlers}.length") == 0
+    schemes = set(page.evaluate("[...document.links].map(link => link.protocol)"))
+    assert schemes <= {"file:", "http:", "https:", "mailto:"}  # links within the page have the page's own
+    assert page.evaluate("[...document.links].every(a => a.hash || a.rel.includes('noopener'))")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    context.close()
+
+
+def test_rounds_open_without_a_script_and_paper_shows_everything(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, written(tmp_path, debate().to_html()), java_script_enabled=False)
+    assert page.locator("details[open]").count() == 3
+    page.locator("summary").first.click()
+    assert page.locator("details[open]").count() == 2
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert page.get_by_role("heading", name="Minority report", exact=True).is_visible()
+    page.context.close()

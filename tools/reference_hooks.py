@@ -1,0 +1,66 @@
+"""The reference page of hooks, from their specifications and the registrars they are handed."""
+
+from __future__ import annotations
+
+import inspect
+
+HEAD = """# Hooks
+
+<!-- Written by tools/generate.py. Change the specifications in roundtable/plugins, not this page. -->
+
+Every thing that is found by name comes through one of these hooks, the built-in ones too. A plugin implements those it
+needs, as functions of a module or methods of an object, marked with `@roundtable.hookimpl`. [Write a
+plugin](../how-to/write-a-plugin.md) shows how; the number of this contract is `HOST_API` = {api}.
+
+Each is called with `registrar` and `host`, and may take fewer of them. It must not block and opens nothing: what is
+costly happens in the factory it registers. What it returns means nothing.
+
+`host` has `api` (the number of the contract), `version` (of the library) and `capabilities`: {capabilities}.
+
+| hook | registers | how it is asked for |
+|---|---|---|
+"""
+LATER = "kept in the catalog of the table, `table.wiring.catalog`"
+ASKED = {
+    "providers": "`agents=['NAME:model']`",
+    "modes": "`mode='NAME'`",
+    "rules": "`decide='NAME'`",
+    "analyzers": LATER,
+    "exits": "the `kind` of a stored criterion; in a program by its class",
+    "storages": "`storage='NAME://...'`",
+    "tools": LATER,
+    "search_providers": LATER,
+    "personas": LATER,
+    "exporters": LATER,
+    "observers": "`observers=['NAME']`; those of a plugin that a table was given hear unasked",
+    "commands": "`roundtable NAME ...`",
+}
+
+
+def page() -> str:
+    """Give the page."""
+    from roundtable.plugins import HOST_API, hookspecs, registrar
+    from roundtable.plugins.trial import HOOKS
+
+    if missing := sorted(HOOKS.keys() ^ ASKED.keys()):
+        raise SystemExit(f"the page of hooks does not say how these are asked for: {', '.join(missing)}")
+    listed = ", ".join(f"`{kind}`" for kind in HOOKS)
+    lines = [HEAD.format(api=HOST_API, capabilities=listed)]
+    lines += [f"| [`{_hook(kind)}`](#{_hook(kind)}) | {_kind(kind)} | {ASKED[kind]} |\n" for kind in HOOKS]
+    for kind in HOOKS:
+        spec = getattr(hookspecs, _hook(kind))
+        annotation = spec.__annotations__["registrar"]
+        taken = str(getattr(registrar, annotation)).partition("Registrar[")[2].rstrip("')]")
+        lines.append(f"\n## `{_hook(kind)}`\n\n```text\n{_hook(kind)}(registrar: {annotation}, host: Host)\n```\n\n")
+        lines.append(f"{inspect.getdoc(spec)}\n\nTakes: `{taken}`.\n")
+    return "".join(lines)
+
+
+def _hook(kind: str) -> str:
+    return f"roundtable_register_{kind}"
+
+
+def _kind(kind: str) -> str:
+    from roundtable.plugins import Catalog
+
+    return Catalog().registries()[kind].kind + "s"
