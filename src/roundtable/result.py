@@ -202,9 +202,9 @@ class DebateResult(Value):
         escaped, and links lead to http, https and mailto only.
 
         Example:
-            >>> import roundtable as rt
+            >>> from roundtable import sync
             >>> from roundtable.testing import scripted_agents
-            >>> with rt.sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+            >>> with sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
             ...     page = table.debate("Tea or coffee?", rounds=1).to_html()
             >>> page.startswith("<!doctype html>"), "<script" in page
             (True, False)

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
     from os import PathLike
+    from pathlib import Path
     from types import TracebackType
 
     from roundtable.api.changes import OnChange
+    from roundtable.api.files import ExportFormat
     from roundtable.api.handle import DebateHandle as AsyncHandle
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
@@ -343,6 +345,18 @@ class Roundtable:
     def backup(self, path: str | PathLike[str]) -> None:
         """Copy all that the storage holds to a new file, while debates go on."""
         self._portal.call(lambda: self._table.backup(path))
+
+    def export(self, session_id: str, format: ExportFormat = "markdown") -> str:
+        """Give a stored session as text."""
+        return self._portal.call(lambda: self._table.export(session_id, format))
+
+    def export_file(self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | None = None) -> Path:
+        """Write a stored session to a file, and give the file's path."""
+        return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
+
+    def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False) -> str:
+        """Store a session that was exported as JSON, and give its id."""
+        return self._portal.call(lambda: self._table.import_(source, new_id=new_id))
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""

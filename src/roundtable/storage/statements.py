@@ -172,7 +172,7 @@ def read(
     bodies = connection.execute(
         "SELECT body FROM events WHERE tenant = ? AND session_id = ? AND seq > ? ORDER BY seq",
         (*key, max(min(after, MAX_NUMBER), 0)),
-    ).fetchall()
+    )  # read one by one: a long debate is not held twice
     try:
         return read_record(rows[0][0]), tuple(durable_event(body) for (body,) in bodies)
     except ValueError as error:
