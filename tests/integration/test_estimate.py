@@ -210,7 +210,9 @@ class Endless(BaseModeStrategy):
         return Stage(name="again", turns=(TurnSpec(slot=0, agent=self.agent),))
 
 
-@pytest.mark.parametrize(("agent", "message"), [("ada", "a second time in one round"), ("eve", "not at the table: eve")])
+@pytest.mark.parametrize(
+    ("agent", "message"), [("ada", "a second time in one round"), ("eve", "not at the table: eve")]
+)
 def test_a_mode_that_would_never_end_is_refused(agent, message):
     with pytest.raises(ConfigurationError, match=message):
         on_paper(Endless(agent), seated(CountingModel("Tea"), "ada"))
