@@ -14,6 +14,7 @@ from roundtable.analysis import (
     Baselines,
     KeyPointsExtractor,
     ResponseSettings,
+    baselines_of,
     build_response,
     debate_health,
     key_points_by_rules,
@@ -108,6 +109,13 @@ async def test_baselines_say_why_there_are_none_and_whether_the_answer_changed()
     same = await table_of(CountingModel("Tea")).debate("Tea?", rounds=1)
     assert same.baselines is not None
     assert same.baselines.answer_changed is False
+
+
+def test_without_independent_answers_in_the_log_there_are_no_baselines() -> None:
+    bare = held(answer("ada"), number=1).model_copy(update={"turns": ()})
+    found = baselines_of(record(bare, independent_agreement=1.0), None)
+    assert found == Baselines(single=None, reason="no independent answer is stored")
+    assert baselines_of(record(), None) is None
 
 
 def test_two_camps_of_one_size_are_no_majority() -> None:

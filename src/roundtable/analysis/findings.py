@@ -129,6 +129,8 @@ def baselines_of(record: DebateRecord, answer: str | None) -> Baselines | None:
     said = [turn.answer for turn in turns if turn.answer.kind == "position"]
     measured: AnyConsensus | None = first.consensus
     options = record.session.config.options
+    if not said:
+        return Baselines(single=None, reason="no independent answer is stored")
     votes = ballots_of(said, measured, "cluster" if options is None else "choice")
     majority = decide(votes, rule="plurality", options=options).winner
     spent = sum((turn.result.usage for turn in turns), Usage())
