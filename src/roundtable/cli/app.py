@@ -29,6 +29,7 @@ from roundtable.cli.options import (
     NoLive,
     Option,
     Options,
+    Perspectives,
     Quiet,
     Search,
     Session,
@@ -108,6 +109,7 @@ def debate(
     option: Option = None,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
+    perspective: Perspectives = None,
     focus: Focus = None,
     analyzer: Analyzer = "auto",
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
@@ -134,6 +136,8 @@ def debate(
     chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    if perspective:
+        asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 
