@@ -15,21 +15,25 @@ from roundtable.cli.options import (
     Agents,
     Analyzer,
     BaseUrls,
+    Context,
     Database,
     Deadline,
     Estimate,
     ExitEarly,
     Focus,
+    Force,
     Html,
     Json,
     Mode,
     NoLive,
     Option,
     Options,
+    Perspectives,
     Quiet,
     Session,
     Storage,
     Timeout,
+    Tools,
 )
 from roundtable.cli.tokens import tokens
 
@@ -86,6 +90,7 @@ def _surroundings(given: Mapping[str, Any]) -> Ask:
         database=given["database"],
         base_urls=tuple(given["base_url"] or ()),
         timeout_s=given["timeout"],
+        tools=split_list(given["tools"], "--tools") or (),
     )
 
 
@@ -100,6 +105,7 @@ def debate(
     option: Option = None,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
+    perspective: Perspectives = None,
     focus: Focus = None,
     analyzer: Analyzer = "auto",
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
@@ -107,6 +113,7 @@ def debate(
     estimate: Estimate = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -123,6 +130,8 @@ def debate(
     chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    if perspective:
+        asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 
@@ -130,8 +139,11 @@ def debate(
 def resume(
     session: Session,
     *,
+    context: Context = None,
+    force: Force = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -142,9 +154,11 @@ def resume(
 ) -> int:
     """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
     ask = _surroundings(locals())
+    from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import resume as go_on
 
-    return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html))
+    supplied = Supplied(read_context(context), force=force)
+    return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html, supplied=supplied))
 
 
 @app.command()
@@ -153,7 +167,10 @@ def extend(
     *,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds to add.")] = 1,
     focus: Focus = None,
+    context: Context = None,
+    force: Force = False,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -164,9 +181,11 @@ def extend(
 ) -> int:
     """Hold further rounds of a session."""
     ask = _surroundings(locals())
+    from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import extend as go_further
 
-    return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html))
+    supplied = Supplied(read_context(context), force=force)
+    return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
 
 
 @app.command(name="agents")

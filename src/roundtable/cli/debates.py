@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.options import DebateOptions
     from roundtable.api.stream import DebateStream
+    from roundtable.cli.context import Supplied
     from roundtable.cli.desk import Desk
     from roundtable.result import DebateResult
 
@@ -63,26 +64,46 @@ def _is_tiny(desk: Desk) -> bool:
     return desk.settings.model_path is None and all(seat.provider == "local" and seat.model is None for seat in seats)
 
 
-async def resume(desk: Desk, given: str, deadline_s: float | None, html_file: str | None) -> ExitCode:
+async def resume(
+    desk: Desk, given: str, deadline_s: float | None, html_file: str | None, *, supplied: Supplied
+) -> ExitCode:
     """Go on with a stored session."""
     table, keep = desk.table, html_writer(html_file)
     tell_progress(table, desk.screen)
 
     async def begin() -> Continued:
         session_id = await full_id(table, desk.place, given)
-        return Continued(table, session_id, lambda: table.resume(session_id, deadline_s=deadline_s))
+        return Continued(
+            table,
+            session_id,
+            lambda: table.resume(
+                session_id, deadline_s=deadline_s, context_results=supplied.results, force=supplied.force
+            ),
+        )
 
     return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
 
 
-async def extend(desk: Desk, given: str, rounds: int, focus: str | None, html_file: str | None) -> ExitCode:
+async def extend(
+    desk: Desk, given: str, rounds: int, focus: str | None, html_file: str | None, *, supplied: Supplied
+) -> ExitCode:
     """Hold further rounds of a stored session."""
     table, keep = desk.table, html_writer(html_file)
     tell_progress(table, desk.screen)
 
     async def begin() -> Continued:
         session_id = await full_id(table, desk.place, given)
-        return Continued(table, session_id, lambda: table.extend(session_id, rounds=rounds, focus_question=focus))
+        return Continued(
+            table,
+            session_id,
+            lambda: table.extend(
+                session_id,
+                rounds=rounds,
+                focus_question=focus,
+                context_results=supplied.results,
+                force=supplied.force,
+            ),
+        )
 
     return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
 
