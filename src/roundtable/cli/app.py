@@ -28,6 +28,7 @@ from roundtable.cli.options import (
     NoLive,
     Option,
     Options,
+    Perspectives,
     Quiet,
     Session,
     Storage,
@@ -104,6 +105,7 @@ def debate(
     option: Option = None,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
+    perspective: Perspectives = None,
     focus: Focus = None,
     analyzer: Analyzer = "auto",
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
@@ -128,6 +130,8 @@ def debate(
     chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    if perspective:
+        asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 
@@ -211,14 +215,22 @@ def list_plugins(as_json: Json = False) -> int:
 
 @app.command()
 def doctor(
+    *,
     agents: Agents = None,
     base_url: BaseUrls = None,
+    salvage: Annotated[
+        str | None,
+        typer.Option("--salvage", metavar="FILE", help="Save what can be read of a damaged file into a new one."),
+    ] = None,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Say what is configured, what would be used, what is missing and the fix; the network is not touched."""
-    from roundtable.cli.doctor import examine
+    """Say what is configured, what would be used, what is missing and the fix; the network is not touched.
+
+    A file named with --db is looked through as a whole.
+    """
+    from roundtable.cli.doctor import examine, save_readable
 
     ask = Ask(
         as_json=as_json,
@@ -227,7 +239,7 @@ def doctor(
         agents=split_list(agents, "--agents"),
         base_urls=tuple(base_url or ()),
     )
-    return open_desk(ask).run(examine)
+    return open_desk(ask).run(lambda desk: examine(desk) if salvage is None else save_readable(desk, salvage))
 
 
 @models.command()

@@ -75,6 +75,10 @@ ExitEarly = Annotated[
 Estimate = Annotated[
     bool, typer.Option("--estimate", help="Say what the debate may take at most, and hold none; nothing is called.")
 ]
+Perspectives = Annotated[
+    list[str] | None,
+    typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; may be repeated."),
+]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
 Tools = Annotated[
     list[str] | None,
