@@ -37,7 +37,9 @@ class Ask:
     base_urls: tuple[str, ...] = ()
     quorum: int | None = None
     seed: int = 0
+    analyzer: str = "auto"
     timeout_s: float | None = None
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,15 @@ def open_desk(ask: Ask) -> Desk:
         handler.addFilter(_is_news)
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
     reached = _overrides(ask.base_urls)
-    place = find_place(settings, ask.storage, ask.database).reaching(reached)
+    place = find_place(settings, ask.storage, ask.database).reaching(reached, ask.tools)
     table = Roundtable(
         ask.agents,
         providers={name: ProviderConfig(base_url=url) for name, url in reached.items()},
         storage=place.url,
+        tools=ask.tools,
         quorum=ask.quorum,
         seed=ask.seed,
+        analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
         plugins=Plugins.load(),
         settings=settings,

@@ -8,12 +8,15 @@ import typer
 
 __all__ = [
     "Agents",
+    "Analyzer",
     "BaseUrls",
+    "Context",
     "Database",
     "Deadline",
     "Estimate",
     "ExitEarly",
     "Focus",
+    "Force",
     "Html",
     "Json",
     "Mode",
@@ -24,6 +27,7 @@ __all__ = [
     "Session",
     "Storage",
     "Timeout",
+    "Tools",
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
@@ -43,7 +47,9 @@ BaseUrls = Annotated[
     list[str] | None,
     typer.Option("--base-url", metavar="PROVIDER=URL", help="Where a provider is reached; may be repeated."),
 ]
-Session = Annotated[str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique.")]
+Session = Annotated[
+    str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique; `last` is the newest.")
+]
 Deadline = Annotated[
     float | None,
     typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; what is answered is kept."),
@@ -59,10 +65,31 @@ Options = Annotated[
 Option = Annotated[
     list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
 ]
+Analyzer = Annotated[
+    str,
+    typer.Option("--analyzer", metavar="NAME", help="How agreement is measured: auto, ai, semantic, stance or basic."),
+]
 ExitEarly = Annotated[
     bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
 ]
 Estimate = Annotated[
     bool, typer.Option("--estimate", help="Say what the debate may take at most, and hold none; nothing is called.")
 ]
+Perspectives = Annotated[
+    list[str] | None,
+    typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; may be repeated."),
+]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
+Tools = Annotated[
+    list[str] | None,
+    typer.Option("--tools", metavar="LIST", help="Tools that agents may call, by name, with commas between."),
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="REQUEST=TEXT",
+        help="Answer to what agents ask; REQUEST=@FILE reads one; may be repeated.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Go on without answers that the agents require.")]

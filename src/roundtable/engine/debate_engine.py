@@ -8,21 +8,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import anyio
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
-
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of
-from roundtable.analysis import BasicMeter, check_rule
+from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
+from roundtable.engine.adoption import Adoption, adopted, check_past
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
+from roundtable.engine.owning import release, take_lease
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
+from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.exits import (
     AnyOf,
     ExitSettings,
@@ -38,34 +37,30 @@ from roundtable.types import RoundResult
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from tenacity import RetryCallState
-
     from roundtable._registry import Registry
     from roundtable.agents import AgentRegistry
+    from roundtable.analysis import AIConsensusAnalyzer
     from roundtable.engine.session_manager import SessionManager
     from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import (
         AgentConfig,
+        AgentResponse,
+        AIConsensusResult,
         AnyConsensus,
         DebateConfig,
         DurableEvent,
-        JsonValue,
-        Lease,
+        ForkOrigin,
         LiveEvent,
-        Owner,
         Session,
     )
 
 __all__ = ["DebateEngine"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
-
-_RELEASE_TIMEOUT_S = 5.0
-_LEASE_POLL_S = 0.25
 
 
 class DebateEngine:
@@ -76,7 +71,8 @@ class DebateEngine:
         agent_registry: Where agents come from.
         mode_registry: Where modes come from.
         toolkit: Tools for all agents of the registry.
-        meter: Measures each round; counts equal positions when left out.
+        ai_consensus_analyzer: Reads each round with a model; where it is missing or fails, equal positions count.
+        meter: Measures each round instead.
         hub: Where events are told.
         rules: Where decision rules are found; the built-in ones when left out.
         exits: Where stop criteria are found; the built-in ones when left out.
@@ -113,6 +109,7 @@ class DebateEngine:
         mode_registry: ModeRegistry,
         toolkit: AgentToolkit | None = None,
         *,
+        ai_consensus_analyzer: AIConsensusAnalyzer | None = None,
         meter: ConsensusMeter | None = None,
         hub: EventHub | None = None,
         rules: Registry[Rule] | None = None,
@@ -125,7 +122,8 @@ class DebateEngine:
         self.sessions = session_manager
         self.agents = agent_registry
         self.modes = mode_registry
-        self.meter: ConsensusMeter = meter or BasicMeter()
+        self.ai_consensus_analyzer: AIConsensusAnalyzer | None = ai_consensus_analyzer
+        self.meter: ConsensusMeter = meter or _meter(ai_consensus_analyzer)
         self.hub: EventHub = hub or EventHub()
         self.rules: Registry[Rule] = rule_registry() if rules is None else rules
         self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
@@ -135,7 +133,12 @@ class DebateEngine:
             agent_registry.set_toolkit(toolkit)
 
     async def start_debate(
-        self, config: DebateConfig, agents: Sequence[AgentConfig] = (), *, mode: DebateModeStrategy | None = None
+        self,
+        config: DebateConfig,
+        agents: Sequence[AgentConfig] = (),
+        *,
+        mode: DebateModeStrategy | None = None,
+        forked_from: ForkOrigin | None = None,
     ) -> Session:
         """Create a session; nobody is asked anything yet.
 
@@ -143,6 +146,7 @@ class DebateEngine:
             config: What to debate and how.
             agents: Configurations of agents that the registry does not keep.
             mode: The mode itself, where the registry does not keep it.
+            forked_from: Where the past of the session comes from; `SessionManager.give_past` stores it.
 
         Raises:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
@@ -165,7 +169,7 @@ class DebateEngine:
             there = ", ".join(self.agents.get_all_agent_ids()) or "none"
             msg = f"unknown agents: {', '.join(missing)}. Known: {there}"
             raise ConfigurationError(msg, hint="Create them in the agent registry first.")
-        return await self.sessions.create_session(config, tuple(known.values()))
+        return await self.sessions.create_session(config, tuple(known.values()), forked_from=forked_from)
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:
         """State in `exit` all that ends the debate, so that whoever resumes it does not depend on its environment.
@@ -220,8 +224,10 @@ class DebateEngine:
         *,
         agents: Mapping[str, Agent] | None = None,
         mode: DebateModeStrategy | None = None,
+        meter: ConsensusMeter | None = None,
         focus_question: str | None = None,
         extension: Extension | None = None,
+        adoption: Adoption | None = None,
         on_start: Callable[[DebateRun], None] | None = None,
     ) -> Fold:
         """Run a session until it ends, pauses or breaks, or until the limits are reached.
@@ -231,8 +237,10 @@ class DebateEngine:
             limits: How far to go.
             agents: Who takes part; made by the registry from the stored configurations when left out.
             mode: The mode; the registry's of the stored name when left out.
+            meter: Measures each round; the engine's when left out.
             focus_question: Narrower question for the rounds to come.
             extension: Rounds to add first; a completed session needs some.
+            adoption: Configurations that hold from now on, instead of those stored.
             on_start: Is handed the run before anything is asked.
 
         Returns:
@@ -248,24 +256,22 @@ class DebateEngine:
         """
         limits = limits or RunLimits()
         async with self._owned(session_id, limits) as journal:
-            fold = journal.fold
+            fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
-            if extension is not None:
-                await journal.append(extended(fold, extension, mode, self.sessions.clock.now()))
+            await self._change(journal, mode, extension, adoption)
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
             answered(fold, ())
-            if focus_question is not None:
-                fold.next_focus = focus_question
+            fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
                 run = DebateRun(
                     journal,
                     mode,
                     table,
-                    meter=self.meter,
+                    meter=meter or self.meter,
                     exits=self._exit_of(fold.record.config),
                     rules=self.rules,
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
@@ -275,6 +281,16 @@ class DebateEngine:
                     on_start(run)
                 await run.run()
             return fold
+
+    async def _change(
+        self, journal: Journal, mode: DebateModeStrategy, extension: Extension | None, adoption: Adoption | None
+    ) -> None:
+        """Store what is to be different from now on."""
+        fold, now = journal.fold, self.sessions.clock.now()
+        if extension is not None:
+            await journal.append(extended(fold, extension, mode, now))
+        if adoption is not None:
+            await journal.append(adopted(fold, adoption, now))
 
     async def obey(self, session_id: str) -> None:
         """Carry out a pending request to pause or stop on a session that nobody runs.
@@ -293,7 +309,7 @@ class DebateEngine:
         refused = False
         try:
             try:
-                lease = await self._lease(session_id, owner, limits)
+                lease = await take_lease(self.sessions, session_id, owner, limits)
             except RoundtableError:
                 refused = True
                 raise
@@ -303,39 +319,7 @@ class DebateEngine:
         finally:
             # Also after a cancelled request: the storage may have granted it all the same.
             if not refused:
-                await _release(storage, session_id, owner, tenant)
-
-    async def _lease(self, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
-        """Take the lease, waiting for another owner's to lapse as long as the limits say.
-
-        An owner that renews its lease meanwhile is alive, and not waited for any longer.
-        """
-        sessions = self.sessions
-        take = partial(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
-        if limits.wait_s <= 0:
-            return await take()
-        lapses: list[JsonValue] = []
-
-        def may_lapse(error: BaseException) -> bool:
-            if not isinstance(error, SessionBusy):
-                return False
-            lapses.append((error.details or {}).get("expiresAt"))
-            return lapses[-1] == lapses[0]
-
-        def say(state: RetryCallState) -> None:
-            error = state.outcome.exception() if state.outcome and state.attempt_number == 1 else None
-            if error is not None:
-                logger.info("%s; waiting for its lease", error, extra={"session": session_id})
-
-        patiently = AsyncRetrying(
-            retry=retry_if_exception(may_lapse),
-            wait=wait_fixed(_LEASE_POLL_S),
-            stop=stop_after_delay(limits.wait_s),
-            sleep=anyio.sleep,
-            before_sleep=say,
-            reraise=True,
-        )
-        return await patiently(take)
+                await release(storage, session_id, owner, tenant)
 
     def tell(self, event: DurableEvent | LiveEvent) -> None:
         """Tell an event to whoever listens."""
@@ -355,7 +339,20 @@ class DebateEngine:
         if not responses:
             msg = f"session {session_id!r} has no answers yet"
             raise SessionConflict(msg)
-        return await self.meter.measure(responses, fold.record.config.topic)
+        # A model reads a round once, when it is closed.
+        return ConsensusAnalyzer().analyze(responses)
+
+    async def analyze_consensus_with_ai(self, responses: Sequence[AgentResponse], topic: str) -> AIConsensusResult:
+        """Have answers read by the `ai_consensus_analyzer`; nothing is stored.
+
+        Raises:
+            ConfigurationError: The engine has none; the code is `MISSING_CONSENSUS_ANALYZER`.
+        """
+        if self.ai_consensus_analyzer is None:
+            msg = "AI consensus analyzer not configured"
+            hint = "Pass ai_consensus_analyzer=AIConsensusAnalyzer(model)."
+            raise ConfigurationError(msg, code="MISSING_CONSENSUS_ANALYZER", hint=hint)
+        return await self.ai_consensus_analyzer.analyze_consensus(responses, topic)
 
     async def get_session(self, session_id: str) -> Session | None:
         """Give a session, or `None` when there is none."""
@@ -366,10 +363,5 @@ class DebateEngine:
         return await self.sessions.list_sessions()
 
 
-async def _release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:
-    """Give up a lease; one that cannot be given up lapses by itself."""
-    with anyio.move_on_after(_RELEASE_TIMEOUT_S, shield=True):
-        try:
-            await storage.lease(session_id, owner, 0, tenant=tenant)
-        except Exception as error:  # noqa: BLE001  (a storage may be foreign code; what ended the run is what counts)
-            logger.warning("the lease was not given up: %s", error, extra={"session": session_id})
+def _meter(reader: AIConsensusAnalyzer | None) -> ConsensusMeter:
+    return ConsensusAnalyzer() if reader is None else AnalyzerChain([NamedMeter("ai", reader)])

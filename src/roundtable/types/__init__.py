@@ -71,7 +71,9 @@ if TYPE_CHECKING:
         ConsensusResult,
         Decision,
         GroupthinkWarning,
+        Measured,
         Nuances,
+        PairReading,
         SynthesisResult,
     )
     from roundtable.types.content import (
@@ -82,12 +84,14 @@ if TYPE_CHECKING:
         ServerCall,
     )
     from roundtable.types.debate import (
+        SCHEMA_VERSION,
         AnyPerspective,
         DebateConfig,
         DebateContext,
         DebateMode,
         DebateRecord,
         DebateStatus,
+        ForkOrigin,
         Roster,
         RosterEntry,
         RoundRecord,
@@ -120,6 +124,7 @@ if TYPE_CHECKING:
         Retry,
         RoundComplete,
         RoundStart,
+        RunningCalls,
         SynthesisComplete,
         durable_event,
     )
@@ -175,6 +180,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "SCHEMA_VERSION",
     "AIConsensusResult",
     "AIProvider",
     "ActionRecommendation",
@@ -243,6 +249,7 @@ __all__ = [
     "ExitResult",
     "FailedTurn",
     "FinishReason",
+    "ForkOrigin",
     "GeneratedPerspective",
     "GroupthinkWarning",
     "ImagePart",
@@ -251,6 +258,7 @@ __all__ = [
     "JsonValue",
     "Lease",
     "LiveEvent",
+    "Measured",
     "Message",
     "MetadataLayer",
     "ModelProfile",
@@ -261,6 +269,7 @@ __all__ = [
     "Nuances",
     "OutputSchema",
     "Owner",
+    "PairReading",
     "Persona",
     "Perspective",
     "Plan",
@@ -280,6 +289,7 @@ __all__ = [
     "RoundStart",
     "RoundtableResponse",
     "RoundtableStatus",
+    "RunningCalls",
     "ScoresAnswer",
     "SearchHit",
     "SearchQuery",
@@ -331,19 +341,20 @@ _NAMES = {
         "ToolResult Usage"
     ),
     "consensus": (
-        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Nuances SynthesisResult"
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances "
+        "PairReading SynthesisResult"
     ),
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
         "AnyPerspective DebateConfig DebateContext DebateMode DebateRecord "
-        "DebateStatus Roster RosterEntry RoundRecord RoundResult Seat Session SessionRecord SessionStatus "
-        "Topic"
+        "DebateStatus ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
+        "SessionStatus Topic"
     ),
     "events": (
         "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "
         "ConsensusMeasured ContextRequested Control ControlAction DebateComplete DebateError DebateExit "
-        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart SynthesisComplete "
-        "durable_event"
+        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart RunningCalls "
+        "SynthesisComplete durable_event"
     ),
     "exits": "ExitCriteria ExitReason ExitResult",
     "layers": (
