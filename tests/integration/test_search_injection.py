@@ -61,9 +61,8 @@ async def debate(server, payload):
     return result, requests
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-async def test_a_payload_found_or_read_stays_behind_the_fence_and_moves_nobody(server, payload):
+async def holds(server, payload):
+    """Check that a payload that is found and read stays behind the fence, and that nobody follows it."""
     page = f"<title>{html.escape(payload)}</title><p>{html.escape(payload)}</p><p hidden>{html.escape(payload)}</p>"
     server.queue(http_reply(page.encode("utf-8", "replace"), headers={"content-type": "text/html; charset=utf-8"}))
     result, requests = await debate(server, payload)
@@ -83,6 +82,18 @@ async def test_a_payload_found_or_read_stays_behind_the_fence_and_moves_nobody(s
         for record in answer.tool_calls[2:]:
             assert record.error is not None
             assert record.output is None or not record.output.get("success")
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_all_payloads_at_once_stay_behind_the_fence_and_move_nobody(server):
+    await holds(server, "\n".join(PAYLOADS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+async def test_a_payload_found_or_read_stays_behind_the_fence_and_moves_nobody(server, payload):
+    await holds(server, payload)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
