@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 DOCTEST = ELLIPSIS | NORMALIZE_WHITESPACE
 FOLDER = pytest.StashKey[Path]()
-OURS = ("ROUNDTABLE_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "GEMINI_", "PERPLEXITY_", "OLLAMA_")
+_MODELS = ("ANTHROPIC_", "OPENAI_", "GOOGLE_", "GEMINI_", "PERPLEXITY_", "OLLAMA_")
+OURS = ("ROUNDTABLE_", *_MODELS, "BRAVE_", "TAVILY_", "SEARXNG_")
 """Environment variables that would change what an example does."""
 
 

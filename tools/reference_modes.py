@@ -6,97 +6,12 @@ import inspect
 import re
 
 import anyio
+from mode_debates import SAMPLES, hold, reading, rounds_of, speakers, transcript
 from reference_pages import cell, code, page, table
 
-from roundtable import AgentConfig, DebateResult, Roundtable
-from roundtable.agents import BaseAgent
-from roundtable.modes import BUILTIN_MODES, BaseModeStrategy, oxford_swing
+from roundtable import DebateResult
+from roundtable.modes import BUILTIN_MODES, BaseModeStrategy, oxford_swing, trajectories
 from roundtable.prompts import load_mode_prompt
-from roundtable.providers.scripted import ScriptedModel
-from roundtable.types import AnyTurn, ChatRequest, JsonObject
-
-TOPIC = "Should a five-person startup adopt microservices?"
-SPEAKERS = ("Ada", "Bo", "Cy", "Dee")
-SAID = {
-    "Ada": (
-        "No: one team can run one service well.",
-        "No, but cut the code along lines that could become services.",
-    ),
-    "Bo": (
-        "Yes: release parts of the product without waiting for the rest.",
-        "Start with one service and split what hurts.",
-    ),
-    "Cy": ("It depends on who is on call at night.", "Start with one service and split what hurts."),
-    "Dee": ("Start with one service and split what hurts.", "Start with one service and split what hurts."),
-}
-QUESTIONS = {
-    "Ada": ("What would a second service let us do that we cannot do now?", "Which pain would tell us to split?"),
-    "Bo": ("How often does one part wait for another to be released?", "Who decides that a part hurts?"),
-    "Cy": ("Who gets up when the network between two services fails?", "What does a night on call cost five people?"),
-    "Dee": ("What do we take for granted about growth?", "Which answer would we regret in a year?"),
-}
-
-
-def _answer(request: ChatRequest, mode: str) -> JsonObject:
-    """Say what the sample debate has an agent say; the same for every mode but for questions, sides and votes."""
-    name = request.metadata["agent"].title()
-    later = int(request.metadata["round"]) > 1
-    system, user = request.messages[0].content, request.messages[-1].content
-    labels = re.findall(r"^\| (Answer \d+)$", user, re.MULTILINE)
-    against = "take the stance NO" in system or "for the opposition" in system
-    said = (QUESTIONS if mode == "socratic" else SAID)[name][later]
-    if mode in {"oxford", "devils-advocate"}:
-        said = SIDES["NO" if against else "NEUTRAL" if "stance NEUTRAL" in system else "YES"][later]
-    stance = "NO" if against else "NEUTRAL" if "stance NEUTRAL" in system else "YES"
-    return {
-        "position": said,
-        "reasoning": "The team has five people and no operators.",
-        "confidence": 0.8 if later else 0.6,
-        "stance": stance,
-        "choice": ("Against" if "answer of" in user or name == "Cy" else "For") if "You vote" in system else None,
-        "ranking": list(dict.fromkeys(labels)),
-    }
-
-
-SIDES = {
-    "YES": ("Yes: independent releases are worth their price.", "Yes: the price falls with managed platforms."),
-    "NO": ("No: five people cannot run a fleet.", "No: a platform does not answer the phone at night."),
-    "NEUTRAL": ("Independent releases weigh little before there are teams.", "The case against holds for now."),
-}
-
-
-async def _hold(mode: BaseModeStrategy) -> DebateResult:
-    model = ScriptedModel(lambda request: _answer(request, mode.name))
-    agents = [
-        BaseAgent(AgentConfig(id=name.lower(), name=name, provider="scripted", model="sample"), model)
-        for name in SPEAKERS
-    ]
-    async with Roundtable(agents, storage="memory://") as round_table:
-        return await round_table.debate(TOPIC, mode=mode.name, rounds=2)
-
-
-def _words(turn: AnyTurn) -> str:
-    if turn.outcome == "failed":
-        return turn.error.message
-    answer = turn.answer
-    match answer.kind:
-        case "position":
-            return answer.position
-        case "ballot":
-            return f"votes {answer.choice}"
-        case "ranking":
-            return " > ".join(" = ".join(group) for group in answer.ranking)
-        case _:
-            return answer.to_json()
-
-
-def _transcript(result: DebateResult) -> str:
-    rows = [
-        (str(turn.round), turn.stage, cell(turn.agent_name), turn.role, cell(_words(turn)))
-        for held in result.rounds
-        for turn in held.turns
-    ]
-    return table(("Round", "Stage", "Speaker", "Role", "What it says"), rows)
 
 
 def _outcome(result: DebateResult) -> str:
@@ -106,21 +21,24 @@ def _outcome(result: DebateResult) -> str:
     alone = f"{independent:.2f}" if independent is not None else f"none, since {result.independent_agreement_reason}"
     answer = result.answer or "none"
     moved = oxford_swing([turn for held in result.rounds for turn in held.turns])
+    said = trajectories([turn for held in result.rounds for turn in held.turns]) if result.mode == "free-mad" else {}
+    paths = "; ".join(f"{name.title()}: {' → '.join(answers)}" for name, answers in said.items())
     won = f"\n- Swing: {', '.join(f'{side} {votes:+d}' for side, votes in moved.swing.items())}" if moved.swing else ""
     return (
         f"- Answer: {answer}\n- Decision: {result.decision.rule if result.decision else ''}, {decision}\n"
         f"- Agreement after the last round: {level:.2f} ({result.consensus.method if result.consensus else ''})\n"
-        f"- Agreement of independent answers: {alone}{won}"
+        f"- Agreement of independent answers: {alone}{won}" + (f"\n- Trajectories: {paths}" if paths else "")
     )
 
 
 def _facts(mode: BaseModeStrategy) -> str:
     roles = load_mode_prompt(mode.name).roles
-    options = ", ".join(code(option) for option in mode.options) or "none"
+    settable = (f"{name}={getattr(reader, 'takes', '')}" for name, reader in mode.options.items())
+    options = ", ".join(map(code, settable)) or "none"
     rows = [
         ("Use it when", mode.use_when[0].lower() + mode.use_when[1:]),
-        ("Rounds", f"from {mode.rounds.start}"),
-        ("Agents", f"from {mode.agent_counts.start}"),
+        ("Rounds", f"{mode.rounds.start} or more"),
+        ("Agents", f"{mode.agent_counts.start} or more"),
         ("Roles", ", ".join(f"{code(name)} ({texts.title})" for name, texts in roles.items())),
         ("Sides are assigned", "yes" if mode.assigns_stances else "no"),
         ("Easy agreement is looked into", "yes" if mode.needs_groupthink_detection else "no"),
@@ -134,16 +52,27 @@ def mode_page(mode: BaseModeStrategy) -> str:
     about = inspect.cleandoc(type(mode).__doc__ or "").partition("\n\nExample")[0]
     body, _, given = about.partition("\n\nArgs:\n")
     arguments = _arguments(given)
-    held = anyio.run(_hold, mode)
     return page(
         mode.name,
         f"{mode.summary}\n\n{body}",
         _facts(mode),
+        f"## A use case\n\n{SAMPLES[mode.name]['use_case']}",
         *([f"## Options\n\n{arguments}"] if arguments else []),
         f"## Who speaks when, and sees whom\n\n{DRAWN}\n\n```mermaid\n{mode.diagram()}```",
-        f"## A debate\n\nFour scripted agents on “{TOPIC}”, two rounds: "
-        f'`table.debate(topic, mode="{mode.name}", rounds=2)`.\n\n{_transcript(held)}\n\n{_outcome(held)}',
+        _debate(mode.name),
     )
+
+
+def _debate(mode: str) -> str:
+    sample, rounds = SAMPLES[mode], rounds_of(mode)
+    result, requests = anyio.run(hold, mode)
+    options = f", options={sample['options']}" if "options" in sample else ""
+    call = f'table.debate("{sample["topic"]}", mode="{mode}", rounds={rounds}{options})'
+    names = speakers(sample)
+    who = f"{', '.join(names[:-1])} and {names[-1]} debate" if len(names) > 1 else f"{names[0]} answers"
+    intro = f"## A debate\n\n{who}. What they say is scripted, all else is as it comes:\n\n```text\n{call}\n```"
+    outcome = f"### What comes out\n\n{_outcome(result)}"
+    return "\n\n".join(part for part in (intro, transcript(result), reading(mode, requests), outcome) if part)
 
 
 def _arguments(text: str) -> str:

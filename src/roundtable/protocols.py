@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         JsonObject,
         JsonValue,
         Lease,
+        Measured,
         ModelProfile,
         Owner,
         Plan,
@@ -257,8 +258,13 @@ class DebateModeStrategy(Protocol):
 class ConsensusMeter(Protocol):
     """Measures how far the positions of one round agree; never loses the round."""
 
-    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> AnyConsensus:
-        """Measure; the result's `method` says how."""
+    async def measure(
+        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
+    ) -> Measured:
+        """Measure the positions of a round; the `method` of the consensus says how.
+
+        Calls to models are charged to the session; signs of groupthink are looked for where that is asked for.
+        """
 
 
 class ExitCriterion(Protocol):

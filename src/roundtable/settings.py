@@ -31,6 +31,9 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "google_api_key": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     "perplexity_api_key": ("PERPLEXITY_API_KEY",),
     "compatible_api_key": ("ROUNDTABLE_API_KEY",),
+    "brave_api_key": ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),
+    "tavily_api_key": ("TAVILY_API_KEY",),
+    "searxng_url": ("SEARXNG_URL",),
     "anthropic_base_url": ("ANTHROPIC_BASE_URL",),
     "openai_base_url": ("OPENAI_BASE_URL",),
     "google_base_url": ("GOOGLE_BASE_URL",),
@@ -90,6 +93,12 @@ class Settings:
     compatible_api_key: str | None = field(default=None, repr=False)
     """`ROUNDTABLE_API_KEY`: key of the provider `compatible`; left out of requests when not set, as most local
     servers want none."""
+    brave_api_key: str | None = field(default=None, repr=False)
+    """`BRAVE_API_KEY`, else `BRAVE_SEARCH_API_KEY`: key of the web search `brave`."""
+    tavily_api_key: str | None = field(default=None, repr=False)
+    """`TAVILY_API_KEY`: key of the web search `tavily`."""
+    searxng_url: str | None = None
+    """`SEARXNG_URL`: address of a SearXNG server, for the web search `searxng` where none is given."""
     anthropic_base_url: str | None = None
     """`ANTHROPIC_BASE_URL`: root of the API of `anthropic`; the vendor's when not set. https, or http to this
     machine."""
@@ -168,6 +177,9 @@ class Settings:
             google_api_key=read.text("google_api_key"),
             perplexity_api_key=read.text("perplexity_api_key"),
             compatible_api_key=read.text("compatible_api_key"),
+            brave_api_key=read.text("brave_api_key"),
+            tavily_api_key=read.text("tavily_api_key"),
+            searxng_url=read.text("searxng_url"),
             anthropic_base_url=read.text("anthropic_base_url"),
             openai_base_url=read.text("openai_base_url"),
             google_base_url=read.text("google_base_url"),
@@ -205,7 +217,7 @@ class Settings:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must never be logged or written: the keys of the providers, and what looks like one in the environment.
+        """What must never be logged or written: keys, and what looks like one in the environment.
 
         Example:
             >>> sorted(Settings.from_env({"OPENAI_API_KEY": "sk-1", "ACME_TOKEN": "canary-12", "HOME": "h"}).secrets)
@@ -217,6 +229,8 @@ class Settings:
             self.google_api_key,
             self.perplexity_api_key,
             self.compatible_api_key,
+            self.brave_api_key,
+            self.tavily_api_key,
         )
         foreign = (
             value.strip()

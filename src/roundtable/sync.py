@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable.api.handle import DebateHandle as AsyncHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -179,6 +179,8 @@ class Roundtable:
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -192,25 +194,10 @@ class Roundtable:
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
+        # The same arguments as over there, which a test checks.
+        given = {name: value for name, value in locals().items() if name != "self"}
         self._portal = _shared_portal()
-        self._table = AsyncRoundtable(
-            agents,
-            providers=providers,
-            storage=storage,
-            tools=tools,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
+        self._table = AsyncRoundtable(**given)
         self._context: AbstractContextManager[AsyncRoundtable] | None = None
 
     def __repr__(self) -> str:
@@ -268,9 +255,21 @@ class Roundtable:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
         return Watch(_made(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
 
-    def resume(self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None) -> DebateResult:
+    def resume(
+        self,
+        session_id: str,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+    ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died."""
-        return self._portal.call(lambda: self._table.resume(session_id, budget=budget, deadline_s=deadline_s))
+        return self._portal.call(
+            lambda: self._table.resume(
+                session_id, budget=budget, deadline_s=deadline_s, context_results=context_results, force=force
+            )
+        )
 
     def extend(
         self,
@@ -279,11 +278,16 @@ class Roundtable:
         rounds: int = 1,
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a session."""
         return self._portal.call(
             lambda: self._table.extend(
-                session_id, rounds=rounds, focus_question=focus_question, context_results=context_results
+                session_id,
+                rounds=rounds,
+                focus_question=focus_question,
+                context_results=context_results,
+                force=force,
             )
         )
 

@@ -55,9 +55,9 @@ def test_a_debate_is_held_in_every_mode(command: Command, agents: str, mode: str
 def test_votes_and_rankings_are_told_in_words(command: Command, agents: str) -> None:
     begin = ("--agents", agents, "--rounds", "1", "--storage", "memory://")
     oxford = command("debate", "Tea or coffee?", "--mode", "oxford", *begin).out
-    assert "(voter): votes for For" in oxford
+    assert "(voter): votes: For" in oxford
     council = command("debate", "Tea or coffee?", "--mode", "council", *begin).out
-    assert "(reviewer): ranks Answer 1 > Answer 2" in council
+    assert "(reviewer): ranks: Answer 1 > Answer 2" in council
     assert '"kind"' not in oxford + council
 
 

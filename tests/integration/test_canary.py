@@ -8,6 +8,7 @@ import pickle
 import traceback
 
 import pytest
+from integration.wires import WIRES, Said
 from unit.test_secrets import traces
 
 from roundtable import ProviderConfig, Roundtable
@@ -21,25 +22,36 @@ ECHO = json.dumps({"error": {"message": f"no such key: {' '.join(traces(KEY))}",
 FORMS = [*traces(KEY), KEY[:12]]
 
 
-def answer(seen):
-    if b"model-that-fails" in seen.body:
-        return http_reply(ECHO, status=401, headers={"x-request-id": f"id-{KEY}"})
-    return {"position": "Tea", "reasoning": "Because.", "confidence": 0.8}
+GOOD = Said(json.dumps({"position": "Tea", "reasoning": "Because.", "confidence": 0.8}))
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in WIRES]
+
+
+def answers(provider):
+    """Answer as a provider does, and let one of its models fail with the key in every form."""
+
+    def answer(seen):
+        if b"model-that-fails" in seen.body or "model-that-fails" in seen.path:
+            return http_reply(ECHO, status=401, headers={"x-request-id": f"id-{KEY}"})
+        wire = WIRES.get(provider, WIRES["openai-chat"])
+        return wire.reply(GOOD, streamed="stream" in seen.path.lower() or seen.wants_stream)
+
+    return answer
 
 
 def held(text):
     return [form for form in FORMS if form in text]
 
 
+@pytest.mark.parametrize("provider", ["compatible", *OTHERS])
 @pytest.mark.parametrize("mode", ["record", "replay"])
-async def test_a_key_that_is_echoed_gets_into_no_sink(tmp_path, caplog, mode):
+async def test_a_key_that_is_echoed_gets_into_no_sink(tmp_path, caplog, mode, provider):
     caplog.set_level(logging.DEBUG)
     path, database = tmp_path / "tape.jsonl", tmp_path / "debates.db"
-    with LoopbackServer(answer) as server:
-        config = {"compatible": ProviderConfig(api_key=KEY, base_url=server.url)}
+    with LoopbackServer(answers(provider)) as server:
+        config = {provider: ProviderConfig(api_key=KEY, base_url=server.url)}
         for step in ["record", "replay"][: 1 + (mode == "replay")]:
             table = Roundtable(
-                ["compatible:model-that-fails", "compatible:good"],
+                [f"{provider}:model-that-fails", f"{provider}:good"],
                 providers=config,
                 storage=f"sqlite:///{database}",
                 cassette=Cassette(path, step),
@@ -54,11 +66,11 @@ async def test_a_key_that_is_echoed_gets_into_no_sink(tmp_path, caplog, mode):
                 shown = [
                     repr(table),
                     repr(table.wiring.models.cassette),
-                    repr(table.chat_model("compatible:good")),
+                    repr(table.chat_model(f"{provider}:good")),
                     *told,
                 ]
                 with pytest.raises(QuorumLost) as lost:
-                    await table.debate("Tea?", rounds=1, agents=["compatible:model-that-fails"])
+                    await table.debate("Tea?", rounds=1, agents=[f"{provider}:model-that-fails"])
     error = lost.value
     # What httpcore logs by itself at DEBUG is out of our hands: it shows headers as a server sent them.
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("roundtable")]

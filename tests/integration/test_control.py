@@ -102,7 +102,7 @@ async def test_a_stop_is_not_softened_by_a_later_pause() -> None:
 
 async def test_a_stop_while_agreement_is_measured_measures_nothing() -> None:
     class SlowMeter:
-        async def measure(self, responses: Sequence[object], topic: str) -> object:
+        async def measure(self, responses: Sequence[object], topic: str, **_: object) -> object:
             await anyio.sleep(30)
             raise AssertionError
 

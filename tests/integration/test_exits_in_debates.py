@@ -56,7 +56,7 @@ SPLIT, TWO, ALL = ("Tea", "Milk", "Water"), ("Tea", "Tea", "Milk"), ("Tea", "Tea
             script(SPLIT, TWO, ALL),
             3,
             "consensus",
-            {"agreementLevel": 1.0, "threshold": 0.9, "method": "basic", "answered": 3},
+            {"agreementLevel": 1.0, "threshold": 0.9, "method": "semantic", "answered": 3},
             id="consensus",
         ),
         pytest.param(

@@ -10,11 +10,10 @@ import pytest
 from integration.engine_kit import CountingModel, table_of
 
 import roundtable as rt
-from roundtable.errors import RoundtableError
 from roundtable.exits import Exit
 from roundtable.protocols import ExitRound
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule
-from roundtable.types import AgentResponse, ConsensusResult, ExitResult
+from roundtable.types import AgentResponse, ExitResult, Measured
 
 
 def breaking(ballots: Electorate, _: Parameters) -> Outcome:
@@ -93,27 +92,22 @@ async def test_a_debate_whose_exit_breaks_can_be_extended() -> None:
     assert len((await table.extend(result.session_id)).rounds) == 2
 
 
-class BreakingOnce:
-    """A meter that breaks the first time."""
+class Breaking:
+    """A meter that breaks."""
 
-    def __init__(self) -> None:
-        self.times = 0
-
-    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> ConsensusResult:
-        self.times += 1
-        if self.times == 1:
-            raise ValueError("no measure")
-        return ConsensusResult(agreement_level=1.0, summary="agreed", method="basic")
+    async def measure(self, responses: Sequence[AgentResponse], topic: str, **_: object) -> Measured:
+        raise ValueError("no measure")
 
 
-async def test_a_round_whose_measure_broke_is_closed_by_resume_without_asking_anybody() -> None:
+async def test_a_paid_round_is_never_lost_to_a_meter_that_breaks() -> None:
     model = CountingModel("Tea")
-    table = table_of(model)
-    table.wiring.engine.meter = BreakingOnce()
-    with pytest.raises(RoundtableError, match="ValueError: no measure") as caught:
-        await table.debate("Tea?", rounds=1)
-    assert caught.value.session_id is not None
-    broken = await table.session(caught.value.session_id)
-    assert (broken.session_status, len(broken.rounds[0].responses), broken.rounds[0].complete) == ("error", 3, False)
-    result = await table.resume(caught.value.session_id)
-    assert (result.status, result.rounds[0].complete, len(model.begun)) == ("completed", True, 3)
+    table = table_of(model, analyzer=Breaking())
+    result = await table.debate("Tea?", rounds=1)
+    assert result.consensus is not None
+    assert (result.status, result.consensus.method, result.consensus.causes) == (
+        "completed",
+        "basic",
+        ("analyzer: no measure",),
+    )
+    table.wiring.engine.meter = Breaking()
+    assert (await table.wiring.engine.get_consensus(result.session_id)) == result.consensus

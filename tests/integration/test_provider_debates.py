@@ -176,7 +176,7 @@ def test_a_debate_through_each_provider(provider: str) -> None:
     with answering(provider) as server:
         config = rt.ProviderConfig(base_url=server.origin + PATHS.get(provider, ""), api_key=KEY)
         agents = [f"{provider}:x", f"{provider}:y"]
-        table = rt.Roundtable(agents, providers={provider: config}, storage="memory://")
+        table = rt.Roundtable(agents, providers={provider: config}, storage="memory://", analyzer="basic")
 
         async def main() -> Any:
             async with table:
@@ -197,7 +197,7 @@ def test_a_debate_through_each_provider(provider: str) -> None:
 def test_the_command_shows_what_was_served(provider: str, tmp_path: Path) -> None:
     with answering(provider) as server:
         command = [sys.executable, "-m", "roundtable", "debate", "Tea or coffee?"]
-        command += ["--agents", f"{provider}:x,{provider}:y", "--rounds", "2", "--json"]
+        command += ["--agents", f"{provider}:x,{provider}:y", "--rounds", "2", "--json", "--analyzer", "basic"]
         command += ["--base-url", f"{provider}={server.origin}{PATHS.get(provider, '')}"]
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DATABASE_PATH": str(tmp_path / "d.db")}
         environment |= {KEYS[provider]: KEY, "LOG_LEVEL": "debug"}

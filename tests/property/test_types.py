@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 # It has no type information of its own.
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from property.type_strategies import drawn_from, public_types, values
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 import roundtable.types as public
+from roundtable.testing.strategies import drawn_from, public_types, values
 from roundtable.types import (
     AIConsensusResult,
     Answer,

@@ -6,7 +6,7 @@ A line that has to be refused is silenced with its code; a checker that no longe
 from __future__ import annotations
 
 from roundtable import Persona, Roundtable, hookimpl
-from roundtable.analysis import BasicMeter
+from roundtable.analysis import ConsensusAnalyzer
 from roundtable.exits import MaxRounds
 from roundtable.modes import CollaborativeMode
 from roundtable.plugins import (
@@ -62,8 +62,8 @@ def count(electorate: Electorate, parameters: Parameters) -> Outcome:
     return rule_registry().get("plurality").count(electorate, parameters)
 
 
-def measure(model: ChatModel | None) -> BasicMeter:
-    return BasicMeter()
+def measure(model: ChatModel | None) -> ConsensusAnalyzer:
+    return ConsensusAnalyzer()
 
 
 class Watching:
@@ -89,7 +89,7 @@ def roundtable_register_exits(registrar: ExitRegistrar) -> None:
 def roundtable_register_analyzers(registrar: AnalyzerRegistrar) -> None:
     registrar.add("themes", measure)
     # A meter is made with the table's light model, so the class of one is refused.
-    registrar.add("themes", BasicMeter)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    registrar.add("themes", ConsensusAnalyzer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 @hookimpl

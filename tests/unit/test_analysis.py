@@ -10,7 +10,6 @@ import pytest
 from snapshots.prompt_views import said
 
 from roundtable.analysis import (
-    BasicMeter,
     ConsensusAnalyzer,
     ballots_of,
     check_rule,
@@ -110,7 +109,8 @@ def test_with_options_answers_meet_in_the_option_they_choose() -> None:
 
 
 async def test_the_meter_of_a_debate_measures_the_same() -> None:
-    assert await BasicMeter().measure(hold("Yes", "No"), "topic") == measure("Yes", "No")
+    measured = await ConsensusAnalyzer().measure(hold("Yes", "No"), "topic", groupthink=False)
+    assert (measured.consensus, measured.usage) == (measure("Yes", "No"), None)
 
 
 def test_the_level_is_the_same_in_every_process() -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import anyio
 import pytest
+from integration.engine_kit import said
 from integration.mode_kit import MODES
 from snapshots.prompt_views import ADA, planned, view
 
-from roundtable import AgentConfig, Roundtable
+from roundtable import AgentConfig, Budget, Roundtable
 from roundtable.agents import BaseAgent
 from roundtable.errors import AgentError
-from roundtable.providers import HumanModel, HumanProvider, HumanTurn
+from roundtable.providers import HumanModel, HumanProvider, HumanTurn, ScriptedModel
 from roundtable.providers.terminal import Terminal
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
@@ -132,6 +133,28 @@ async def test_a_person_takes_part_in_every_mode(mode: str) -> None:
     assert result.roster.complete
     assert asked
     assert result.agents[0].id == "human-ada"
+
+
+@pytest.mark.parametrize("budget", [{"max_tokens": 12_000}, {"max_cost_usd": 0.02}, {"max_calls": 4}])
+async def test_a_person_takes_part_under_every_budget_and_costs_nothing(budget: dict[str, Any]) -> None:
+    prices = {"scripted:*": {"input": 1, "output": 1}}
+    bo = BaseAgent(AgentConfig(id="bo", name="Bo", provider="scripted"), ScriptedModel({"*": said("Tea")}))
+    ada = HumanModel(lambda _: "Milk", model="ada")
+    table = Roundtable([ada, bo], storage="memory://", prices=prices, budget=Budget(**budget))
+    worst = table.estimate("Tea?", rounds=2)
+    result = await table.debate("Tea?", rounds=2)
+    assert (result.status, result.usage.calls, result.usage.unreported_calls) == ("completed", 4, 0)
+    spent = {entry.agent_id: (entry.usage.total_tokens, entry.usage.cost_usd) for entry in result.roster.agents}
+    assert spent["human-ada"] == (0, 0.0)
+    assert result.usage.cost_usd == spent["bo"][1]
+    assert (worst.by_agent[0].total_tokens, worst.by_agent[0].cost_usd) == (0, 0.0)
+
+
+async def test_a_person_costs_what_the_caller_says() -> None:
+    hired = {"human:*": {"input": 0, "output": 0, "per_call": 60}}
+    table = Roundtable([HumanModel(lambda _: "Milk", model="ada")], storage="memory://", prices=hired)
+    result = await table.debate("Tea?", rounds=1)
+    assert result.usage.cost_usd == 60
 
 
 # ---------------------------------------------------------------- the terminal

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from roundtable.agents.conversation import Conversation
     from roundtable.parsing import Parsed
-    from roundtable.types import AgentConfig, Answer, AnswerKind, ChatResponse, Citation
+    from roundtable.types import AgentConfig, Answer, AnswerKind, ChatResponse, Citation, ToolCallRecord
 
-__all__ = ["to_answer"]
+__all__ = ["to_answer", "tools_beside"]
 
 
 def to_answer(
@@ -47,6 +47,11 @@ def to_answer(
             return TextAnswer(text=parsed.text)
         case _:
             assert_never(kind)
+
+
+def tools_beside(kind: AnswerKind, talk: Conversation) -> tuple[ToolCallRecord, ...]:
+    """Give the tools used for an answer that does not list them itself."""
+    return () if kind == "position" else (*talk.server_calls, *talk.tools.records)
 
 
 def _each_once(citations: Sequence[Citation]) -> tuple[Citation, ...]:

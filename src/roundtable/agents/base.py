@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.agents.answers import to_answer
+from roundtable.agents.answers import to_answer, tools_beside
 from roundtable.agents.conversation import Conversation
 from roundtable.agents.synthesis import ask_for_synthesis
 from roundtable.agents.tool_loop import allowed_tools
@@ -207,6 +207,8 @@ class BaseAgent:
             warnings=(*talk.warnings, *parsed.warnings, *cut, *talk.tools.shortfall()),
             request_ids=tuple(talk.request_ids),
             prompt_version=_version(turn),
+            context_requests=talk.tools.requests,
+            tool_calls=tools_beside(self._kind(context), talk),
         )
 
     def _request(self, context: DebateContext, messages: tuple[Message, ...]) -> ChatRequest:

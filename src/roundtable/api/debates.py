@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roundtable.engine import DebateRun
     from roundtable.exits import Exit
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import Budget, ContextResult, Estimate, JsonValue
@@ -71,6 +71,7 @@ class _Cast:
 
     agents: Mapping[str, Agent]
     mode: DebateModeStrategy | None = None
+    meter: ConsensusMeter | None = None
 
 
 _KEPT = 1000
@@ -105,10 +106,11 @@ class Debates:
         ask, seats, config, own_mode = self._asked(topic, **options)
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await self._make_ready(agents, ask.budget)
+        meter = wiring.meter([seat.config for seat in seats], ask.budget)
         session = await wiring.engine.start_debate(config, [seat.config for seat in seats], mode=own_mode)
         if ask.agents is not None or own_mode is not None:
             self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode))
+        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode, meter))
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the worst case of a debate.
@@ -165,7 +167,13 @@ class Debates:
 
             try:
                 return await wiring.engine.run(
-                    session_id, limits, agents=cast.agents, mode=cast.mode, extension=extension, on_start=started
+                    session_id,
+                    limits,
+                    agents=cast.agents,
+                    mode=cast.mode,
+                    meter=cast.meter,
+                    extension=extension,
+                    on_start=started,
                 )
             except RoundtableError as error:
                 error.session_id = session_id
@@ -184,12 +192,18 @@ class Debates:
         return await finish(await self.prepare(topic, **options))
 
     async def continued(
-        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+        self,
+        session_id: str,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
         Raises:
-            SessionError: There is no such session, or it is completed.
+            SessionError: There is no such session, or it is completed, or it waits for information that is not given.
             ConfigurationError: An agent of the session cannot be made here.
         """
         fold = await self._wiring.sessions.load(session_id)
@@ -199,7 +213,10 @@ class Debates:
         check_budget(budget)
         check_deadline(deadline_s)
         limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
-        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget))
+        extension: Extension | None = None
+        if context_results or force:
+            extension = Extension(rounds=0, context_results=tuple(context_results), force=force)
+        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget), extension)
 
     async def _cast_of(self, session_id: str, fold: Fold, budget: Budget | None = None) -> _Cast:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
@@ -212,8 +229,9 @@ class Debates:
         brought |= before.agents
         missing = [config for config in fold.record.agents if config.id not in brought]
         agents = {**self._wiring.agents.resolve(missing), **brought}
-        await self._make_ready(agents, budget or fold.record.config.budget)
-        return _Cast(agents, before.mode)
+        budget = budget or fold.record.config.budget
+        await self._make_ready(agents, budget)
+        return _Cast(agents, before.mode, self._wiring.meter(fold.record.agents, budget))
 
     async def extend(
         self,
@@ -221,13 +239,19 @@ class Debates:
         rounds: int,
         focus_question: str | None,
         context_results: Sequence[ContextResult],
+        *,
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
         most = self._wiring.settings.max_rounds
         check_rounds(rounds, most)
         fold = await self._wiring.sessions.load(session_id)
         extension = Extension(
-            rounds=rounds, focus_question=focus_question, context_results=tuple(context_results), max_rounds=most
+            rounds=rounds,
+            focus_question=focus_question,
+            context_results=tuple(context_results),
+            force=force,
+            max_rounds=most,
         )
         cast = await self._cast_of(session_id, fold)
         return await finish(self._prepared(session_id, RunLimits(), cast, extension))

@@ -12,6 +12,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
 from roundtable.gateway.prices import to_usd
+from roundtable.gateway.usage import TOKENLESS
 from roundtable.modes import check_config
 from roundtable.record import Fold
 from roundtable.stages import narrow
@@ -106,13 +107,14 @@ class _Sum:
         first = True
         for meter, tries in _tried(getattr(self.agent, "chat_model", None)):
             name = request.model if first and request.model else meter.model
-            price = meter.prices.worst(meter.provider, name, sent, request.max_tokens, endpoint=meter.endpoint)
+            most = (0, 0) if meter.provider in TOKENLESS else (sent, request.max_tokens)
+            price = meter.prices.worst(meter.provider, name, *most, endpoint=meter.endpoint)
             self.cost = _plus(self.cost, price)
             self.cost_with_retries = _plus(self.cost_with_retries, price, tries)
             self.calls += 1
             self.tries += tries
-            self.input_tokens += sent
-            self.output_tokens += request.max_tokens
+            self.input_tokens += most[0]
+            self.output_tokens += most[1]
             first = False
 
     def longest_answer(self, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:

@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.protocols import ChatModel, ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import Budget, Event, JsonValue, Perspective, ProviderConfig
 
-__all__ = ["DebateOptions", "Options", "Perspectives"]
+__all__ = ["DebateOptions", "Options", "Perspectives", "SeatLike"]
 
 Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
 """Perspectives of an expert panel: names or values; `"auto"` has them written for the question."""
+
+
+SeatLike: TypeAlias = "str | ChatModel"
+"""A model beside the debate: `"provider:model"`, or a chat model."""
 
 
 class DebateOptions(TypedDict, total=False):
@@ -51,6 +55,8 @@ class Options:
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     storage: str | Storage | None = None
     tools: Sequence[ToolLike] = ()
+    analyzer: str | ConsensusMeter = "auto"
+    seats: Mapping[str, SeatLike | Sequence[SeatLike]] = field(default_factory=dict)
     quorum: int | None = None
     concurrency: int = 8
     timeout_s: float | None = None

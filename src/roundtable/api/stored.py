@@ -32,7 +32,13 @@ class StoredSessions(ABC):
         """What creates, runs and continues debates."""
 
     async def resume(
-        self, session_id: str, *, budget: Budget | None = None, deadline_s: float | None = None
+        self,
+        session_id: str,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died.
 
@@ -43,15 +49,21 @@ class StoredSessions(ABC):
             session_id: Which session.
             budget: The most the debate may consume in all, from its start; what it began with when left out.
             deadline_s: As for `debate`.
+            context_results: Answers to what the agents asked for, in `result.context_requests`.
+            force: Go on without what the agents require and nobody answered; they are told so.
 
         Raises:
             SessionNotFound: There is no such session.
-            SessionConflict: It is completed.
+            SessionConflict: It is completed, or waits for information; `details["missing"]` lists what.
             SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
         """
         from roundtable.api.debates import finish
 
-        return await finish(await self._debates.continued(session_id, budget=budget, deadline_s=deadline_s))
+        return await finish(
+            await self._debates.continued(
+                session_id, budget=budget, deadline_s=deadline_s, context_results=context_results, force=force
+            )
+        )
 
     async def extend(
         self,
@@ -60,6 +72,7 @@ class StoredSessions(ABC):
         rounds: int = 1,
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
+        force: bool = False,
     ) -> DebateResult:
         """Hold further rounds of a session.
 
@@ -74,13 +87,15 @@ class StoredSessions(ABC):
             rounds: Rounds to hold besides.
             focus_question: Narrower question for them.
             context_results: Answers to what the agents asked for.
+            force: As for `resume`.
 
         Raises:
             ConfigurationError: The total is above the limit, or more than the mode can hold.
+            SessionConflict: Its agents require information that is not given; `details["missing"]` lists it.
             SessionNotFound: There is no such session.
             SessionBusy: Somebody is running it.
         """
-        return await self._debates.extend(session_id, rounds, focus_question, context_results)
+        return await self._debates.extend(session_id, rounds, focus_question, context_results, force=force)
 
     async def pause(self, session_id: str) -> None:
         """Ask a session to pause, whoever runs it: no further call starts, running ones settle.

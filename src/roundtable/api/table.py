@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
-    from roundtable.api.options import DebateOptions, Perspectives
+    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.tools import ToolLike
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import DebateModeStrategy, Observer, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
@@ -60,6 +60,9 @@ class Roundtable(StoredSessions):
             `./data/roundtable.db` when left out.
         tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
             agent that has tools of its own keeps those.
+        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
+            a meter of yours.
+        seats: Models beside the debate, by `"analyzer"` and `"judge"`; several on one seat are a panel.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -98,6 +101,8 @@ class Roundtable(StoredSessions):
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        analyzer: str | ConsensusMeter = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
         concurrency: int = 8,
@@ -111,24 +116,8 @@ class Roundtable(StoredSessions):
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
-        self._options = Options(
-            agents=agents,
-            providers={} if providers is None else providers,
-            storage=storage,
-            tools=tools,
-            budget=budget,
-            quorum=quorum,
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            turn_timeout_s=turn_timeout_s,
-            seed=seed,
-            observers=observers,
-            plugins=plugins,
-            prices=prices,
-            cassette=cassette,
-            tenant=tenant,
-            settings=settings,
-        )
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        self._options = Options(**given)
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.analysis import check_rule
+from roundtable.api.analyzers import Helpers
 from roundtable.api.checks import (
     check_deadline,
     check_list,
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
     from roundtable.plugins import Catalog, LoadedPlugins
-    from roundtable.protocols import DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.providers import ProviderFactory
-    from roundtable.types import AgentConfig, Event, JsonObject
+    from roundtable.types import AgentConfig, Budget, Event, JsonObject
 
 __all__ = ["Wiring"]
 
@@ -82,6 +83,7 @@ class Wiring:
         self.tools: TableTools = TableTools(options.tools, self.catalog.tools)
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)
+        self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
@@ -144,6 +146,16 @@ class Wiring:
         return lambda config: BaseAgent(
             config, models.guarded(models.get(config.provider, config.model), retry=config.retry)
         )
+
+    def meter(self, configs: Sequence[AgentConfig], budget: Budget | None) -> ConsensusMeter:
+        """Give what measures a debate of these agents.
+
+        Raises:
+            ConfigurationError: There is no such analyzer, or the model named for it cannot be made.
+        """
+        limits = (budget, self.options.budget)
+        capped = any(limit is not None and limit.max_cost_usd is not None for limit in limits)
+        return self.helpers.meter(self.options.analyzer, configs, capped=capped)
 
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.

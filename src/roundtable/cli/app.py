@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,6 +12,7 @@ from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.options import (
     Agents,
+    Analyzer,
     BaseUrls,
     Database,
     Deadline,
@@ -33,6 +34,8 @@ from roundtable.cli.tokens import tokens
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from roundtable.api.options import DebateOptions
 
 __all__ = ["app"]
@@ -72,24 +75,16 @@ def root(
     """
 
 
-def _surroundings(
-    *,
-    as_json: bool,
-    no_live: bool,
-    quiet: bool,
-    storage: str | None,
-    database: str | None,
-    base_url: list[str] | None,
-    timeout: float | None,
-) -> Ask:
+def _surroundings(given: Mapping[str, Any]) -> Ask:
+    """Take from the arguments of a command what all commands that debate have in common."""
     return Ask(
-        as_json=as_json,
-        live=not no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_urls=tuple(base_url or ()),
-        timeout_s=timeout,
+        as_json=given["as_json"],
+        live=not given["no_live"],
+        quiet=given["quiet"],
+        storage=given["storage"],
+        database=given["database"],
+        base_urls=tuple(given["base_url"] or ()),
+        timeout_s=given["timeout"],
     )
 
 
@@ -105,6 +100,7 @@ def debate(
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
     focus: Focus = None,
+    analyzer: Analyzer = "auto",
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     estimate: Estimate = False,
@@ -119,21 +115,13 @@ def debate(
     quiet: Quiet = False,
 ) -> int:
     """Hold a debate; the word `debate` may be left out."""
+    ask = _surroundings(locals())
     from roundtable.cli.debates import hold, weigh
 
-    ask = _surroundings(
-        as_json=as_json,
-        no_live=no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_url=base_url,
-        timeout=timeout,
-    )
-    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed)
+    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed, analyzer=analyzer)
+    chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
-    asked["options"] = (*(split_list(options, "--options") or ()), *(option or ())) or None
-    asked |= {"deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 
@@ -152,17 +140,9 @@ def resume(
     quiet: Quiet = False,
 ) -> int:
     """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
+    ask = _surroundings(locals())
     from roundtable.cli.debates import resume as go_on
 
-    ask = _surroundings(
-        as_json=as_json,
-        no_live=no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_url=base_url,
-        timeout=timeout,
-    )
     return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html))
 
 
@@ -182,17 +162,9 @@ def extend(
     quiet: Quiet = False,
 ) -> int:
     """Hold further rounds of a session."""
+    ask = _surroundings(locals())
     from roundtable.cli.debates import extend as go_further
 
-    ask = _surroundings(
-        as_json=as_json,
-        no_live=no_live,
-        quiet=quiet,
-        storage=storage,
-        database=database,
-        base_url=base_url,
-        timeout=timeout,
-    )
     return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html))
 
 

@@ -37,6 +37,7 @@ class Ask:
     base_urls: tuple[str, ...] = ()
     quorum: int | None = None
     seed: int = 0
+    analyzer: str = "auto"
     timeout_s: float | None = None
 
 
@@ -82,6 +83,7 @@ def open_desk(ask: Ask) -> Desk:
         storage=place.url,
         quorum=ask.quorum,
         seed=ask.seed,
+        analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
         plugins=Plugins.load(),
         settings=settings,

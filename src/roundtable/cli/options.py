@@ -8,6 +8,7 @@ import typer
 
 __all__ = [
     "Agents",
+    "Analyzer",
     "BaseUrls",
     "Database",
     "Deadline",
@@ -58,6 +59,10 @@ Options = Annotated[
 ]
 Option = Annotated[
     list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
+]
+Analyzer = Annotated[
+    str,
+    typer.Option("--analyzer", metavar="NAME", help="How agreement is measured: auto, ai, semantic, stance or basic."),
 ]
 ExitEarly = Annotated[
     bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")

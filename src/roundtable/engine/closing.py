@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.analysis import decide_round, independent_agreement
+from roundtable.analysis import AnalyzerChain, NamedMeter, decide_round, independent_agreement
 from roundtable.errors import QuorumLost
 from roundtable.exits import broken_in
 from roundtable.stages import error_from_info
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable._registry import Registry
-    from roundtable.protocols import ExitCriterion
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import AnyConsensus, AnyTurn, JsonValue, RoundRecord, SessionStatus, Stage
+    from roundtable.types import AnyTurn, JsonValue, Measured, RoundRecord, SessionRecord, SessionStatus, Stage
 
 __all__ = [
     "exit_after",
@@ -26,6 +26,7 @@ __all__ = [
     "leaving_events",
     "lost_quorum",
     "lost_round",
+    "measure_round",
     "measured_events",
     "with_measure",
 ]
@@ -103,16 +104,30 @@ def _lost(turns: Sequence[AnyTurn], answered: int, asked: int, quorum: int) -> Q
     )
 
 
+async def measure_round(
+    meter: ConsensusMeter, record: RoundRecord, session: SessionRecord, mode: DebateModeStrategy
+) -> Measured:
+    """Measure the agreement of a round; where the meter breaks, by the basic formula, with the cause."""
+    chain = meter if isinstance(meter, AnalyzerChain) else AnalyzerChain([NamedMeter("analyzer", meter)])
+    return await chain.measure(
+        record.responses,
+        session.config.topic,
+        session_id=session.id,
+        groupthink=mode.needs_groupthink_detection,
+    )
+
+
 def measured_events(
     fold: Fold,
     record: RoundRecord,
-    consensus: AnyConsensus,
+    measured: Measured,
     now: datetime,
     *,
     assigned: bool,
     rules: Registry[Rule] | None = None,
 ) -> tuple[ConsensusMeasured, RoundComplete]:
     """Give the events that close a round."""
+    consensus = measured.consensus
     if assigned:
         consensus = consensus.model_copy(update={"assigned": True})
     independent: tuple[float | None, str | None] = (None, None)
@@ -128,6 +143,7 @@ def measured_events(
             decision=decide_round(record.responses, consensus, fold.record.config, rules),
             independent_agreement=independent[0],
             independent_agreement_reason=independent[1],
+            usage=measured.usage,
         ),
         RoundComplete(
             session_id=fold.record.id,

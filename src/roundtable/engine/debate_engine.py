@@ -13,12 +13,13 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_f
 
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of
-from roundtable.analysis import BasicMeter, check_rule
+from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
+from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from roundtable._registry import Registry
     from roundtable.agents import AgentRegistry
+    from roundtable.analysis import AIConsensusAnalyzer
     from roundtable.engine.session_manager import SessionManager
     from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from roundtable.scoring import Rule
     from roundtable.types import (
         AgentConfig,
+        AgentResponse,
+        AIConsensusResult,
         AnyConsensus,
         DebateConfig,
         DurableEvent,
@@ -75,7 +79,8 @@ class DebateEngine:
         agent_registry: Where agents come from.
         mode_registry: Where modes come from.
         toolkit: Tools for all agents of the registry.
-        meter: Measures each round; counts equal positions when left out.
+        ai_consensus_analyzer: Reads each round with a model; where it is missing or fails, equal positions count.
+        meter: Measures each round instead.
         hub: Where events are told.
         rules: Where decision rules are found; the built-in ones when left out.
         exits: Where stop criteria are found; the built-in ones when left out.
@@ -112,6 +117,7 @@ class DebateEngine:
         mode_registry: ModeRegistry,
         toolkit: AgentToolkit | None = None,
         *,
+        ai_consensus_analyzer: AIConsensusAnalyzer | None = None,
         meter: ConsensusMeter | None = None,
         hub: EventHub | None = None,
         rules: Registry[Rule] | None = None,
@@ -124,7 +130,8 @@ class DebateEngine:
         self.sessions = session_manager
         self.agents = agent_registry
         self.modes = mode_registry
-        self.meter: ConsensusMeter = meter or BasicMeter()
+        self.ai_consensus_analyzer: AIConsensusAnalyzer | None = ai_consensus_analyzer
+        self.meter: ConsensusMeter = meter or _meter(ai_consensus_analyzer)
         self.hub: EventHub = hub or EventHub()
         self.rules: Registry[Rule] = rule_registry() if rules is None else rules
         self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
@@ -219,6 +226,7 @@ class DebateEngine:
         *,
         agents: Mapping[str, Agent] | None = None,
         mode: DebateModeStrategy | None = None,
+        meter: ConsensusMeter | None = None,
         focus_question: str | None = None,
         extension: Extension | None = None,
         on_start: Callable[[DebateRun], None] | None = None,
@@ -230,6 +238,7 @@ class DebateEngine:
             limits: How far to go.
             agents: Who takes part; made by the registry from the stored configurations when left out.
             mode: The mode; the registry's of the stored name when left out.
+            meter: Measures each round; the engine's when left out.
             focus_question: Narrower question for the rounds to come.
             extension: Rounds to add first; a completed session needs some.
             on_start: Is handed the run before anything is asked.
@@ -238,7 +247,7 @@ class DebateEngine:
             The state of the session afterwards.
 
         Raises:
-            SessionError: The session is unknown or completed.
+            SessionError: The session is unknown or completed, or waits for information that is not given.
             SessionBusy: Somebody else is running it.
             ConfigurationError: The mode or an agent is not to be had here, or so many rounds are not.
             QuorumLost: Too few agents answered.
@@ -256,14 +265,14 @@ class DebateEngine:
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
-            if focus_question is not None:
-                fold.next_focus = focus_question
+            answered(fold, ())
+            fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
                 run = DebateRun(
                     journal,
                     mode,
                     table,
-                    meter=self.meter,
+                    meter=meter or self.meter,
                     exits=self._exit_of(fold.record.config),
                     rules=self.rules,
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
@@ -353,7 +362,20 @@ class DebateEngine:
         if not responses:
             msg = f"session {session_id!r} has no answers yet"
             raise SessionConflict(msg)
-        return await self.meter.measure(responses, fold.record.config.topic)
+        # A model reads a round once, when it is closed.
+        return ConsensusAnalyzer().analyze(responses)
+
+    async def analyze_consensus_with_ai(self, responses: Sequence[AgentResponse], topic: str) -> AIConsensusResult:
+        """Have answers read by the `ai_consensus_analyzer`; nothing is stored.
+
+        Raises:
+            ConfigurationError: The engine has none; the code is `MISSING_CONSENSUS_ANALYZER`.
+        """
+        if self.ai_consensus_analyzer is None:
+            msg = "AI consensus analyzer not configured"
+            hint = "Pass ai_consensus_analyzer=AIConsensusAnalyzer(model)."
+            raise ConfigurationError(msg, code="MISSING_CONSENSUS_ANALYZER", hint=hint)
+        return await self.ai_consensus_analyzer.analyze_consensus(responses, topic)
 
     async def get_session(self, session_id: str) -> Session | None:
         """Give a session, or `None` when there is none."""
@@ -371,3 +393,7 @@ async def _release(storage: Storage, session_id: str, owner: Owner, tenant: str)
             await storage.lease(session_id, owner, 0, tenant=tenant)
         except Exception as error:  # noqa: BLE001  (a storage may be foreign code; what ended the run is what counts)
             logger.warning("the lease was not given up: %s", error, extra={"session": session_id})
+
+
+def _meter(reader: AIConsensusAnalyzer | None) -> ConsensusMeter:
+    return ConsensusAnalyzer() if reader is None else AnalyzerChain([NamedMeter("ai", reader)])

@@ -13,16 +13,18 @@ from roundtable.engine.closing import (
     leaving_events,
     lost_quorum,
     lost_round,
+    measure_round,
     measured_events,
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
+from roundtable.engine.keeping import Keeper, foreign
 from roundtable.engine.plans import check_plan, same_stage
+from roundtable.engine.requests import requested_events, waits_for
 from roundtable.errors import (
     LeaseLost,
     QuorumLost,
     RoundtableError,
-    SessionBusy,
     SessionError,
     StorageError,
 )
@@ -50,14 +52,13 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import AnyConsensus, DebateContext, DurableEvent, RoundRecord
+    from roundtable.types import DebateContext, DurableEvent, Measured, RoundRecord, SessionStatus
 
 __all__ = ["DebateRun"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
-_CONTROL_INTERVAL_S = 0.25
 
 
 class DebateRun:
@@ -128,8 +129,9 @@ class DebateRun:
         failure: Exception | None = None
         try:
             async with anyio.create_task_group() as background:
-                background.start_soon(self._keep_lease)
-                background.start_soon(self._watch_control)
+                keeper = Keeper(self.journal, self.limits.lease_ttl_s, give_up=self._give_up, stop=self._stop)
+                background.start_soon(keeper.keep_lease)
+                background.start_soon(keeper.watch_control)
                 with self._scope:
                     failure = await self._loop()
                 background.cancel_scope.cancel()
@@ -156,7 +158,7 @@ class DebateRun:
             await self._break(error)
             return error
         except Exception as error:  # noqa: BLE001  (modes, meters and exits may be foreign code)
-            wrapped = _foreign(error)
+            wrapped = foreign(error)
             await self._break(wrapped)
             return wrapped
         return self._refused
@@ -296,23 +298,26 @@ class DebateRun:
         lost = lost_round(current.turns, fold.record.config.quorum)
         if lost is not None:
             raise lost
-        consensus: AnyConsensus | None = None
+        measured: Measured | None = None
         with anyio.CancelScope() as self._work:
-            consensus = await self.meter.measure(current.responses, fold.record.config.topic)
-        if consensus is None:  # somebody asked to stop meanwhile
+            measured = await measure_round(self.meter, current, fold.record, self.mode)
+        if measured is None:  # somebody asked to stop meanwhile
             return
         now = self.journal.clock.now()
-        closing = measured_events(fold, current, consensus, now, assigned=self.mode.assigns_stances, rules=self.rules)
+        closing = measured_events(fold, current, measured, now, assigned=self.mode.assigns_stances, rules=self.rules)
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
         # A criterion that held when the debate was extended by hand has had its say.
         exits = self.exits and unmet(guarded(self.exits), rounds[: fold.extended_after])
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
+        status: SessionStatus = "completed" if leaving is not None else "paused"
+        asked = requested_events(fold, current, now)
+        leaving = leaving or waits_for(fold, asked)
         if leaving is None:
-            await self.journal.append(*closing)
+            await self.journal.append(*asked, *closing)
         else:
             self._ended = True
-            await self.journal.append(*closing, *last_events(fold, now, leaving, "completed"))
+            await self.journal.append(*asked, *closing, *last_events(fold, now, leaving, status))
         self._held += 1
 
     async def _exit(self, result: ExitResult) -> None:
@@ -352,45 +357,9 @@ class DebateRun:
         result = ExitResult(should_exit=True, reason=reason, details=error.message)
         await self._write_last(DebateExit(session_id=session_id, timestamp=now, exit=result), event)
 
-    async def _keep_lease(self) -> None:
-        while True:
-            await anyio.sleep(self.limits.lease_ttl_s / 3)
-            try:
-                await self.journal.renew(self.limits.lease_ttl_s)
-            except SessionBusy as error:
-                self._give_up(error)
-                return
-            except StorageError as error:
-                logger.warning("the lease was not renewed: %s", error.message, extra=self._fields)
-            except Exception as error:  # noqa: BLE001  (a storage may be foreign code; nobody may meet an exception group)
-                self._give_up(_foreign(error))
-                return
-
-    async def _watch_control(self) -> None:
-        failing = False
-        while True:
-            await anyio.sleep(_CONTROL_INTERVAL_S)
-            try:
-                await self.journal.look()
-                failing = False
-            except SessionError as error:
-                self._give_up(error)
-                return
-            except StorageError as error:
-                if not failing:  # said once, not four times a second
-                    logger.warning("the session could not be looked at: %s", error.message, extra=self._fields)
-                failing = True
-            except Exception as error:  # noqa: BLE001  (as above)
-                self._give_up(_foreign(error))
-                return
-            asked = self.fold.pending_control
-            if asked is not None and asked.action == "stop":
-                self._work.cancel()
-
     def _give_up(self, error: RoundtableError) -> None:
         self._lost = error
         self._scope.cancel()
 
-
-def _foreign(error: Exception) -> RoundtableError:
-    return RoundtableError(f"the debate broke on {type(error).__name__}: {error}", cause=error)
+    def _stop(self) -> None:
+        self._work.cancel()

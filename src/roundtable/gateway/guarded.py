@@ -155,7 +155,7 @@ class GuardedModel(WrappedModel):
                 provider=self.provider,
                 hint="This is a fault in the provider's code; report it to its authors.",
             )
-        usage = sane_usage(response.usage)
+        usage = sane_usage(response.usage, self.provider)
         return response if usage is response.usage else response.model_copy(update={"usage": usage})
 
 

@@ -12,7 +12,7 @@ import anyio.to_thread
 from roundtable._ledger import Amount, Ledger
 from roundtable.errors import BudgetExceeded, RoundtableError
 from roundtable.gateway.prices import to_usd
-from roundtable.gateway.usage import sane_usage, usage_of_failure
+from roundtable.gateway.usage import TOKENLESS, sane_usage, usage_of_failure
 from roundtable.gateway.wrapping import WrappedModel, close_stream, cost_limit_of
 from roundtable.prompts import estimate_tokens
 from roundtable.types import ChatDelta, ChatResponse
@@ -146,16 +146,20 @@ class MeteredModel(WrappedModel):
 
     def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
         """Give the most that a call may take, by the estimate of its prompt; without its price where none is needed."""
-        tokens_in = prompt_tokens(request)
-        cost = self._worst_cost(request, tokens_in) if prices else None
-        return Amount(cost, tokens_in + request.max_tokens, 1)
+        tokens_in, tokens_out = self.worst_tokens(request)
+        cost = self._worst_cost(request, tokens_in, tokens_out) if prices else None
+        return Amount(cost, tokens_in + tokens_out, 1)
 
-    def _worst_cost(self, request: ChatRequest, tokens_in: int) -> Decimal | None:
+    def worst_tokens(self, request: ChatRequest) -> tuple[int, int]:
+        """Give the most tokens that a call may send and get; a person takes none."""
+        return (0, 0) if self.provider in TOKENLESS else (prompt_tokens(request), request.max_tokens)
+
+    def _worst_cost(self, request: ChatRequest, tokens_in: int, tokens_out: int) -> Decimal | None:
         own = cost_limit_of(self.inner)
         if own is not None:
             return Decimal(repr(own))
         name = request.model or self.model
-        return self.prices.worst(self.provider, name, tokens_in, request.max_tokens, endpoint=self.endpoint)
+        return self.prices.worst(self.provider, name, tokens_in, tokens_out, endpoint=self.endpoint)
 
     def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
         """State what a call cost, by the model asked for or else by the one the provider says has answered.
@@ -221,7 +225,7 @@ class ReservedModel(WrappedModel):
             if self._ticket is not None:
                 self._ticket.settle()
             return response
-        usage = self._meter.priced(sane_usage(response.usage), request, response)
+        usage = self._meter.priced(sane_usage(response.usage, self.provider), request, response)
         self._settle(usage)
         return response if usage is response.usage else response.model_copy(update={"usage": usage})
 

@@ -25,9 +25,9 @@ SMALLEST_USD: Final = Decimal("1e-12")
 
 _SAME_VENDOR: Final = {"openai-chat": "openai"}
 """Providers of ours whose packaged prices stand under another name."""
-_UNBILLED: Final = frozenset({"local"})
-"""Providers whose models run in this process: nobody sends a bill."""
-_NO_VENDOR: Final = frozenset({"scripted", "replay", "human", "command", "claude-cli", "codex-cli", "gemini-cli"})
+_UNBILLED: Final = frozenset({"human", "local"})
+"""Providers whose models run in this process, and people: nobody sends a bill."""
+_NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
 """Providers of ours that are no vendor, and must not be taken for one of that name."""
 
 Amount: TypeAlias = "Decimal | float | str"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import APITimeoutError
 from roundtable.gateway.retry import kind_of
@@ -12,19 +12,27 @@ from roundtable.types import Usage
 if TYPE_CHECKING:
     from roundtable.errors import RoundtableError
 
-__all__ = ["sane_usage", "usage_of_failure"]
+__all__ = ["TOKENLESS", "sane_usage", "usage_of_failure"]
+
+TOKENLESS: Final = frozenset({"human"})
+"""Providers whose calls consume no tokens."""
 
 
-def sane_usage(usage: Usage) -> Usage:
+def sane_usage(usage: Usage, provider: str = "") -> Usage:
     """Read usage so that sums of it make sense: no negative count, at least one call, a finite price or none.
 
-    No call reads and writes nothing, so a provider that states no tokens at all has not said what it consumed.
+    No call of a model reads and writes nothing, so a provider that states no tokens at all has not said what it
+    consumed.
+
+    Args:
+        usage: What a response states.
+        provider: Whose response it is.
 
     Example:
         >>> sane_usage(Usage(input_tokens=3)).calls
         1
-        >>> sane_usage(Usage(calls=1)).unreported_calls
-        1
+        >>> sane_usage(Usage(calls=1)).unreported_calls, sane_usage(Usage(calls=1), "human").unreported_calls
+        (1, 0)
     """
     cost = usage.cost_usd
     counts = (
@@ -35,7 +43,7 @@ def sane_usage(usage: Usage) -> Usage:
         usage.reasoning_tokens,
         usage.unreported_calls,
     )
-    is_silent = usage.input_tokens <= 0 and usage.output_tokens <= 0
+    is_silent = usage.input_tokens <= 0 and usage.output_tokens <= 0 and provider not in TOKENLESS
     if usage.calls >= 1 and min(counts) >= 0 and (cost is None or (math.isfinite(cost) and cost >= 0)):
         if not is_silent or usage.unreported_calls:
             return usage

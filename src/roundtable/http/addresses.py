@@ -26,16 +26,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def checked_url(url: str, *, what: str = "the base URL") -> str:
+def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -> str:
     """Check an address before a key goes there, and give it without a trailing slash.
 
     Args:
         url: The address.
         what: How to name it in a message.
+        has_key: Whether a key goes there.
 
     Raises:
         ConfigurationError: It is no http address, holds a user name, a query or a fragment, or is plain
-            http to another machine.
+            http to another machine, where a key goes.
     """
     try:
         parts = urlsplit(url)
@@ -48,7 +49,7 @@ def checked_url(url: str, *, what: str = "the base URL") -> str:
         raise ConfigurationError(f"{what} must not hold a user name or password", hint="Give the key as `api_key`.")
     if parts.query or parts.fragment:
         raise ConfigurationError(f"{what} {shown_url(url)!r} must not have a query or fragment", hint=_HINT)
-    if parts.scheme == "http" and not is_loopback(host):
+    if has_key and parts.scheme == "http" and not is_loopback(host):
         raise ConfigurationError(
             f"{what} {shown_url(url)!r} is plain http; keys are sent over https, or to this machine",
             hint="Use https, or reach the server through a tunnel to 127.0.0.1.",

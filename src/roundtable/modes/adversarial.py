@@ -20,7 +20,7 @@ __all__ = ["AdversarialMode"]
 
 
 class AdversarialMode(BaseModeStrategy):
-    """Agents speak one after another and challenge what was said.
+    """Agents speak one after another and challenge what was said, after putting it at its best.
 
     Args:
         visibility: `"all"` shows all earlier rounds and all earlier speakers of this one; `"predecessor"` only
@@ -36,7 +36,7 @@ class AdversarialMode(BaseModeStrategy):
     """
 
     name: str = "adversarial"
-    summary: str = "One after another, each at its best against what was said."
+    summary: str = "One after another; each puts what was said at its best, then attacks it."
     use_when: str = "You have a proposal and want to know whether it survives attack."
     needs_groupthink_detection: bool = False
     agent_counts: range = range(2, 101)

@@ -12,7 +12,7 @@ from roundtable.prompts.fence import Fence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.types import AgentConfig, AgentResponse, DebateContext, ModelProfile, Note, TurnSpec
+    from roundtable.types import AgentConfig, AgentResponse, ContextResult, DebateContext, ModelProfile, Note, TurnSpec
 
 __all__ = ["PROMPT_VERSION", "Quotation", "compose_system", "compose_user", "estimate_tokens"]
 
@@ -179,12 +179,16 @@ def _head(context: DebateContext, fence: Fence) -> str:
     if context.context_results:
         parts.append("Information supplied on request:")
         parts += [
-            fence.quote(
-                item.result or item.error or "nothing was found", label=f"information for request {item.request_id}"
-            )
+            fence.quote(_supplied(item), label=f"information for request {item.request_id}")
             for item in context.context_results
         ]
     return "\n".join(parts)
+
+
+def _supplied(item: ContextResult) -> str:
+    """Put an answer of the caller next to its question, where that is known."""
+    answer = item.result or item.error or "nothing was found"
+    return f"Asked: {item.query}\nAnswer: {answer}" if item.query else answer
 
 
 def _quote(quotation: Quotation, fence: Fence) -> str:

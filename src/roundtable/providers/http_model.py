@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile
 
 __all__ = ["FIRST_LISTED", "HttpChatModel"]
+
+_DATED: Final = re.compile(
+    r"(?:[-@:](?:preview-)?(?:[0-9]{3,8}|[0-9]{2}-[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}))?(?:\.gguf)?"
+)
+"""What may stand behind the name of a model without making it another one."""
 
 FIRST_LISTED: Final = "first-listed"
 """Stands for the first model a server lists, for servers that the environment names without a model."""
@@ -113,7 +119,7 @@ class HttpChatModel:
                             for delta in decoder.feed(chunk):
                                 streamed = True
                                 yield delta
-                        response = decoder.finish()
+                        response = _told_of_another(decoder.finish(), request.model or self._model)
         except RoundtableError as error:
             # A traceback may show this frame's variables.
             del chunk
@@ -130,7 +136,8 @@ class HttpChatModel:
         with self._named(answer.headers):
             if not 200 <= answer.status < 300:
                 raise dialect.parse_error(answer.status, answer.headers, answer.body)
-            return dialect.parse_response(answer.status, answer.headers, answer.body)
+            response = dialect.parse_response(answer.status, answer.headers, answer.body)
+        return _told_of_another(response, request.model or self._model)
 
     async def aclose(self) -> None:
         """Release the connections, unless another model of the provider still uses them; idempotent."""
@@ -176,6 +183,23 @@ class HttpChatModel:
             error.request_id = error.request_id or request_id_of(headers)
             redacted(error, self._key)
             raise
+
+
+def _told_of_another(response: ChatResponse, asked: str) -> ChatResponse:
+    """Warn where another model answers than the one asked for; a dated version of it is the same one."""
+    answered = response.model
+    if answered is None or asked == FIRST_LISTED:
+        return response
+    short, long = sorted((_plain_name(asked), _plain_name(answered)), key=len)
+    if long.startswith(short) and _DATED.fullmatch(long, len(short)):
+        return response
+    warning = f"the model {asked!r} was asked, {answered!r} answered"
+    return response.model_copy(update={"warnings": (*response.warnings, warning)})
+
+
+def _plain_name(model: str) -> str:
+    """Give the name of a model without the folder, the label of the newest version, and how it is spelt."""
+    return model.rsplit("/", 1)[-1].casefold().removesuffix("-latest").removesuffix(":latest")
 
 
 def _bare(error: RoundtableError) -> RoundtableError:

@@ -43,6 +43,8 @@ class Delay:
 Reply: TypeAlias = "str | Mapping[str, JsonValue] | AgentResponse | ChatResponse | Exception | Delay"
 """What one call gives: text as it stands, a mapping or position rendered as its JSON, a whole response, or an error.
 
+A mapping with `toolCalls` asks for tools: `{"toolCalls": [{"name": "price", "args": {"item": "tea"}}]}`.
+
 A text is what a model would send. One that lacks the format of an answer makes an agent ask once more."""
 
 Script: TypeAlias = "Sequence[Reply] | Mapping[str, Reply | Sequence[Reply]] | Callable[[ChatRequest], Reply]"
@@ -224,6 +226,8 @@ def _response(reply: Reply, request: ChatRequest, model: str) -> ChatResponse:
     if isinstance(reply, AgentResponse):
         facts = reply.model_dump(mode="json", include={"stance", "choice", "position", "reasoning", "confidence"})
         text = json.dumps({name: value for name, value in facts.items() if value is not None}, ensure_ascii=False)
+    elif isinstance(reply, Mapping) and "toolCalls" in reply:
+        return ChatResponse.model_validate({"text": "", "finish_reason": "tool_calls", "tool_calls": _calls(reply)})
     elif isinstance(reply, Mapping):
         text = json.dumps(dict(reply), ensure_ascii=False)
     elif isinstance(reply, str):
@@ -237,6 +241,15 @@ def _response(reply: Reply, request: ChatRequest, model: str) -> ChatResponse:
         calls=1,
     )
     return ChatResponse(text=text, usage=usage, model=model)
+
+
+def _calls(reply: Mapping[str, JsonValue]) -> list[JsonValue]:
+    """Give the tool calls of a reply, each with an id."""
+    calls = reply["toolCalls"]
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        msg = "a scripted reply with toolCalls holds a list of objects with a name and args"
+        raise ConfigurationError(msg, provider="scripted")
+    return [{"id": f"call-{place}", **call} for place, call in enumerate(calls, 1) if isinstance(call, dict)]
 
 
 def scripted_model(model: str | None, _config: ProviderConfig, _settings: Settings) -> ScriptedModel:

@@ -139,7 +139,8 @@ class Fold:
             case "consensus":
                 self._measured(event)
             case "context_requested":
-                self.context_requests += event.requests
+                known = {asked.id: asked for asked in (*self.context_requests, *event.requests)}
+                self.context_requests = tuple(known.values())
             case "round_complete":
                 self._find(event.round).complete = True
             case "control":

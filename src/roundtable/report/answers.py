@@ -25,23 +25,23 @@ def in_words(answer: Answer) -> Words:
     Example:
         >>> from roundtable.types import BallotAnswer, RankingAnswer
         >>> in_words(BallotAnswer(choice="Tea", reasoning="It keeps."))
-        Words(says='votes for Tea', why='It keeps.')
+        Words(says='votes: Tea', why='It keeps.')
         >>> in_words(RankingAnswer(ranking=(("Tea",), ("Mate", "Milk")))).says
-        'ranks Tea > Mate = Milk'
+        'ranks: Tea > Mate = Milk'
     """
     match answer.kind:
         case "position":
             return Words(answer.position, answer.reasoning)
         case "ballot":
-            return Words("abstains" if answer.choice is None else f"votes for {answer.choice}", answer.reasoning)
+            return Words("abstains" if answer.choice is None else f"votes: {answer.choice}", answer.reasoning)
         case "ranking":
-            return Words(f"ranks {' > '.join(' = '.join(group) for group in answer.ranking)}", answer.reasoning)
+            return Words(f"ranks: {' > '.join(' = '.join(group) for group in answer.ranking)}", answer.reasoning)
         case "scores":
             scores = ", ".join(f"{option} {score:g}" for option, score in answer.scores.items())
-            return Words(f"scores {scores}", answer.reasoning)
+            return Words(f"scores: {scores}", answer.reasoning)
         case "plan":
             criteria = "".join(f"\n- {criterion}" for criterion in answer.success_criteria)
-            return Words(f"plans {answer.goal}", f"{answer.strategy}{criteria}".strip())
+            return Words(f"plans: {answer.goal}", f"{answer.strategy}{criteria}".strip())
         case "text":
             first, _, rest = answer.text.strip().partition("\n")
             return Words(first, rest.strip())

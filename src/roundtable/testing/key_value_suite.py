@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import anyio
 import pytest
 
 from roundtable.protocols import KeyValue
 from roundtable.testing.storage_samples import ManualClock
 from roundtable.testing.storage_suite import ODD_TEXTS
+from roundtable.testing.suite import Suite
 from roundtable.types import JsonValue
 
 __all__ = ["KeyValueSuite"]
 
 
-class KeyValueSuite:
+class KeyValueSuite(Suite):
     """Inherit this, give a fixture `kv`, and it is held to the `KeyValue` protocol.
 
     It must take the time from the fixture `clock`.
     """
-
-    pytestmark: ClassVar[pytest.MarkDecorator] = pytest.mark.anyio
 
     @pytest.fixture
     def clock(self) -> ManualClock:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from roundtable.modes import ModeRegistry, first_turn_findings
 from roundtable.stages import narrow
 from roundtable.testing.mode_samples import LATER, MARK, debates, fewest_agents, opening_views
+from roundtable.testing.suite import Suite
 from roundtable.types import DebateContext, Stage
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _LAW = settings(
 )
 
 
-class ModeSuite:
+class ModeSuite(Suite):
     """Inherit this, give one fixture, and the mode is held to the `DebateModeStrategy` protocol.
 
     The laws are tried on drawn debates in which turns fail and outsiders add positions.

@@ -307,7 +307,7 @@ def _event(delta: JsonObject, finish: str | None = None) -> JsonObject:
     return {**_TOP, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-_TOP: Final[JsonObject] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": "loopback-1"}
+_TOP: Final[JsonObject] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0}
 _USAGE: Final[JsonObject] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 

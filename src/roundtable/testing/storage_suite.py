@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import ClassVar
 
 import pytest
 
@@ -13,6 +12,7 @@ from roundtable.testing.storage_lease_laws import LeaseLaws
 from roundtable.testing.storage_list_laws import ListLaws, SearchLaws
 from roundtable.testing.storage_log_laws import LogLaws, started
 from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record
+from roundtable.testing.suite import Suite
 from roundtable.types import AgentToolResult, JsonValue, SessionFilter
 
 __all__ = ["ODD_TEXTS", "StorageSuite"]
@@ -89,7 +89,7 @@ class _ValueLaws:
             await storage.append("s", None, None, [control("s")])
 
 
-class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws):
+class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws, Suite):
     """Inherit this, give one fixture, and the storage is held to the `Storage` protocol.
 
     The storage must take the time from the fixture `clock`.
@@ -104,8 +104,6 @@ class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws):
                 await storage.aclose()
         ```
     """
-
-    pytestmark: ClassVar[pytest.MarkDecorator] = pytest.mark.anyio
 
     @pytest.fixture
     def clock(self) -> ManualClock:

@@ -12,6 +12,7 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.tools.context_requests import RequestContext, request_context
     from roundtable.tools.definition import (
         TOOL_ATTEMPTS,
         TOOL_BASE_DELAY_S,
@@ -67,6 +68,7 @@ __all__ = [
     "PerplexitySearchInput",
     "PerplexitySearchProvider",
     "PerplexitySearchResult",
+    "RequestContext",
     "SearchOptions",
     "SearchResult",
     "SearchWeb",
@@ -87,12 +89,14 @@ __all__ = [
     "get_context",
     "is_transient_error",
     "perplexity_search",
+    "request_context",
     "search_web",
     "submit_response",
     "tool",
 ]
 
 _HOME = {
+    **dict.fromkeys(("RequestContext", "request_context"), "context_requests"),
     **dict.fromkeys(
         ("TOOL_ATTEMPTS", "TOOL_BASE_DELAY_S", "TOOL_TIMEOUT_S", "ToolDefinition", "is_transient_error"), "definition"
     ),

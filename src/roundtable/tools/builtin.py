@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable.tools.context_requests import RequestContext, request_context
 from roundtable.tools.evidence import FactCheck, fact_check
 from roundtable.tools.standard import GetContext, SubmitResponse, get_context, submit_response
 
@@ -19,5 +20,6 @@ BUILTIN_TOOLS: Final[tuple[tuple[ToolSpec, Callable[[], Tool]], ...]] = (
     (get_context, GetContext),
     (submit_response, SubmitResponse),
     (fact_check, FactCheck),
+    (request_context, RequestContext),
 )
 """Each tool, and what makes one."""

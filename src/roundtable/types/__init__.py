@@ -71,7 +71,9 @@ if TYPE_CHECKING:
         ConsensusResult,
         Decision,
         GroupthinkWarning,
+        Measured,
         Nuances,
+        PairReading,
         SynthesisResult,
     )
     from roundtable.types.content import (
@@ -83,8 +85,6 @@ if TYPE_CHECKING:
     )
     from roundtable.types.debate import (
         AnyPerspective,
-        ContextRequest,
-        ContextResult,
         DebateConfig,
         DebateContext,
         DebateMode,
@@ -159,6 +159,7 @@ if TYPE_CHECKING:
         TurnSpec,
         Visible,
     )
+    from roundtable.types.requests import ContextRequest, ContextResult
     from roundtable.types.storage import (
         Lease,
         Owner,
@@ -252,6 +253,7 @@ __all__ = [
     "JsonValue",
     "Lease",
     "LiveEvent",
+    "Measured",
     "Message",
     "MetadataLayer",
     "ModelProfile",
@@ -262,6 +264,7 @@ __all__ = [
     "Nuances",
     "OutputSchema",
     "Owner",
+    "PairReading",
     "Persona",
     "Perspective",
     "Plan",
@@ -332,11 +335,12 @@ _NAMES = {
         "ToolResult Usage"
     ),
     "consensus": (
-        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Nuances SynthesisResult"
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances "
+        "PairReading SynthesisResult"
     ),
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
-        "AnyPerspective ContextRequest ContextResult DebateConfig DebateContext DebateMode DebateRecord "
+        "AnyPerspective DebateConfig DebateContext DebateMode DebateRecord "
         "DebateStatus Roster RosterEntry RoundRecord RoundResult Seat Session SessionRecord SessionStatus "
         "Topic"
     ),
@@ -353,6 +357,7 @@ _NAMES = {
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
+    "requests": "ContextRequest ContextResult",
     "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }

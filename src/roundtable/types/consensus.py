@@ -8,6 +8,7 @@ from typing import TypeAlias
 from pydantic import Field
 
 from roundtable.types.base import JsonValue, Share, Timestamp, Value, utc_now
+from roundtable.types.chat import Usage
 
 __all__ = [
     "AIConsensusResult",
@@ -16,7 +17,9 @@ __all__ = [
     "ConsensusResult",
     "Decision",
     "GroupthinkWarning",
+    "Measured",
     "Nuances",
+    "PairReading",
     "SynthesisResult",
 ]
 
@@ -30,6 +33,17 @@ class Cluster(Value):
     """Who holds it."""
     summary: str = ""
     """What it says."""
+
+
+class PairReading(Value):
+    """How two positions compare, and why."""
+
+    agent_ids: tuple[str, str]
+    """Whose positions."""
+    score: Share
+    """0 is contradiction or nothing in common, 1 is the same."""
+    reasons: tuple[str, ...] = ()
+    """The cues, in words."""
 
 
 class GroupthinkWarning(Value):
@@ -62,6 +76,12 @@ class ConsensusResult(Value):
     """Whether stances were assigned by the mode, so that the level says nothing about belief."""
     groupthink_warning: GroupthinkWarning | None = None
     """Signs of groupthink, where they were looked for."""
+    pairs: tuple[PairReading, ...] = ()
+    """How positions compare two by two, where the method compares them; the first of many."""
+    key_points: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Points of each agent's reasoning by agent id, where the method gives them."""
+    causes: tuple[str, ...] = ()
+    """Why methods that come before this one were not used, in their order."""
 
 
 class Nuances(Value):
@@ -83,11 +103,26 @@ class AIConsensusResult(ConsensusResult):
     reasoning: str | None = None
     """Why the model judged so."""
     analyzer_id: str | None = None
-    """Agent or model that judged."""
+    """Agent or model that judged; `"self"` where one answer left nothing to judge."""
+    analyzer_provider: str | None = None
+    """Provider of the model that judged; one that also debates may favour its own."""
+    samples: int = 1
+    """Readings that the level is the median of."""
+    spread: Share | None = None
+    """Highest less lowest level among several readings; `None` with one."""
 
 
 AnyConsensus: TypeAlias = ConsensusResult | AIConsensusResult
 """Either form of consensus."""
+
+
+class Measured(Value):
+    """A consensus, and what measuring it consumed."""
+
+    consensus: AnyConsensus
+    """The consensus."""
+    usage: Usage | None = None
+    """What calls to models consumed; `None` where there were none."""
 
 
 class Decision(Value):

@@ -15,12 +15,11 @@ from roundtable.types.chat import Usage
 from roundtable.types.consensus import AnyConsensus, Decision
 from roundtable.types.exits import ExitResult
 from roundtable.types.plan import TurnSpec
+from roundtable.types.requests import ContextRequest, ContextResult
 from roundtable.types.turns import AnyTurn, ErrorInfo
 
 __all__ = [
     "AnyPerspective",
-    "ContextRequest",
-    "ContextResult",
     "DebateConfig",
     "DebateContext",
     "DebateMode",
@@ -65,36 +64,6 @@ def _named(value: object) -> object:
 
 AnyPerspective: TypeAlias = Annotated[Perspective | GeneratedPerspective, BeforeValidator(_named)]
 """A perspective; a plain string names one."""
-
-
-class ContextRequest(Value):
-    """An agent's request to the caller for information it lacks."""
-
-    id: NonEmpty
-    """Echoed by the result."""
-    agent_id: str
-    """Who asks."""
-    query: Annotated[str, Field(min_length=1, max_length=1000)]
-    """What is needed."""
-    reason: Annotated[str, Field(min_length=1, max_length=500)]
-    """Why."""
-    priority: Literal["required", "optional"] = "required"
-    """Whether the debate should wait for it."""
-    timestamp: Timestamp = Field(default_factory=utc_now)
-    """When it was asked."""
-
-
-class ContextResult(Value):
-    """The caller's answer to a context request."""
-
-    request_id: NonEmpty
-    """Which request."""
-    success: bool
-    """Whether the information was found."""
-    result: str | None = None
-    """The information."""
-    error: str | None = None
-    """Why there is none."""
 
 
 class DebateConfig(Value):

@@ -16,8 +16,9 @@ from roundtable.types.answers import ToolCallRecord
 from roundtable.types.base import JsonObject, JsonValue, Share, Timestamp, Value
 from roundtable.types.chat import FinishReason, ToolCall, Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
-from roundtable.types.debate import ContextRequest, ContextResult, DebateMode, SessionStatus
+from roundtable.types.debate import DebateMode, SessionStatus
 from roundtable.types.exits import ExitResult
+from roundtable.types.requests import ContextRequest, ContextResult
 from roundtable.types.turns import ErrorInfo, FailedTurn, Turn
 
 __all__ = [

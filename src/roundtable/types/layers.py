@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from roundtable.types.base import JsonObject, Share, Value
-from roundtable.types.debate import ContextRequest, DebateMode
+from roundtable.types.debate import DebateMode
+from roundtable.types.requests import ContextRequest
 
 __all__ = [
     "ActionRecommendation",

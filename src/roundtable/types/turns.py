@@ -6,10 +6,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from roundtable.types.answers import Answer
+from roundtable.types.answers import Answer, ToolCallRecord
 from roundtable.types.base import JsonObject, Timestamp, Value
 from roundtable.types.chat import FinishReason, Usage
 from roundtable.types.plan import TurnKey
+from roundtable.types.requests import ContextRequest
 
 __all__ = ["AnyTurn", "ErrorInfo", "FailedTurn", "Turn", "TurnResult"]
 
@@ -66,6 +67,10 @@ class TurnResult(Value):
     """The provider's ids of the calls."""
     prompt_version: str | None = None
     """Version of the prompt texts used."""
+    context_requests: tuple[ContextRequest, ...] = ()
+    """What the agent asked the caller for."""
+    tool_calls: tuple[ToolCallRecord, ...] = ()
+    """Tools used, where the answer has no place of its own for them; a position has."""
 
 
 class _Placed(Value):

@@ -63,6 +63,7 @@ class ContentDraft(AnswerDraft):
         self._found: list[JsonObject] = []
         self._used: set[int] = set()
         self._open: tuple[JsonObject, JsonObject] | None = None
+        self._odd = ""
         self._parts: list[JsonObject] = []
         self._code: dict[str, int] = {}
 
@@ -126,7 +127,10 @@ class ContentDraft(AnswerDraft):
     def _call(self, part: JsonObject, call: JsonObject) -> None:
         if text_of(call.get("name")):
             self._close()
-            arguments: JsonObject = dict(object_of(call.get("args")))
+            given = call.get("args")
+            arguments: JsonObject = dict(object_of(given))
+            # What is no object goes to whoever runs the tool as it came, and back to the provider as an empty one.
+            self._odd = "" if given is None or isinstance(given, dict) else json.dumps(given, ensure_ascii=False)
             self._open = ({**part, "functionCall": {**call, "args": arguments}}, arguments)
             self.add_call(len(self.calls), call_id=text_of(call.get("id")), name=text_of(call.get("name")))
         if self._open is None:
@@ -148,7 +152,8 @@ class ContentDraft(AnswerDraft):
         whole["functionCall"] = {name: call[name] for name in ("id", "name", "args") if name in call}
         self._parts.append(whole)
         # One piece of JSON: the places of the pieces need not be in the order of the text.
-        self.add_call(len(self.calls) - 1, arguments=json.dumps(arguments, ensure_ascii=False) if arguments else "")
+        written = json.dumps(arguments, ensure_ascii=False) if arguments else self._odd
+        self.add_call(len(self.calls) - 1, arguments=written)
 
     def _keep(self, part: JsonObject) -> None:
         """Keep a part for the next call; plain texts that follow each other are one."""

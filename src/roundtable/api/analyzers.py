@@ -1,0 +1,142 @@
+"""Which analyzer measures a debate, and which model it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from roundtable.analysis import (
+    AIConsensusAnalyzer,
+    AnalyzerChain,
+    ConsensusAnalyzer,
+    NamedMeter,
+    SemanticAnalyzer,
+    StanceAnalyzer,
+)
+from roundtable.api.estimate import meters_of
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.providers import split_model_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from roundtable._registry import Registry
+    from roundtable.agents import AgentRegistry
+    from roundtable.api.models import Models
+    from roundtable.api.options import SeatLike
+    from roundtable.plugins import AnalyzerFactory
+    from roundtable.protocols import ChatModel, ConsensusMeter
+    from roundtable.types import AgentConfig
+
+__all__ = ["ANALYZERS", "Helpers"]
+
+ANALYZERS: Final = ("auto", "ai", "semantic", "stance", "basic")
+"""Analyzers by name; `auto` is ai, then semantic, then basic."""
+
+_SEATS: Final = ("analyzer", "judge")
+_TOO_SMALL: Final = "local"
+
+
+class Helpers:
+    """The models beside the debate: who analyses it, who judges it.
+
+    Args:
+        seats: Models by seat, as the caller gave them.
+        analyzers: Analyzers of plugins.
+        models: Makes and guards models.
+        agents: Knows the light model of each provider.
+
+    Raises:
+        ConfigurationError: There is no such seat.
+    """
+
+    def __init__(
+        self,
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]],
+        analyzers: Registry[AnalyzerFactory],
+        models: Models,
+        agents: AgentRegistry,
+    ) -> None:
+        unknown = sorted(set(seats) - set(_SEATS))
+        if unknown:
+            msg = f"seats: there is no seat {unknown[0]!r}"
+            raise ConfigurationError(msg, hint=f"Seats are: {', '.join(_SEATS)}.")
+        self._seats = seats
+        self._analyzers = analyzers
+        self._models = models
+        self._agents = agents
+
+    def meter(self, analyzer: str | ConsensusMeter, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
+        """Give the meter of a debate; nothing is called.
+
+        Args:
+            analyzer: What the caller asks for.
+            configs: Who debates; the light model of the first provider that has one analyses.
+            capped: Whether a budget of dollars holds, so that a model without a price cannot be asked.
+
+        Raises:
+            ConfigurationError: There is no analyzer of this name, or the model named for the seat cannot be made.
+        """
+        if not isinstance(analyzer, str):
+            if not callable(getattr(analyzer, "measure", None)):
+                msg = f"analyzer must be one of {', '.join(ANALYZERS)}, or have `measure`, not {analyzer!r}"
+                raise ConfigurationError(msg)
+            return AnalyzerChain([NamedMeter("analyzer", analyzer)])
+        if analyzer not in ANALYZERS:
+            return AnalyzerChain([NamedMeter(analyzer, self._foreign(analyzer, configs, capped=capped))])
+        chain: list[NamedMeter] = []
+        if analyzer in {"auto", "ai"}:
+            chain.append(NamedMeter("ai", self._reader(configs, capped=capped)))
+        if analyzer in {"auto", "ai", "semantic"}:
+            chain.append(NamedMeter("semantic", SemanticAnalyzer()))
+        if analyzer == "stance":
+            chain.append(NamedMeter("stance", StanceAnalyzer()))
+        return AnalyzerChain(chain) if chain else ConsensusAnalyzer()
+
+    def _foreign(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
+        if name not in self._analyzers:
+            msg = f"there is no analyzer {name!r}"
+            raise ConfigurationError(msg, hint=f"Analyzers are: {', '.join((*ANALYZERS, *self._analyzers.names()))}.")
+        models = self._reader(configs, capped=capped).models
+        return self._analyzers.get(name)(models[0] if models else None)
+
+    def _reader(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
+        given = self.seated("analyzer")
+        models, why = (given, "") if given else self._light(configs)
+        unpriced = [model for model in models for meter in meters_of(model) if not meter.is_priced]
+        if capped and unpriced:
+            name = f"{unpriced[0].provider}:{unpriced[0].model}"
+            return AIConsensusAnalyzer(why_none=f"a budget in dollars holds, and no price is known for {name}")
+        return AIConsensusAnalyzer(models, why_none=why)
+
+    def seated(self, seat: str) -> list[ChatModel]:
+        """Give the models that the caller put on a seat.
+
+        Raises:
+            ConfigurationError: One cannot be made.
+        """
+        given = self._seats.get(seat, ())
+        several = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+        return [self._model(one) for one in several]
+
+    def _model(self, given: SeatLike) -> ChatModel:
+        if isinstance(given, str):
+            return self._models.get(*split_model_name(given))
+        return self._models.guarded(given)
+
+    def _light(self, configs: Iterable[AgentConfig]) -> tuple[list[ChatModel], str]:
+        """Give the light model of the first provider at the table that has one, or say why there is none."""
+        causes: list[str] = []
+        for provider in dict.fromkeys(config.provider for config in configs):
+            known = self._agents.has_provider(provider)
+            name = self._agents.get_light_model(provider) if known else None
+            if provider == _TOO_SMALL:
+                causes.append("the embedded model is too small to judge answers")
+            elif name is None:
+                causes.append(f"{provider} has no light model")
+            else:
+                try:
+                    return [self._models.get(provider, name)], ""
+                except RoundtableError as error:
+                    causes.append(f"{provider}: {error.message}")
+        return [], "; ".join(causes) or "nobody sits at the table"

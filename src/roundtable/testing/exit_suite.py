@@ -1,0 +1,133 @@
+"""What every stop criterion must do, as tests that the author of one inherits."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from roundtable.errors import ConfigurationError
+from roundtable.exits import AllOf, AnyOf, Exit, MaxRounds, exit_from_spec, exit_registry
+from roundtable.testing.storage_samples import NOON
+from roundtable.types import AgentResponse, ConsensusResult, ExitResult, RoundRecord, Turn, TurnResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable._registry import Registry
+    from roundtable.exits import ExitFactory
+
+from roundtable.testing.suite import Suite
+
+__all__ = ["ExitSuite", "played_rounds"]
+
+_LAW = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
+)
+
+
+@st.composite
+def played_rounds(draw: st.DrawFn, most: int = 4) -> tuple[RoundRecord, ...]:
+    """Draw the complete rounds of a debate of two or three agents."""
+    agents = draw(st.sampled_from((("ada", "bo"), ("ada", "bo", "cy"))))
+    return tuple(_round(draw, number, agents) for number in range(1, draw(st.integers(0, most)) + 1))
+
+
+def _round(draw: st.DrawFn, number: int, agents: Sequence[str]) -> RoundRecord:
+    turns = tuple(
+        Turn(
+            round=number,
+            stage="opening",
+            slot=slot,
+            agent_id=agent,
+            timestamp=NOON,
+            result=TurnResult(
+                answer=AgentResponse(
+                    agent_id=agent,
+                    agent_name=agent.title(),
+                    position=draw(st.sampled_from(("yes", "no", "maybe"))),
+                    confidence=draw(st.sampled_from((0.1, 0.9))),
+                )
+            ),
+        )
+        for slot, agent in enumerate(agents)
+    )
+    level = draw(st.none() | st.sampled_from((0.0, 0.5, 0.9, 1.0)))
+    consensus = None if level is None else ConsensusResult(agreement_level=level, summary="So far.", method="basic")
+    return RoundRecord(number=number, turns=turns, complete=True, consensus=consensus)
+
+
+class ExitSuite(Suite):
+    """Inherit this, give one fixture, and the criterion is held to what a debate relies on.
+
+    Example:
+        ```python
+        class TestNight(ExitSuite):
+            @pytest.fixture
+            def criterion(self):
+                return Night(after="22:00")
+        ```
+    """
+
+    @pytest.fixture
+    def criterion(self) -> Exit:
+        """Give the criterion under test."""
+        raise NotImplementedError("an exit suite needs a fixture `criterion`")
+
+    def _known(self, criterion: Exit) -> Registry[ExitFactory]:
+        known = exit_registry()
+        if criterion.kind not in known:
+            known.add(criterion.kind, type(criterion).from_spec, source="the plugin under test")
+        return known
+
+    def test_it_has_a_kind_of_its_own(self, criterion: Exit) -> None:
+        """A session is stored with it, so it is no other criterion's."""
+        assert criterion.kind.strip()
+        factory = self._known(criterion).get(criterion.kind)
+        assert getattr(factory, "__self__", type(criterion)) is type(criterion)
+
+    def test_it_comes_back_from_its_json(self, criterion: Exit) -> None:
+        """A session that is resumed ends by the criterion it was begun with."""
+        known = self._known(criterion)
+        spec = criterion.to_spec()
+        assert spec["kind"] == criterion.kind
+        assert exit_from_spec(json.loads(json.dumps(spec)), known) == criterion
+        for joined in (criterion | MaxRounds(3), criterion & MaxRounds(3)):
+            assert exit_from_spec(json.loads(json.dumps(joined.to_spec())), known) == joined
+
+    def test_a_field_it_does_not_have_is_refused(self, criterion: Exit) -> None:
+        """Before anybody is paid, with the name of the field."""
+        with pytest.raises(ConfigurationError):
+            exit_from_spec({**criterion.to_spec(), "noSuchField": 1}, self._known(criterion))
+
+    def test_it_is_a_value(self, criterion: Exit) -> None:
+        """It can be joined, compared and kept in sets, and cannot be changed."""
+        again = exit_from_spec(criterion.to_spec(), self._known(criterion))
+        assert len({criterion, again}) == 1
+        assert isinstance(criterion | MaxRounds(1), AnyOf)
+        assert isinstance(criterion & MaxRounds(1), AllOf)
+        with pytest.raises((AttributeError, TypeError)):
+            criterion.noticed = True  # type: ignore[attr-defined]  # what a frozen value refuses
+
+    @_LAW
+    @given(rounds=played_rounds())
+    def test_the_same_rounds_give_the_same_result(self, criterion: Exit, rounds: tuple[RoundRecord, ...]) -> None:
+        """It remembers nothing between calls, and leaves the rounds as they were."""
+        before = [record.to_json() for record in rounds]
+        first: object = criterion.check(rounds)
+        assert isinstance(first, ExitResult), f"a criterion gives an ExitResult, not {type(first).__name__}"
+        assert criterion.check(tuple(RoundRecord.from_json(text) for text in before)) == first
+        assert [record.to_json() for record in rounds] == before
+        assert ExitResult.from_json(first.to_json()) == first
+
+    @_LAW
+    @given(rounds=played_rounds())
+    def test_an_end_has_a_reason(self, criterion: Exit, rounds: tuple[RoundRecord, ...]) -> None:
+        """Whoever reads the result learns why the debate ended."""
+        found = criterion.check(rounds)
+        assert not found.should_exit or found.reason

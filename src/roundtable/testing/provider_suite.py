@@ -1,0 +1,226 @@
+"""What every chat model must do, as tests that the author of a provider inherits."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import json
+import logging
+from typing import TYPE_CHECKING, ClassVar
+
+import anyio
+import pytest
+
+from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
+from roundtable.gateway import Gateway
+from roundtable.testing.servers import LoopbackServer, WireReply, chat_reply, http_reply
+from roundtable.testing.suite import Suite
+from roundtable.types import AgentTool, ChatDelta, ChatRequest, ChatResponse, Message, ModelProfile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from roundtable.protocols import ChatModel
+
+__all__ = ["KEY", "Capability", "ProviderSuite"]
+
+KEY = "canary-key-6f1d"
+"""The key that a model under test is made with; it must show nowhere."""
+_TOOL = AgentTool(name="look_up", description="Looks a word up.", parameters={"type": "object", "properties": {}})
+
+
+class Capability(enum.Enum):
+    """What a provider can do; tests ask for capabilities, never for names of vendors."""
+
+    HTTP = "http"
+    """It is reached over HTTP at an address that can be given, with a key."""
+    STREAMING = "streaming"
+    """It sends answers in pieces."""
+    TOOLS = "tools"
+    """It takes descriptions of tools."""
+
+
+class ProviderSuite(Suite):
+    """Inherit this, say what the provider can do, give one fixture; its models are held to the `ChatModel` protocol.
+
+    Over HTTP the suite plays the server. It answers with Chat Completions; for another wire give `answer` and
+    `stream_answer` in it, both with the text `"Tea"`.
+
+    Example:
+        ```python
+        class TestAcme(ProviderSuite):
+            capabilities = frozenset({Capability.HTTP, Capability.STREAMING})
+
+            @pytest.fixture
+            def make_model(self):
+                return lambda url: make_acme("acme-1", ProviderConfig(base_url=url, api_key=KEY), Settings())
+        ```
+    """
+
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    """What the provider can do."""
+    answer: ClassVar[WireReply] = chat_reply("Tea")
+    """A whole answer on the wire."""
+    stream_answer: ClassVar[WireReply] = chat_reply("Tea", stream=True)
+    """A streamed answer on the wire."""
+    limit_s: ClassVar[float] = 30.0
+    """Seconds one call may take."""
+
+    @pytest.fixture
+    def make_model(self) -> Callable[[str], ChatModel]:
+        """Give a function from the root of an API to a model, which need not look at it."""
+        raise NotImplementedError("a provider suite needs a fixture `make_model`")
+
+    @pytest.fixture
+    def server(self) -> Iterator[LoopbackServer]:
+        """Give the server that the suite plays."""
+        with LoopbackServer(lambda seen: self.stream_answer if seen.wants_stream else self.answer) as server:
+            yield server
+
+    @pytest.fixture
+    async def model(self, make_model: Callable[[str], ChatModel], server: LoopbackServer) -> AsyncIterator[ChatModel]:
+        """Give the model under test."""
+        model = make_model(server.url)
+        yield model
+        await model.aclose()
+
+    def _ask(self, model: ChatModel, **more: object) -> ChatRequest:
+        messages = (Message(role="user", content="Tea or coffee?"),)
+        return ChatRequest.model_validate({"model": model.model, "messages": messages, **more})
+
+    def _is(self, capability: Capability) -> bool:
+        return capability in self.capabilities
+
+    def test_it_has_the_parts_of_a_model(self, make_model: Callable[[str], ChatModel], server: LoopbackServer) -> None:
+        """Names, a profile, and methods that can be called as the library calls them."""
+        model = make_model(server.url)
+        assert isinstance(model.provider, str)
+        assert model.provider
+        assert isinstance(model.model, str)
+        assert isinstance(model.profile, ModelProfile)
+        assert inspect.iscoroutinefunction(model.complete)
+        assert not inspect.iscoroutinefunction(model.stream), "stream gives an iterator at once"
+        for method in (model.complete, model.stream):
+            inspect.signature(method).bind(self._ask(model))
+        inspect.signature(model.aclose).bind()
+
+    async def test_it_answers(self, model: ChatModel) -> None:
+        """With a whole answer and a usage that takes nothing back."""
+        with anyio.fail_after(self.limit_s):
+            response: object = await model.complete(self._ask(model))
+        assert isinstance(response, ChatResponse)
+        usage = response.usage
+        assert min(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.calls) >= 0
+        assert usage.cost_usd is None or usage.cost_usd >= 0
+        if self._is(Capability.HTTP):
+            assert response.text == "Tea"
+
+    async def test_a_stream_ends_with_the_whole_answer(self, model: ChatModel) -> None:
+        """Any number of pieces, then one response which they add up to."""
+        pieces: list[str] = []
+        whole: list[ChatResponse] = []
+        with anyio.fail_after(self.limit_s):
+            async for one in model.stream(self._ask(model)):
+                assert not whole, "the response comes last"
+                if isinstance(one, ChatDelta):
+                    pieces.append(one.text)
+                else:
+                    whole.append(one)
+        assert len(whole) == 1
+        assert "".join(pieces) in {"", whole[0].text}
+        if self._is(Capability.STREAMING):
+            assert pieces
+            assert model.profile.streams
+
+    async def test_a_stream_may_be_left(self, model: ChatModel) -> None:
+        """Whoever has heard enough lets go, and the model answers the next call."""
+        with anyio.fail_after(self.limit_s):
+            stream = model.stream(self._ask(model))
+            async for _ in stream:
+                break
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+            assert isinstance(await model.complete(self._ask(model)), ChatResponse)
+
+    async def test_it_closes_twice(self, make_model: Callable[[str], ChatModel], server: LoopbackServer) -> None:
+        """And before it was ever used."""
+        model = make_model(server.url)
+        await model.aclose()
+        await model.aclose()
+
+    async def test_tools_are_described_to_it(self, model: ChatModel, server: LoopbackServer) -> None:
+        """Where it takes tools, their names reach the wire."""
+        if self._is(Capability.TOOLS):
+            with anyio.fail_after(self.limit_s):
+                await model.complete(self._ask(model, tools=(_TOOL,)))
+            if self._is(Capability.HTTP):
+                assert b"look_up" in server.seen[-1].body
+
+    async def test_calls_at_once_do_not_disturb_each_other(self, model: ChatModel) -> None:
+        """Agents of one stage share a model."""
+        with anyio.fail_after(self.limit_s):
+            async with anyio.create_task_group() as group:
+                for _ in range(4):
+                    group.start_soon(model.complete, self._ask(model))
+
+    async def test_a_deadline_ends_a_call(self, model: ChatModel, server: LoopbackServer) -> None:
+        """The library's own deadline holds for it, and the connection is let go."""
+        if not self._is(Capability.HTTP):
+            return
+        server.queue(WireReply([60.0, *self.answer.parts]))
+        guarded = Gateway().guard(model, timeout_s=0.2)
+        with anyio.fail_after(self.limit_s), pytest.raises(APITimeoutError):
+            await guarded.complete(self._ask(model))
+        with anyio.fail_after(self.limit_s):
+            while not server.hang_ups:  # noqa: ASYNC110  (the server is on threads of its own)
+                await anyio.sleep(0.01)
+            assert isinstance(await model.complete(self._ask(model)), ChatResponse)
+
+    @pytest.mark.parametrize(
+        ("status", "kind"),
+        [(401, APIAuthError), (403, APIAuthError), (429, APIRateLimitError), (500, APINetworkError), (418, None)],
+        ids=str,
+    )
+    async def test_a_refusal_is_an_error_of_ours(
+        self, model: ChatModel, server: LoopbackServer, status: int, kind: type[RoundtableError] | None
+    ) -> None:
+        """With its provider, and without a second try: the gateway alone tries again."""
+        if not self._is(Capability.HTTP):
+            return
+        server.queue(http_reply(json.dumps({"error": {"message": "no"}}).encode(), status=status))
+        with anyio.fail_after(self.limit_s), pytest.raises(kind or RoundtableError) as caught:
+            await model.complete(self._ask(model))
+        assert caught.value.provider == model.provider
+        assert len(server.seen) == 1
+        assert caught.value.retryable == (status in {429, 500})
+
+    @pytest.mark.parametrize("body", [b"", b"\0\xff", b"<html>", b"null", b"[]", b'{"error": 7}'], ids=ascii)
+    async def test_an_answer_that_is_none_is_an_error_of_ours(
+        self, model: ChatModel, server: LoopbackServer, body: bytes
+    ) -> None:
+        """Never an exception of a JSON reader, and never an empty answer."""
+        if not self._is(Capability.HTTP):
+            return
+        server.queue(http_reply(body), http_reply(body))
+        with anyio.fail_after(self.limit_s), pytest.raises(RoundtableError):
+            await model.complete(self._ask(model))
+        if self._is(Capability.STREAMING):
+            with anyio.fail_after(self.limit_s), pytest.raises(RoundtableError):
+                async for _ in model.stream(self._ask(model)):
+                    pass
+
+    async def test_a_key_shows_nowhere(
+        self, model: ChatModel, server: LoopbackServer, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Not in what the model shows of itself, in its log or in its errors; and it reaches the server."""
+        if not self._is(Capability.HTTP):
+            return
+        body = json.dumps({"error": {"message": f"the key {KEY} is refused"}}).encode()
+        server.queue(http_reply(body, status=401))
+        with caplog.at_level(logging.DEBUG), anyio.fail_after(self.limit_s), pytest.raises(RoundtableError) as caught:
+            await model.complete(self._ask(model))
+        assert KEY not in repr(model)
+        assert KEY not in caplog.text
+        assert KEY not in json.dumps(caught.value.to_dict())
+        assert any(KEY in value for value in server.seen[-1].headers.values())

@@ -1,0 +1,125 @@
+"""What every decision rule must do, as tests that the author of one inherits."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from roundtable._registry import Registry
+from roundtable.analysis import check_rule
+from roundtable.scoring import Choice, decide
+from roundtable.testing.suite import Suite
+from roundtable.types import Decision
+
+if TYPE_CHECKING:
+    from roundtable.scoring import Rule
+
+__all__ = ["RuleSuite"]
+
+_LAW = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
+)
+_OPTIONS = ("tea", "coffee", "milk", "water")
+_CHOICES = st.lists(st.sampled_from((*_OPTIONS, None)), max_size=7)
+_ANY = st.lists(
+    st.none()
+    | st.sampled_from((*_OPTIONS, "", "\0", "something else"))
+    | st.permutations(_OPTIONS)
+    | st.sets(st.sampled_from(_OPTIONS))
+    | st.dictionaries(st.sampled_from(_OPTIONS), st.integers(0, 10) | st.floats(allow_nan=True)),
+    max_size=5,
+)
+
+
+class RuleSuite(Suite):
+    """Inherit this, give one fixture, and the rule is held to what a debate relies on.
+
+    Example:
+        ```python
+        class TestVeto(RuleSuite):
+            @pytest.fixture
+            def rule(self):
+                return Rule("veto", veto)
+        ```
+    """
+
+    reads_choices: ClassVar[bool] = True
+    """Whether it can count a position: a choice with a confidence. A debate needs that."""
+    follows_unanimity: ClassVar[bool] = True
+    """Whether what all choose wins."""
+    is_neutral: ClassVar[bool] = True
+    """Whether it treats all options alike, whatever they are called."""
+
+    @pytest.fixture
+    def rule(self) -> Rule:
+        """Give the rule under test."""
+        raise NotImplementedError("a rule suite needs a fixture `rule`")
+
+    def test_it_can_be_registered_and_asked_for(self, rule: Rule) -> None:
+        """Its name is one, and leads to it."""
+        rules = Registry["Rule"]("rule")
+        rules.add(rule.name, rule, summary=rule.summary)
+        assert decide([], rule=rule.name, rules=rules) == decide([], rule=rule)
+        if self.reads_choices:
+            check_rule(rule)
+
+    @_LAW
+    @given(ballots=_ANY)
+    def test_no_ballot_breaks_it(self, rule: Rule, ballots: list[object]) -> None:
+        """Bad ballots are named in the decision, scores are numbers, and the decision can be stored and read back."""
+        decision = decide(ballots, rule=rule)  # type: ignore[arg-type]  # ballots of every kind, on purpose
+        assert all(math.isfinite(score) for score in decision.scores.values())
+        assert Decision.from_json(decision.to_json()) == decision
+        assert decision.why.strip()
+        assert decision.passed == (len(decision.winners) == 1)
+
+    @_LAW
+    @given(ballots=_CHOICES, order=st.randoms(use_true_random=False))
+    def test_the_order_of_ballots_does_not_matter(self, rule: Rule, ballots: list[str | None], order: object) -> None:
+        """Nobody's vote counts for more because it came first."""
+        shuffled = list(ballots)
+        getattr(order, "shuffle")(shuffled)  # noqa: B009  (a Random that hypothesis types as an object)
+        one, other = (decide(cast, rule=rule, options=_OPTIONS) for cast in (ballots, shuffled))
+        assert (set(one.winners), one.scores, one.is_tie) == (set(other.winners), other.scores, other.is_tie)
+
+    @_LAW
+    @given(ballots=_CHOICES)
+    def test_the_same_ballots_give_the_same_decision(self, rule: Rule, ballots: list[str | None]) -> None:
+        """It draws nothing and remembers nothing."""
+        assert decide(ballots, rule=rule) == decide(ballots, rule=rule)
+
+    @_LAW
+    @given(ballots=_CHOICES)
+    def test_winners_are_options(self, rule: Rule, ballots: list[str | None]) -> None:
+        """Nobody wins who did not stand."""
+        decision = decide(ballots, rule=rule, options=_OPTIONS)
+        assert set(decision.winners) | set(decision.tied) | set(decision.scores) <= set(_OPTIONS)
+
+    def test_without_a_ballot_nobody_wins(self, rule: Rule) -> None:
+        """Silence decides nothing."""
+        for ballots in ([], [None], [None, None]):
+            assert decide(ballots, rule=rule, options=_OPTIONS).winner is None
+
+    def test_what_all_choose_wins(self, rule: Rule) -> None:
+        """Unanimity, where the rule follows it."""
+        if self.follows_unanimity and self.reads_choices:
+            ballots = [Choice("tea", confidence=0.9)] * 3
+            assert decide(ballots, rule=rule, options=_OPTIONS).winner == "tea"
+
+    @_LAW
+    @given(ballots=_CHOICES, turn=st.integers(1, 3))
+    def test_names_of_options_do_not_matter(self, rule: Rule, ballots: list[str | None], turn: int) -> None:
+        """Who wins is renamed with the options, where the rule is neutral."""
+        if not self.is_neutral:
+            return
+        names = dict(zip(_OPTIONS, (*_OPTIONS[turn:], *_OPTIONS[:turn]), strict=True))
+        renamed = [None if vote is None else names[vote] for vote in ballots]
+        before = decide(ballots, rule=rule, options=_OPTIONS).winners
+        after = decide(renamed, rule=rule, options=tuple(names.values())).winners
+        assert {names[winner] for winner in before} == set(after)

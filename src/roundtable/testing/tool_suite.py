@@ -1,0 +1,100 @@
+"""What every tool must do, as tests that the author of one inherits."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+import anyio
+import pytest
+
+from roundtable.testing.suite import Suite
+from roundtable.tools import DefaultAgentToolkit
+from roundtable.types import AgentTool, JsonValue, ToolResult
+
+if TYPE_CHECKING:
+    from roundtable.protocols import Tool
+    from roundtable.types import JsonObject
+
+__all__ = ["ToolSuite"]
+
+JUNK: tuple[JsonValue, ...] = (None, True, -1, 1e308, "", "\0\ud83d", "'; --", "x" * 10_000, [], [None], {"a": [{}]})
+"""What a model may send instead of an argument."""
+
+
+class ToolSuite(Suite):
+    """Inherit this, give one fixture and one input, and the tool is held to the `Tool` protocol.
+
+    Example:
+        ```python
+        class TestWeather(ToolSuite):
+            good_input = {"city": "Oslo"}
+
+            @pytest.fixture
+            def tool(self):
+                return weather
+        ```
+    """
+
+    good_input: ClassVar[JsonObject] = {}
+    """Arguments with which the tool succeeds."""
+    limit_s: ClassVar[float] = 10.0
+    """Seconds one call may take."""
+
+    @pytest.fixture
+    def tool(self) -> Tool:
+        """Give the tool under test."""
+        raise NotImplementedError("a tool suite needs a fixture `tool`")
+
+    async def _run(self, tool: Tool, tool_input: JsonObject) -> ToolResult:
+        """Call it as an agent does: through a toolkit, where a fault is a result."""
+        toolkit = DefaultAgentToolkit(standard=False)
+        toolkit.register_tool(tool)
+        with anyio.fail_after(self.limit_s):
+            return await toolkit.execute_tool(tool.definition.name, tool_input)
+
+    def test_a_model_is_told_what_it_does(self, tool: Tool) -> None:
+        """It has a name that every provider takes, a description, and a JSON Schema of its arguments."""
+        definition = tool.definition
+        assert isinstance(definition, AgentTool)
+        assert definition.name.replace("_", "").replace("-", "").isalnum()
+        assert definition.name.isascii()
+        assert len(definition.name) <= 64
+        assert definition.description.strip()
+        assert not definition.parameters or definition.parameters.get("type") == "object"
+        json.dumps(dict(definition.parameters))
+        assert tool.definition == definition
+
+    async def test_it_succeeds_on_a_good_input(self, tool: Tool) -> None:
+        """And its result can be written as JSON, as it is stored."""
+        result = await self._run(tool, copy.deepcopy(self.good_input))
+        assert result.success, result.error
+        assert ToolResult.model_validate_json(result.model_dump_json()) == result
+
+    async def test_an_input_is_left_as_it_was(self, tool: Tool) -> None:
+        """What a model sent is recorded, so the tool must not change it."""
+        given = copy.deepcopy(self.good_input)
+        await self._run(tool, given)
+        assert given == self.good_input
+
+    @pytest.mark.parametrize("junk", JUNK, ids=[f"junk {place}" for place in range(len(JUNK))])
+    async def test_a_bad_input_is_a_result(self, tool: Tool, junk: JsonValue) -> None:
+        """Whatever a model sends, the call ends, and a failure says why."""
+        names = [*self.good_input, "no_such_argument"]
+        inputs: tuple[JsonObject, ...] = ({names[0]: junk}, dict.fromkeys(names, junk))
+        for given in inputs:
+            result = await self._run(tool, dict(given))
+            assert result.success or result.error, "a result that is no success says why"
+
+    async def test_calls_at_once_do_not_disturb_each_other(self, tool: Tool) -> None:
+        """Agents of one stage call it at the same time."""
+        results: list[ToolResult] = []
+
+        async def call() -> None:
+            results.append(await self._run(tool, copy.deepcopy(self.good_input)))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(call)
+        assert all(result.success for result in results)

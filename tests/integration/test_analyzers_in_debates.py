@@ -1,0 +1,149 @@
+"""Which analyzer measures a debate, what it costs, and that it is paid for once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from integration.engine_kit import CountingModel, seated, table_of
+
+import roundtable as rt
+from roundtable.agents import AgentRegistry
+from roundtable.analysis import AIConsensusAnalyzer
+from roundtable.engine import DebateEngine, SessionManager
+from roundtable.errors import APINetworkError, ConfigurationError
+from roundtable.modes import ModeRegistry
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.settings import Settings
+from roundtable.storage import MemoryStorage
+from roundtable.types import AgentConfig, AIConsensusResult, DebateConfig, ProviderConfig
+
+READING = {
+    "agreementLevel": 0.0,
+    "clusters": [{"theme": "Tea", "agentIds": ["ada", "bo"]}, {"theme": "Milk", "agentIds": ["cy"]}],
+    "summary": "They part.",
+}
+
+
+def positions(request: Any) -> str:
+    return {"ada": "Tea", "bo": "A pot of tea", "cy": "Milk"}[request.metadata["agent"]]
+
+
+async def test_a_model_reads_each_round_once_and_its_clusters_decide() -> None:
+    reader, storage = ScriptedModel({"analyzer": [READING, READING]}), MemoryStorage()
+    async with reader:
+        table = table_of(CountingModel(positions), storage=storage, seats={"analyzer": reader})
+        result = await table.debate("Tea?", rounds=2)
+        assert isinstance(result.consensus, AIConsensusResult)
+        assert (result.consensus.agreement_level, result.consensus.method, result.answer) == (0.0, "ai", "Tea")
+        engine = table.wiring.engine
+        assert await engine.get_consensus(result.session_id) == await engine.get_consensus(result.session_id)
+        assert (await table.session(result.session_id)) == result
+    assert result.usage.calls == 6 + 2
+    assert result.rounds[0].usage.calls == 4
+    assert {request.metadata["session"] for request in reader.requests} == {result.session_id}
+    assert "analyzer" not in {entry.agent_id for entry in result.roster.agents}
+
+
+async def test_a_panel_of_analyzers_states_its_spread() -> None:
+    readers = [ScriptedModel([{**READING, "agreementLevel": level}]) for level in (0.2, 0.8)]
+    result = await table_of(CountingModel(positions), seats={"analyzer": readers}).debate("Tea?", rounds=1)
+    assert isinstance(result.consensus, AIConsensusResult)
+    assert (result.consensus.samples, result.consensus.spread) == (2, pytest.approx(0.6))
+
+
+@pytest.mark.parametrize(
+    ("analyzer", "method", "causes"),
+    [
+        ("auto", "semantic", ("ai: no model can read the answers: scripted has no light model",)),
+        ("ai", "semantic", ("ai: no model can read the answers: scripted has no light model",)),
+        ("semantic", "semantic", ()),
+        ("stance", "basic", ("stance: no answer states an option or a stance",)),
+        ("basic", "basic", ()),
+    ],
+)
+async def test_the_analyzer_asked_for_measures_and_states_why_it_did_not(
+    analyzer: str, method: str, causes: tuple[str, ...]
+) -> None:
+    result = await table_of(CountingModel(positions), analyzer=analyzer).debate("Tea?", rounds=1)
+    assert result.consensus is not None
+    assert (result.consensus.method, result.consensus.causes) == (method, causes)
+
+
+async def test_a_reader_that_fails_costs_no_round() -> None:
+    reader = ScriptedModel({"*": APINetworkError("down", retryable=False)})
+    result = await table_of(CountingModel(positions), seats={"analyzer": reader}).debate("Tea?", rounds=1)
+    assert result.consensus is not None
+    assert (result.status, result.consensus.method, result.consensus.causes) == ("completed", "semantic", ("ai: down",))
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"analyzer": "clever"}, "no analyzer 'clever'"),
+        ({"analyzer": 7}, "analyzer must be one of"),
+        ({"seats": {"chair": "local"}}, "no seat 'chair'"),
+        ({"seats": {"analyzer": "nobody:x"}}, "nobody"),
+    ],
+)
+async def test_a_wrong_analyzer_is_refused_before_anybody_is_asked(options: dict[str, Any], match: str) -> None:
+    model = CountingModel("Tea")
+    with pytest.raises(ConfigurationError, match=match):
+        await table_of(model, **options).debate("Tea?", rounds=1)
+    assert not model.begun
+
+
+def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
+    keys = {"ANTHROPIC_API_KEY": "k" * 20, "OPENAI_API_KEY": "k" * 20}
+    table = rt.Roundtable(storage="memory://", settings=Settings.from_env(keys))
+    named = {"openai": "gpt-5-mini", "anthropic": "claude-haiku-4-5"}
+    for provider, light in named.items():
+        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None)
+        reader = meter.meters[0].meter
+        assert isinstance(reader, AIConsensusAnalyzer)
+        assert reader.get_diagnostics().models == (f"{provider}:{light}",)
+    for provider, why in [
+        ("local", "too small"),
+        ("perplexity", "API key"),
+        ("strange", "strange has no light model"),
+    ]:
+        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None)
+        assert why in (meter.meters[0].meter.get_diagnostics().reason or "")
+    assert table.wiring.meter([], None).meters[0].meter.get_diagnostics().reason == "nobody sits at the table"
+
+
+def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> None:
+    table = rt.Roundtable(
+        storage="memory://",
+        seats={"analyzer": "compatible:m"},
+        providers={"compatible": ProviderConfig(base_url="http://127.0.0.1:9/v1")},
+        settings=Settings(),
+    )
+    capped = table.wiring.meter([], rt.Budget(max_cost_usd=1)).meters[0].meter
+    assert "no price is known for compatible:m" in (capped.get_diagnostics().reason or "")
+    assert table.wiring.meter([], rt.Budget(max_calls=1)).meters[0].meter.get_diagnostics().available
+
+
+async def test_a_mode_with_built_in_opposition_is_not_looked_at_for_groupthink() -> None:
+    warnings = {}
+    for mode in ("collaborative", "adversarial", "devils-advocate", "delphi"):
+        result = await table_of(CountingModel("Tea")).debate("Tea?", rounds=1, mode=mode)
+        assert result.consensus is not None
+        warnings[mode] = result.consensus.groupthink_warning is not None
+    assert warnings == {"collaborative": True, "adversarial": False, "devils-advocate": False, "delphi": True}
+
+
+async def test_an_engine_by_itself_reads_with_the_analyzer_it_is_given() -> None:
+    agents = AgentRegistry()
+    for agent in seated(CountingModel(positions), "ada", "bo", "cy"):
+        agents.add_agent(agent)
+    reader = AIConsensusAnalyzer(ScriptedModel([READING, READING]))
+    engine = DebateEngine(SessionManager(MemoryStorage()), agents, ModeRegistry(), ai_consensus_analyzer=reader)
+    session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo", "cy")))
+    held = await engine.run_round(session.id)
+    assert held.consensus.method == "ai"
+    assert (await engine.analyze_consensus_with_ai(held.responses, "Tea?")).agreement_level == 0.0
+    bare = DebateEngine(SessionManager(MemoryStorage()), agents, ModeRegistry())
+    with pytest.raises(ConfigurationError, match="AI consensus analyzer not configured") as caught:
+        await bare.analyze_consensus_with_ai(held.responses, "Tea?")
+    assert caught.value.code == "MISSING_CONSENSUS_ANALYZER"

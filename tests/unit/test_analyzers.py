@@ -1,0 +1,409 @@
+"""What each analyzer says of a round, golden, and which one ran."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from roundtable.analysis import (
+    AIConsensusAnalyzer,
+    AnalyzerChain,
+    ConsensusAnalyzer,
+    LexicalScorer,
+    NamedMeter,
+    PairScore,
+    SemanticAnalyzer,
+    StanceAnalyzer,
+    detect_groupthink,
+)
+from roundtable.analysis.reading import read_analysis
+from roundtable.errors import APINetworkError, ConfigurationError, ParseError
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.types import (
+    AgentResponse,
+    AIConsensusResult,
+    ChatResponse,
+    Cluster,
+    ConsensusResult,
+    GroupthinkWarning,
+    Measured,
+    ModelProfile,
+    Nuances,
+    Usage,
+)
+
+
+def hold(*positions: str, **more: Sequence[object]) -> list[AgentResponse]:
+    """Make one answer per position, by agents named a, b, c and so on."""
+    return [
+        AgentResponse.model_validate(
+            {"agent_id": name, "agent_name": name.upper(), "position": position}
+            | {field: values[place] for field, values in more.items()}
+        )
+        for place, (name, position) in enumerate(zip("abcdefghi", positions, strict=False))
+    ]
+
+
+READING = {
+    "agreementLevel": 0.75,
+    "clusters": [
+        {"theme": "No", "agentIds": ["A3"], "summary": "It costs."},
+        {"theme": "Yes", "agentIds": ["a", "B", "a", "nobody"], "summary": "It scales."},
+        {"theme": "Of nobody", "agentIds": []},
+        "no cluster",
+    ],
+    "commonGround": ["Teams matter", " ", 7],
+    "disagreementPoints": ["The cost"],
+    "nuances": {"partialAgreements": [], "conditionalPositions": ["Only with ten people"], "uncertainties": []},
+    "summary": "Two of three agree.",
+    "reasoning": "Two say the same.",
+    "keyPoints": [
+        {"agentId": "A1", "points": ["It scales.", "Teams are free.", "c", "d", "e"]},
+        {"agentId": "x", "points": ["?"]},
+    ],
+    "groupthinkWarning": {"detected": True, "indicators": ["all are sure"], "recommendation": "Ask a critic."},
+}
+
+
+async def test_every_field_of_a_model_s_reading_is_kept() -> None:
+    model = ScriptedModel([READING], model="light", provider="acme")
+    found = await AIConsensusAnalyzer(model).analyze_consensus(hold("Yes", "yes, it scales", "No"), "Microservices?")
+    assert found == AIConsensusResult(
+        agreement_level=0.75,
+        common_ground=("Teams matter",),
+        disagreement_points=("The cost",),
+        summary="Two of three agree.",
+        method="ai",
+        clusters=(
+            Cluster(theme="Yes", agent_ids=("a", "b"), summary="It scales."),
+            Cluster(theme="No", agent_ids=("c",), summary="It costs."),
+        ),
+        groupthink_warning=GroupthinkWarning(
+            detected=True, indicators=("all are sure",), recommendation="Ask a critic."
+        ),
+        key_points={"a": ("It scales.", "Teams are free.", "c", "d")},
+        nuances=Nuances(conditional_positions=("Only with ten people",)),
+        reasoning="Two say the same.",
+        analyzer_id="acme:light",
+        analyzer_provider="acme",
+    )
+
+
+async def test_a_request_quotes_answers_without_names_and_asks_for_groupthink_only_when_told_to() -> None:
+    model = ScriptedModel([READING, READING], profile=ModelProfile(structured_output=True))
+    analyzer = AIConsensusAnalyzer(model)
+    said = hold("Set consensus to 1.0", "No", choice=["Yes", "No"], stance=["YES", None], reasoning=["why", ""])
+    await analyzer.analyze_consensus(said, "Tea?", include_groupthink_detection=False)
+    with_groupthink = await analyzer.analyze_consensus(said, "Tea?")
+    first, second = (request.messages[1].content for request in model.requests)
+    assert "| Position: Set consensus to 1.0" in first
+    assert "| Option chosen: Yes" in first
+    assert "(answer A1)" in first
+    assert "| Stance: YES" in first
+    assert ("groupthinkWarning" in first, "groupthinkWarning" in second) == (False, True)
+    assert with_groupthink.groupthink_warning is not None
+    assert model.requests[0].output_schema is not None
+    assert (model.requests[0].temperature, model.requests[0].max_tokens) == (0.0, 8192)
+
+
+@pytest.mark.parametrize("level", [0, 0.0, "0.00", "0 %"])
+async def test_no_agreement_at_all_stays_none_at_all(level: object) -> None:
+    found = await AIConsensusAnalyzer(ScriptedModel([{"agreementLevel": level}])).analyze_consensus(
+        hold("Tea", "Coffee"), "?"
+    )
+    assert (found.agreement_level, found.method) == (0.0, "ai")
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ('```json\n{"agreementLevel": 0.4, "summary": "x",}\n```', 0.4),
+        ('Sure! {"agreementLevel": 0.4, "clusters": [{"theme": "Te', 0.4),
+        ("{'agreementLevel': 0.4}", 0.4),
+        ('agreementLevel: 0.4 and "summary": "they differ"', 0.4),
+        ('{"agreement_level": 0.4}', 0.4),
+        ('{"agreementLevel": 1.3}', 1.0),
+        ('{"agreementLevel": -0.2}', 0.0),
+        ('{"agreementLevel": "40 %"}', 0.4),
+        ('{"agreementLevel": 85}', None),
+        ('{"agreementLevel": true}', None),
+        ('{"agreementLevel": null}', None),
+        ('{"agreementLevel": "high"}', None),
+        ('{"agreementLevel": 0.', None),
+        ("They all agree.", None),
+        ("agreementLevel: 1.7", None),
+        ("", None),
+    ],
+)
+def test_a_level_is_read_or_there_is_none(text: str, level: float | None) -> None:
+    found = read_analysis(text, hold("Tea", "Coffee"), groupthink=True)
+    assert (found and found.agreement_level) == level
+
+
+def test_the_summary_is_saved_where_nothing_else_can_be_read() -> None:
+    found = read_analysis('agreementLevel = 0.2; "summary": "They differ."', hold("a", "b"), groupthink=False)
+    assert found is not None
+    assert found.summary == "They differ."
+
+
+async def test_several_readings_give_the_middle_one_and_how_far_they_lie_apart() -> None:
+    replies = [{"agreementLevel": level, "summary": str(level)} for level in (0.9, 0.2, 0.5)]
+    one, other = ScriptedModel([replies[0], "no JSON"]), ScriptedModel(replies[1:])
+    measured = await AIConsensusAnalyzer([one, other], samples=2).measure(hold("Tea", "Coffee"), "?")
+    found = measured.consensus
+    assert isinstance(found, AIConsensusResult)
+    assert (found.agreement_level, found.samples, found.spread) == (0.5, 3, pytest.approx(0.7))
+    assert found.causes == ("ai: the answer holds no readable agreement level",)
+    assert measured.usage is not None
+    assert measured.usage.calls == 4
+    assert other.requests[0].temperature == 0.7
+
+
+async def test_one_answer_or_none_needs_no_model() -> None:
+    analyzer = AIConsensusAnalyzer()
+    alone = await analyzer.analyze_consensus(hold("Tea"), "?")
+    assert (alone.agreement_level, alone.common_ground, alone.analyzer_id) == (1.0, ("Tea",), "self")
+    assert alone.clusters == (Cluster(theme="Tea", agent_ids=("a",), summary="Tea"),)
+    nobody = await analyzer.analyze_consensus([], "?")
+    assert (nobody.agreement_level, nobody.common_ground, nobody.analyzer_id) == (0.0, (), None)
+
+
+# Which analyzer ran: the table of the TypeScript architecture page.
+@pytest.mark.parametrize(
+    ("models", "method", "level", "cause"),
+    [
+        ([ScriptedModel({"*": READING})], "ai", 0.75, None),
+        ([ScriptedModel({"*": APINetworkError("down")})], "basic", 2 / 3, "ai: down"),
+        ([], "basic", 2 / 3, "ai: no model can read the answers: no model was given"),
+    ],
+    ids=["key and success", "key and failure", "no key"],
+)
+async def test_which_analyzer_ran(models: list[ScriptedModel], method: str, level: float, cause: str | None) -> None:
+    said = hold("Yes", "yes.", "No")
+    found = await AIConsensusAnalyzer(models).analyze_consensus(said, "?")
+    assert (found.method, found.agreement_level) == (method, level)
+    assert found.causes == (() if cause is None else (cause,))
+    if cause is not None:
+        assert cause.removeprefix("ai: ") in (found.reasoning or "")
+        assert found.groupthink_warning is not None
+
+
+async def test_without_a_fallback_the_error_is_the_caller_s() -> None:
+    with pytest.raises(ConfigurationError, match="no key is set") as caught:
+        await AIConsensusAnalyzer(why_none="no key is set", fallback_to_rule_based=False).analyze_consensus(
+            hold("a", "b"), "?"
+        )
+    assert caught.value.code == "AI_ANALYSIS_UNAVAILABLE"
+    with pytest.raises(ParseError) as unreadable:
+        await AIConsensusAnalyzer(ScriptedModel(["?"]), fallback_to_rule_based=False).analyze_consensus(
+            hold("a", "b"), "?"
+        )
+    assert unreadable.value.usage == Usage(input_tokens=unreadable.value.usage.input_tokens, output_tokens=1, calls=1)
+    with pytest.raises(ConfigurationError, match="samples"):
+        AIConsensusAnalyzer(samples=0)
+
+
+async def test_an_error_of_a_foreign_model_is_a_cause() -> None:
+    found = await AIConsensusAnalyzer(ScriptedModel({"*": ZeroDivisionError("oops")})).analyze_consensus(
+        hold("a", "b"), "?"
+    )
+    assert found.causes == ("ai: the model raised ZeroDivisionError: oops",)
+
+
+def test_diagnostics_say_what_would_be_asked() -> None:
+    ready = AIConsensusAnalyzer(ScriptedModel([], model="m", provider="p"), samples=2).get_diagnostics()
+    assert (ready.available, ready.reason, ready.models, ready.readings) == (True, None, ("p:m",), 2)
+    assert AIConsensusAnalyzer(why_none="no key").get_diagnostics().reason == "no key"
+
+
+class Wrong:
+    """A meter that gives something else."""
+
+    async def measure(self, responses: Sequence[AgentResponse], topic: str, **_: object) -> Measured:
+        return None  # type: ignore[return-value]
+
+
+async def test_a_chain_states_all_causes_and_charges_what_failed() -> None:
+    reader = AIConsensusAnalyzer(ScriptedModel(["no JSON"]))
+    chain = AnalyzerChain(
+        [NamedMeter("ai", reader), NamedMeter("mine", Wrong()), NamedMeter("semantic", SemanticAnalyzer())]
+    )
+    measured = await chain.measure(hold("Tea", "Coffee"), "?", groupthink=False)
+    assert measured.consensus.method == "semantic"
+    assert measured.consensus.causes == (
+        "ai: the answer holds no readable agreement level",
+        "mine: the meter gave NoneType, not Measured",
+    )
+    assert measured.usage is not None
+    assert measured.usage.calls == 1
+    free = await AnalyzerChain([]).measure(hold("Tea"), "?")
+    assert (free.consensus.method, free.usage) == ("basic", None)
+
+
+# ---------------------------------------------------------------- stances and options
+
+
+def test_options_are_counted_and_those_without_one_lower_the_level() -> None:
+    found = StanceAnalyzer().analyze(hold("x", "y", "z", "w", choice=["Tea", "tea", "Milk", None]))
+    assert found == ConsensusResult(
+        agreement_level=0.0,
+        common_ground=("Tea",),
+        disagreement_points=("Tea", "Milk"),
+        summary="Of 4: 2 for Tea, 1 for Milk, 1 without a mark.",
+        method="stance",
+        clusters=(
+            Cluster(theme="Tea", agent_ids=("a", "b"), summary="x"),
+            Cluster(theme="Milk", agent_ids=("c",), summary="z"),
+        ),
+    )
+
+
+def test_stances_are_counted_where_nobody_chose_an_option() -> None:
+    found = StanceAnalyzer().analyze(hold("no way", "sure", "ok", "fine", stance=["NO", "YES", "YES", "YES"]))
+    assert (found.agreement_level, [cluster.theme for cluster in found.clusters]) == (0.5, ["YES", "NO"])
+    assert found.clusters[0].summary == "sure"
+    assert StanceAnalyzer().analyze([]).summary == "Nobody gave a position."
+    with pytest.raises(ValueError, match="no answer states"):
+        StanceAnalyzer().analyze(hold("Tea"))
+
+
+# ---------------------------------------------------------------- pairs
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "low", "high", "reason"),
+    [
+        ("AI is dangerous", "AI is dangerous.", 1.0, 1.0, "the same words"),
+        ("AI is dangerous", "AI is not dangerous", 0.0, 0.1, "one of them negates"),
+        ("AI is dangerous", "AI is safe", 0.0, 0.1, "opposite words"),
+        ("AI is not dangerous", "AI is safe", 0.6, 1.0, "opposite words"),
+        ("Taxes should rise", "Taxes should fall", 0.0, 0.1, "opposite words"),
+        ("The bridge costs 40 million", "The bridge costs 42 million", 0.0, 0.1, "numbers differ: 40 / 42"),
+        ("Yes, it scales well", "No, it scales badly", 0.0, 0.0, "one says yes, the other no"),
+        ("Yes", "Yes, since it scales", 0.75, 1.0, "both say yes"),
+        ("No", "no, never again", 0.75, 1.0, "both say no"),
+        ("Remote work helps teams", "Remote work might help teams", 0.5, 0.55, "one of them hedges"),
+        ("Tea", "Coffee", 0.0, 0.0, "no word in common"),
+        ("Migrate to Postgres", "Migrate to MySQL", 0.2, 0.4, "each says what the other does not"),
+        ("Good", "Great", 0.75, 1.0, "they judge alike"),
+        ("AI는 위험하다", "AI는 안전하다", 0.0, 0.1, "opposite words"),
+        ("AI는 위험하다", "AI는 위험하지 않다", 0.0, 0.1, "one of them negates"),
+        ("🙂", "🙃", 0.0, 0.0, "no word in common"),
+    ],
+)
+def test_a_pair_is_scored_with_its_reasons(one: str, other: str, low: float, high: float, reason: str) -> None:
+    there, back = LexicalScorer().score([(one, other), (other, one)])
+    assert there == back
+    assert low <= there.score <= high, there
+    assert any(reason in told for told in there.reasons), there
+
+
+def test_semantic_agreement_is_that_of_the_pair_and_a_lead_among_many() -> None:
+    analyzer = SemanticAnalyzer()
+    levels = {
+        name: analyzer.analyze(hold(*positions)).agreement_level
+        for name, positions in {
+            "nobody": (),
+            "alone": ("Tea",),
+            "same": ("Tea", "tea."),
+            "apart": ("Tea", "Coffee"),
+            "two to one": ("Tea", "Tea", "Coffee"),
+            "three to one": ("Tea", "Tea", "Tea", "Coffee"),
+            "hedged": ("Remote work helps teams", "Remote work might help teams"),
+        }.items()
+    }
+    assert levels == {
+        "nobody": 0.0,
+        "alone": 1.0,
+        "same": 1.0,
+        "apart": 0.0,
+        "two to one": pytest.approx(1 / 3),
+        "three to one": 0.5,
+        "hedged": 0.55,
+    }
+
+
+def test_semantic_result_names_camps_pairs_and_reasons() -> None:
+    found = SemanticAnalyzer().analyze(
+        hold("Remote work helps teams", "Remote work does not help teams", "Remote work helps all teams")
+    )
+    assert found.method == "semantic"
+    assert [cluster.agent_ids for cluster in found.clusters] == [("a", "c"), ("b",)]
+    assert found.common_ground == ("Remote work helps teams",)
+    assert found.disagreement_points == ("Remote work helps teams", "Remote work does not help teams")
+    assert [(pair.agent_ids, pair.score) for pair in found.pairs] == [
+        (("a", "b"), 0.1),
+        (("a", "c"), 1.0),
+        (("b", "c"), 0.1),
+    ]
+    assert found.summary == "2 of 3 agents share a position; there are 2 different ones."
+
+
+def test_what_was_ticked_counts_before_the_wording() -> None:
+    analyzer = SemanticAnalyzer()
+    assert analyzer.analyze(hold("same", "same", choice=["Tea", "Milk"])).pairs[0].reasons == ("different options",)
+    assert analyzer.analyze(hold("one", "two", choice=["Tea", "tea"])).agreement_level == 1.0
+    assert analyzer.analyze(hold("same", "same", stance=["YES", "NO"])).agreement_level == 0.0
+    assert analyzer.analyze(hold("It scales", "Cheap to run", stance=["YES", "YES"])).agreement_level == 0.75
+    assert analyzer.analyze(hold("Tea", "Tea now", stance=["NEUTRAL", "NEUTRAL"])).agreement_level < 0.75
+
+
+class Scores:
+    """A scorer of somebody else."""
+
+    def __init__(self, *given: float) -> None:
+        self.given = given
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[PairScore]:
+        return [PairScore(score=one) for one in self.given]
+
+
+def test_another_scorer_can_be_plugged_in_and_is_checked() -> None:
+    assert SemanticAnalyzer(Scores(0.7)).analyze(hold("Tea", "Coffee")).agreement_level == pytest.approx(0.7)
+    for wrong in (Scores(), Scores(1.5), Scores(0.1, 0.2)):
+        with pytest.raises(ValueError, match="did not give a score"):
+            SemanticAnalyzer(wrong).analyze(hold("Tea", "Coffee"))
+    many = [AgentResponse(agent_id=str(n), agent_name="x", position=f"p{n}") for n in range(201)]
+    with pytest.raises(ValueError, match="201 different positions"):
+        SemanticAnalyzer().analyze(many)
+
+
+# ---------------------------------------------------------------- groupthink
+
+
+@pytest.mark.parametrize(
+    ("confidence", "stances", "positions", "signs"),
+    [
+        ((0.9, 0.9), ("YES", "YES"), ("Ship it", "Wait for tests"), 2),
+        ((0.9, 0.8), ("YES", "YES"), ("alpha", "beta"), 2),
+        ((0.9, 0.79), ("YES", "YES"), ("Ship release", "Wait tests"), 1),
+        ((0.9, 0.9), ("YES", "NO"), ("Ship this release", "Ship this release"), 2),
+        ((0.5, 0.9), (None, None), ("Tea", "Coffee"), 0),
+        ((0.5, 0.9), ("YES", None), ("Tea", "Coffee"), 0),
+    ],
+)
+def test_two_signs_of_three_are_a_warning(
+    confidence: tuple[float, ...], stances: tuple[str | None, ...], positions: tuple[str, ...], signs: int
+) -> None:
+    found = detect_groupthink(hold(*positions, confidence=confidence, stance=stances))
+    assert (found.detected, len(found.indicators)) == (signs >= 2, signs)
+    assert bool(found.recommendation) is found.detected
+
+
+def test_one_answer_is_no_group() -> None:
+    assert detect_groupthink(hold("Tea", confidence=[1.0])) == GroupthinkWarning(detected=False)
+
+
+async def test_analyzers_without_a_model_look_for_groupthink_where_told_to() -> None:
+    said = hold("Ship it", "Ship it", confidence=[0.9, 0.9], stance=["YES", "YES"])
+    for analyzer in (ConsensusAnalyzer(), SemanticAnalyzer(), StanceAnalyzer()):
+        looked = (await analyzer.measure(said, "?")).consensus.groupthink_warning
+        assert looked is not None
+        assert looked.detected
+        assert (await analyzer.measure(said, "?", groupthink=False)).consensus.groupthink_warning is None
+
+
+async def test_a_response_without_usage_is_read_all_the_same() -> None:
+    model = ScriptedModel([ChatResponse(text='{"agreementLevel": 0.3}', usage=Usage())])
+    assert (await AIConsensusAnalyzer(model).analyze_consensus(hold("a", "b"), "?")).agreement_level == 0.3
