@@ -329,10 +329,8 @@ async def test_a_call_that_is_cancelled_at_any_time_leaves_nothing(stubs: Stubs)
 
 @pytest.mark.slow
 async def test_fifty_at_once_keep_to_the_limit_and_are_gone_after_six_seconds(stubs: Stubs) -> None:
-    stubs.make(
-        "claude",
-        "if int(argv[argv.index('--max-turns') + 1]) % 2: signal.signal(signal.SIGTERM, signal.SIG_IGN)\nnote(up=1)\ntime.sleep(60)",
-    )
+    stubborn = "if int(argv[argv.index('--max-turns') + 1]) % 2: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    stubs.make("claude", stubborn + "note(up=1)\ntime.sleep(60)")
     wide = Gateway(clock=ManualClock(), concurrency=50)
     before = open_files()
 

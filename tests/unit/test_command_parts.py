@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -73,10 +74,8 @@ def test_the_last_envelope_is_found_whatever_stands_round_it(noise: list[str], r
 @given(stdout=st.text(max_size=200))
 def test_no_output_makes_anything_but_an_envelope_or_an_error_of_ours(stdout: str) -> None:
     for read in (parse_output, read_codex, read_gemini, read_plain):
-        try:
+        with suppress(AgentError):
             read(stdout)
-        except AgentError as error:
-            assert error.retryable
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class CliEnvelope(BaseModel):
         0.0
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=str)
 
     result: str
     """The answer, or what went wrong."""
