@@ -135,8 +135,8 @@ def read_codex(stdout: str) -> Reply:
                 calls=1,
             )
         elif kind in {"turn.failed", "error"}:
-            fault = event.get("error") if isinstance(event.get("error"), dict) else event
-            failure = str(fault.get("message") or "unknown")
+            fault = event.get("error")
+            failure = str((fault if isinstance(fault, dict) else event).get("message") or "unknown")
     if text is None and not failure:
         raise _unreadable("Codex", "an agent_message", stdout)
     return Reply(failure if text is None else text, session, text is None, usage)
