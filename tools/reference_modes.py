@@ -11,7 +11,7 @@ from reference_pages import cell, code, page, table
 
 from roundtable import DebateResult
 from roundtable.modes import BUILTIN_MODES, BaseModeStrategy, oxford_swing, trajectories
-from roundtable.prompts import load_mode_prompt
+from roundtable.prompts import PROMPT_VERSION, load_mode_prompt
 
 
 def _outcome(result: DebateResult) -> str:
@@ -95,7 +95,7 @@ def modes_page() -> str:
     text = """\
 A mode decides who speaks when and who sees what. `roundtable modes` lists those of an installation, and says when to
 use which. [Write a mode](../how-to/write-a-mode.md) tells how to add your own."""
-    notes = """\
+    notes = f"""\
 - What is said in a round is measured after it. Modes that assign sides mark the agreement as saying nothing about
   belief.
 - The first round of `collaborative`, `expert-panel`, `delphi`, `free-mad`, `self-consistency` and `independent-vote`
@@ -103,7 +103,7 @@ use which. [Write a mode](../how-to/write-a-mode.md) tells how to add your own."
 - Some modes can be set: write the option behind the name, as in `mode="adversarial:visibility=predecessor"`. The name
   is stored as written, so that a resumed debate goes on the same way.
 - Instructions are data with a version, and each turn records which it had, such as
-  `2 delphi/participant/first@1-en`.
+  `{PROMPT_VERSION} delphi/participant/first@1-en`.
 - In a mode in which one speaks after another, quorum is judged at the end of the round: whoever fails is missing, and
   the others go on."""
     return page("Modes", text, table(("Mode", "What happens", "Use it when", "Agents"), rows), notes)

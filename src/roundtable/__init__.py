@@ -12,6 +12,8 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    # A package, for `rt.tools.from_mcp(...)` after no more than `import roundtable as rt`.
+    from roundtable import tools as tools
     from roundtable._version import __version__
     from roundtable.agents import BaseAgent
     from roundtable.api import Roundtable, debate
@@ -139,6 +141,7 @@ _HOME = {
     "decide": "scoring",
     "hookimpl": "plugins.hookspecs",
     "tool": "tools.functions",
+    "tools": "tools",
 }
 
 __getattr__: Callable[[str], object]

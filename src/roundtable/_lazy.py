@@ -17,7 +17,8 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
 
     Args:
         package: Name of the package.
-        homes: Public name to the module of the package that has it; `"._name"` stands beside the package.
+        homes: Public name to the module of the package that has it; `"._name"` stands beside the package. A name that
+            is its own home is the module itself.
 
     Example:
         >>> look_up, names = lazy_names("roundtable", {"SystemClock": "_clock"})
@@ -30,7 +31,8 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         if home is None:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        found: object = getattr(import_module(f".{home}", package), name)
+        module = import_module(f".{home}", package)
+        found: object = module if home == name else getattr(module, name)
         setattr(sys.modules[package], name, found)
         return found
 

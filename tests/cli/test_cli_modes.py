@@ -66,3 +66,15 @@ def test_a_mode_or_option_that_does_not_exist_is_refused(command: Command, agent
     done = command("debate", "Tea?", "--mode", mode, "--agents", agents)
     assert done.code == 2
     assert mode.partition(":")[0] in done.err
+
+
+def test_perspectives_are_named_or_written_for_the_question(command: Command, agents: str) -> None:
+    begin = ("debate", "Tea?", "--agents", agents, "--rounds", "1", "--json", "--mode")
+    named = DebateResult.from_json(
+        command(*begin, "expert-panel", "--perspective", "Nurses", "--perspective", "A, B").out
+    )
+    assert [one.name for one in named.config.perspectives] == ["Nurses", "A, B"]
+    written = DebateResult.from_json(command(*begin, "expert-panel", "--perspective", "auto").out)
+    assert written.rounds[0].turns[0].stage == "facilitator"
+    refused = command(*begin, "delphi", "--perspective", "Nurses")
+    assert (refused.code, "does not look at perspectives" in refused.out) == (2, True)

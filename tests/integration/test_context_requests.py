@@ -12,7 +12,7 @@ import roundtable
 from roundtable import sync
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.engine import DebateEngine, Extension, SessionManager
-from roundtable.errors import SessionConflict
+from roundtable.errors import SessionConflict, StorageError
 from roundtable.modes import ModeRegistry
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
@@ -189,19 +189,21 @@ async def test_requests_survive_the_process_that_heard_them(tmp_path: Path) -> N
 
 
 async def test_a_run_that_dies_between_the_answers_and_the_end_of_the_round_loses_no_request() -> None:
-    class Dies(Exception):
-        """The process is gone."""
+    class Failing(MemoryStorage):
+        """Takes no measure, as if the process had died just before."""
 
-    class Meter:
-        async def measure(self, responses: Any, topic: str) -> Any:
-            raise Dies
+        async def append(self, session_id: str, expected_seq: Any, token: Any, events: Any, **more: Any) -> int:
+            if any(event.type == "consensus" for event in events) and not healed:
+                raise StorageError("the disk is full")
+            return await super().append(session_id, expected_seq, token, events, **more)
 
-    storage = MemoryStorage()
+    healed: list[bool] = []
+    storage = Failing()
     at_table = table(seat("ada", asks_in({1}, ask())), storage=storage)
     prepared = await at_table._debates.prepare(TOPIC, rounds=2)
-    at_table.wiring.engine.meter = Meter()
-    with pytest.raises(roundtable.RoundtableError):
+    with pytest.raises(StorageError):
         await prepared.run(lambda _: None)
+    healed.append(True)
     again = table(seat("ada", asks_in(set())), storage=storage)
     waiting = await again.resume(prepared.session_id)
     assert (waiting.status, len(waiting.context_requests)) == ("needs_context", 1)

@@ -31,6 +31,7 @@ VARIANTS = [
     "red-team-blue-team:cross_team=true",
     "self-consistency:samples=2",
 ]
+REASKED = ["devils-advocate:reask=true", "oxford:reask=true"]
 
 
 @pytest.fixture(params=["asyncio"])
@@ -166,12 +167,21 @@ async def test_a_vote_that_fails_is_no_lost_quorum() -> None:
     assert len(held.result.rounds[0].responses) == 4
 
 
-@pytest.mark.parametrize("mode", VARIANTS)
+def straying(request: ChatRequest) -> Reply:
+    """Answer as everybody does, and always take the wrong side."""
+    said = answer(request)
+    assert isinstance(said, dict)
+    return {**said, "stance": "NO" if said["stance"] == "YES" else "YES"}
+
+
+@pytest.mark.parametrize("mode", [*VARIANTS, REASKED[0], pytest.param(REASKED[1], marks=pytest.mark.slow)])
 async def test_a_debate_that_broke_at_any_write_ends_as_if_it_had_not(mode: str) -> None:
-    straight = await hold(mode)
+    reply = straying if mode in REASKED else answer
+    straight = await hold(mode, reply=reply)
+    assert any(turn.stage == "reask" for turn in straight.turns()) == (mode in REASKED)
     wanted = [(turn.key, turn.outcome == "answered" and turn.answer) for turn in straight.turns()]
     for writes in range(200):
-        inner, model = MemoryStorage(), ScriptedModel(answer)
+        inner, model = MemoryStorage(), ScriptedModel(reply)
         storage = FailingStorage(inner, after=writes)
         table = Roundtable(seats(model), storage=storage)
         try:

@@ -45,6 +45,23 @@ SECTIONS = {
         "FRAMING QUESTION, FOUNDATIONAL QUESTIONS, CHALLENGING THE OBVIOUS, INVITATION TO INQUIRY",
         "QUESTIONING THE POSITION, EXAMINING ASSUMPTIONS, EXPLORING IMPLICATIONS, INVITATION TO INQUIRY",
     ],
+    "expert-panel/expert": [
+        "ANALYTICAL FRAMEWORK, KEY FINDINGS, SUPPORTING EVIDENCE, CONFIDENCE & LIMITATIONS, OPEN QUESTIONS",
+        ("EXPERT ASSESSMENT, EVIDENCE & SOURCES, AREAS OF CONSENSUS, POINTS OF DIVERGENCE, CONFIDENCE & LIMITATIONS"),
+    ],
+    "expert-panel/specialist": [
+        "ANALYTICAL FRAMEWORK, UNIQUE INSIGHT, KEY FINDINGS, BLIND SPOTS, CONFIDENCE & LIMITATIONS",
+        ("PERSPECTIVE UPDATE, UNIQUE INSIGHT, REVISED FINDINGS, REMAINING BLIND SPOTS, CROSS-PERSPECTIVE SYNTHESIS"),
+    ],
+    "red-team-blue-team/red": [
+        "CRITICAL VULNERABILITIES, ATTACK VECTORS, FAILURE MODES, HIDDEN COSTS, ASSUMPTIONS TO CHALLENGE",
+    ],
+    "red-team-blue-team/blue": [
+        (
+            "PROPOSED SOLUTIONS, DEFENSE AGAINST ATTACKS, SAFEGUARDS & MITIGATIONS, RESILIENCE DEMONSTRATION, "
+            "POSITIVE OUTCOMES"
+        ),
+    ],
     "delphi": [
         "MY POSITION, CONFIDENCE LEVEL, REASONING & EVIDENCE, KEY UNCERTAINTIES",
         "MY POSITION, CONFIDENCE LEVEL, RESPONSE TO GROUP, REASONING & EVIDENCE, POSITION CHANGE JUSTIFICATION",
@@ -102,8 +119,10 @@ def test_wording_is_clean(mode: str, role: str) -> None:
 
 @pytest.mark.parametrize("mode", SECTIONS)
 def test_sections_keep_their_names(mode: str) -> None:
-    (own,) = load_mode_prompt(mode).roles.values()
-    for listed, sections in zip(SECTIONS[mode], (own.first_sections, own.later_sections), strict=True):
+    name, _, role = mode.partition("/")
+    roles = load_mode_prompt(name).roles
+    own = roles[role] if role else next(iter(roles.values()))
+    for listed, sections in zip(SECTIONS[mode], (own.first_sections, own.later_sections), strict=False):
         assert [section.partition(":")[0].partition(" (")[0] for section in sections] == listed.split(", ")
 
 

@@ -19,7 +19,7 @@ from roundtable.prompts import (
     load_mode_prompt,
     render_layers,
 )
-from roundtable.types import AgentResponse, ContextPolicy, DebateContext, ModelProfile, Turn, Visible
+from roundtable.types import AgentResponse, ContextPolicy, DebateContext, ModelProfile, Note, Turn, Visible
 
 SMALL = ModelProfile(context_tokens=3_000)
 
@@ -110,6 +110,13 @@ def test_a_compact_prompt_shows_the_latest_line_of_each_other_speaker() -> None:
     turns = [*rounds(3, words=2), said("Ada", "mine", round_=3)]
     lines = [line for line in user(COMPACT, planned(view(*turns))).splitlines() if " says: " in line]
     assert lines == ['Bo says: "Bo-3 word word"', 'Cy says: "Cy-3 word word"']
+
+
+def test_a_compact_prompt_asks_its_question_after_what_to_think_of() -> None:
+    note = Note(label="your perspective", text="Technical, at length", brief="Technical.")
+    lines = user(COMPACT, planned(view(), notes=(note,))).splitlines()
+    assert lines[0] == 'Your perspective: "Technical."'
+    assert lines[1].startswith("Question: ")
 
 
 def test_a_compact_prompt_shows_the_earliest_lines_where_the_policy_says_so() -> None:

@@ -387,4 +387,4 @@ def test_an_answer_that_is_no_position_is_said_in_words() -> None:
     voted = turn.result.model_copy(update={"answer": BallotAnswer(choice="Tea", reasoning="It keeps.")})
     held = made.rounds[0].model_copy(update={"turns": (turn.model_copy(update={"result": voted}),)})
     page = made.model_copy(update={"rounds": (held,)}).to_html()
-    assert "votes for Tea It keeps." in shown(page)["rounds"]
+    assert "votes: Tea It keeps." in shown(page)["rounds"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from roundtable.api.files import SessionFiles
 from roundtable.api.options import Options
 from roundtable.api.stored import StoredSessions
 from roundtable.errors import ConfigurationError
@@ -44,7 +45,7 @@ __all__ = ["Roundtable"]
 _CLOSE_S = 15.0
 
 
-class Roundtable(StoredSessions):
+class Roundtable(SessionFiles, StoredSessions):
     """A table at which agents debate.
 
     `debate`, `resume` and `extend` work at once; `start` needs `async with`, which also releases

@@ -10,28 +10,32 @@ import typer
 from roundtable._version import __version__
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
+from roundtable.cli.kept import kept
 from roundtable.cli.options import (
     Agents,
     Analyzer,
     BaseUrls,
+    Context,
     Database,
     Deadline,
     Estimate,
     ExitEarly,
     Focus,
+    Force,
     Html,
     Json,
     Mode,
     NoLive,
     Option,
     Options,
+    Perspectives,
     Quiet,
     Session,
     Storage,
     Timeout,
+    Tools,
 )
 from roundtable.cli.tokens import tokens
-from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +58,7 @@ app: typer.Typer = typer.Typer(
 models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
+app.add_typer(kept)  # without a name: its commands stand beside those below
 
 
 def _version(wanted: bool) -> None:
@@ -85,6 +90,7 @@ def _surroundings(given: Mapping[str, Any]) -> Ask:
         database=given["database"],
         base_urls=tuple(given["base_url"] or ()),
         timeout_s=given["timeout"],
+        tools=split_list(given["tools"], "--tools") or (),
     )
 
 
@@ -99,6 +105,7 @@ def debate(
     option: Option = None,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
     exit_on_consensus: ExitEarly = False,
+    perspective: Perspectives = None,
     focus: Focus = None,
     analyzer: Analyzer = "auto",
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
@@ -106,6 +113,7 @@ def debate(
     estimate: Estimate = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -122,6 +130,8 @@ def debate(
     chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    if perspective:
+        asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 
@@ -129,8 +139,11 @@ def debate(
 def resume(
     session: Session,
     *,
+    context: Context = None,
+    force: Force = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -141,9 +154,11 @@ def resume(
 ) -> int:
     """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
     ask = _surroundings(locals())
+    from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import resume as go_on
 
-    return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html))
+    supplied = Supplied(read_context(context), force=force)
+    return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html, supplied=supplied))
 
 
 @app.command()
@@ -152,7 +167,10 @@ def extend(
     *,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds to add.")] = 1,
     focus: Focus = None,
+    context: Context = None,
+    force: Force = False,
     timeout: Timeout = None,
+    tools: Tools = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
@@ -163,73 +181,11 @@ def extend(
 ) -> int:
     """Hold further rounds of a session."""
     ask = _surroundings(locals())
+    from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import extend as go_further
 
-    return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html))
-
-
-@app.command()
-def sessions(
-    *,
-    status: Annotated[
-        str | None, typer.Option("--status", help="Only created, active, paused, completed or error ones.")
-    ] = None,
-    mode: Annotated[str | None, typer.Option("--mode", "-m", help="Only those of this mode.")] = None,
-    topic: Annotated[str | None, typer.Option("--topic", help="Only those whose topic holds this text.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Most sessions listed.")] = 50,
-    database: Database = None,
-    storage: Storage = None,
-    as_json: Json = False,
-) -> int:
-    """List the stored sessions, newest first."""
-    from pydantic import ValidationError
-
-    from roundtable.cli.sessions import list_sessions
-    from roundtable.types import SessionFilter
-
-    try:
-        wanted = SessionFilter.model_validate({"status": status, "mode": mode, "topic": topic, "limit": limit})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        msg = f"--{first['loc'][0]}: {first['msg']}"
-        raise ConfigurationError(msg, hint="`roundtable sessions --help` says what is allowed.") from None
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: list_sessions(desk.table, desk.place, desk.screen, wanted))
-
-
-@app.command()
-def show(
-    session: Session,
-    *,
-    database: Database = None,
-    storage: Storage = None,
-    html: Html = None,
-    as_json: Json = False,
-) -> int:
-    """Show a stored debate again; nobody is asked anything."""
-    from roundtable.cli.debates import html_writer
-    from roundtable.cli.sessions import show_session
-
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: show_session(desk.table, desk.place, desk.screen, session, html_writer(html)))
-
-
-@app.command()
-def pause(session: Session, database: Database = None, storage: Storage = None, as_json: Json = False) -> int:
-    """Ask a session to pause, whoever runs it."""
-    from roundtable.cli.sessions import ask_for
-
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk.table, desk.place, desk.screen, session, "pause"))
-
-
-@app.command()
-def stop(session: Session, database: Database = None, storage: Storage = None, as_json: Json = False) -> int:
-    """Ask a session to stop for good, whoever runs it."""
-    from roundtable.cli.sessions import ask_for
-
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk.table, desk.place, desk.screen, session, "stop"))
+    supplied = Supplied(read_context(context), force=force)
+    return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
 
 
 @app.command(name="agents")
@@ -259,14 +215,22 @@ def list_plugins(as_json: Json = False) -> int:
 
 @app.command()
 def doctor(
+    *,
     agents: Agents = None,
     base_url: BaseUrls = None,
+    salvage: Annotated[
+        str | None,
+        typer.Option("--salvage", metavar="FILE", help="Save what can be read of a damaged file into a new one."),
+    ] = None,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Say what is configured, what would be used, what is missing and the fix; the network is not touched."""
-    from roundtable.cli.doctor import examine
+    """Say what is configured, what would be used, what is missing and the fix; the network is not touched.
+
+    A file named with --db is looked through as a whole.
+    """
+    from roundtable.cli.doctor import examine, save_readable
 
     ask = Ask(
         as_json=as_json,
@@ -275,7 +239,7 @@ def doctor(
         agents=split_list(agents, "--agents"),
         base_urls=tuple(base_url or ()),
     )
-    return open_desk(ask).run(examine)
+    return open_desk(ask).run(lambda desk: examine(desk) if salvage is None else save_readable(desk, salvage))
 
 
 @models.command()

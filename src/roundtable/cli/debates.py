@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roundtable._output import obstacle, write_parts
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.conduct import Continued, conduct
 from roundtable.cli.lines import line
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.options import DebateOptions
     from roundtable.api.stream import DebateStream
+    from roundtable.cli.context import Supplied
     from roundtable.cli.desk import Desk
     from roundtable.result import DebateResult
 
@@ -62,26 +64,46 @@ def _is_tiny(desk: Desk) -> bool:
     return desk.settings.model_path is None and all(seat.provider == "local" and seat.model is None for seat in seats)
 
 
-async def resume(desk: Desk, given: str, deadline_s: float | None, html_file: str | None) -> ExitCode:
+async def resume(
+    desk: Desk, given: str, deadline_s: float | None, html_file: str | None, *, supplied: Supplied
+) -> ExitCode:
     """Go on with a stored session."""
     table, keep = desk.table, html_writer(html_file)
     tell_progress(table, desk.screen)
 
     async def begin() -> Continued:
         session_id = await full_id(table, desk.place, given)
-        return Continued(table, session_id, lambda: table.resume(session_id, deadline_s=deadline_s))
+        return Continued(
+            table,
+            session_id,
+            lambda: table.resume(
+                session_id, deadline_s=deadline_s, context_results=supplied.results, force=supplied.force
+            ),
+        )
 
     return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
 
 
-async def extend(desk: Desk, given: str, rounds: int, focus: str | None, html_file: str | None) -> ExitCode:
+async def extend(
+    desk: Desk, given: str, rounds: int, focus: str | None, html_file: str | None, *, supplied: Supplied
+) -> ExitCode:
     """Hold further rounds of a stored session."""
     table, keep = desk.table, html_writer(html_file)
     tell_progress(table, desk.screen)
 
     async def begin() -> Continued:
         session_id = await full_id(table, desk.place, given)
-        return Continued(table, session_id, lambda: table.extend(session_id, rounds=rounds, focus_question=focus))
+        return Continued(
+            table,
+            session_id,
+            lambda: table.extend(
+                session_id,
+                rounds=rounds,
+                focus_question=focus,
+                context_results=supplied.results,
+                force=supplied.force,
+            ),
+        )
 
     return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
 
@@ -95,32 +117,15 @@ def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
     if name is None:
         return None
     path = Path(name).expanduser()
-    if (why := _obstacle(path)) is not None:
+    if (why := obstacle(path)) is not None:
         msg = f"{name!r} cannot be written: {why}"
         raise StorageError(msg, hint="Make the folder, or name another file with --html; nobody was asked anything.")
 
     def write(result: DebateResult) -> None:
         try:
-            path.write_text(result.to_html(), "utf-8")
-        except OSError as error:
-            msg = f"{name!r} cannot be written: {error.strerror or error}"
-            raise StorageError(
-                msg, hint="The debate itself is stored; `roundtable show ID --html FILE` writes it again."
-            ) from error
+            write_parts(path, (result.to_html(),))
+        except StorageError as error:
+            error.hint = "The debate itself is stored; `roundtable export ID --html FILE` writes it again."
+            raise
 
     return write
-
-
-def _obstacle(path: Path) -> str | None:
-    """Say why a file cannot be written; leaves no trace."""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        return None  # a pipe or a device: opening it may wait, or be heard
-    is_new = not path.exists()
-    try:
-        with path.open("ab"):
-            pass
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        return error.strerror or str(error)
-    return None

@@ -39,6 +39,7 @@ class Ask:
     seed: int = 0
     analyzer: str = "auto"
     timeout_s: float | None = None
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,12 @@ def open_desk(ask: Ask) -> Desk:
         handler.addFilter(_is_news)
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
     reached = _overrides(ask.base_urls)
-    place = find_place(settings, ask.storage, ask.database).reaching(reached)
+    place = find_place(settings, ask.storage, ask.database).reaching(reached, ask.tools)
     table = Roundtable(
         ask.agents,
         providers={name: ProviderConfig(base_url=url) for name, url in reached.items()},
         storage=place.url,
+        tools=ask.tools,
         quorum=ask.quorum,
         seed=ask.seed,
         analyzer=ask.analyzer,

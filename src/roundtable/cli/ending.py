@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.cli.context import asked_lines
 from roundtable.cli.lines import Line, line, percent, round_lines
 from roundtable.cli.place import SHORT_ID
 from roundtable.report import cost_in_words
@@ -134,4 +135,8 @@ def _next(result: DebateResult, place: Place) -> list[Line]:
     ]
     if result.session_status == "completed":
         return [*shown, line(f"Further rounds: {place.running('extend', short, '--rounds', '1')}", "dim")]
+    if result.status == "needs_context":
+        words = [f"--context={asked.id}=..." for asked in result.context_requests if asked.priority == "required"]
+        shown += asked_lines(result)
+        return [*shown, line(f"Answer and go on: {place.running('resume', short, *words)}", "bold")]
     return [*shown, line(f"Go on: {place.running('resume', short)}", "bold")]

@@ -28,7 +28,7 @@ OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completi
 """Options that belong to no command."""
 FLAGS: Final = frozenset({"--estimate", "--exit-on-consensus", "--json", "--no-live", "--quiet", "-q"})
 """Options of a debate that take no value."""
-TO_COME: Final = frozenset({"bench", "export", "fork", "import", "mcp", "search", "serve"})
+TO_COME: Final = frozenset({"bench", "fork", "mcp", "serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 
@@ -160,8 +160,11 @@ def _check_order(arguments: list[str], names: list[str]) -> None:
 
 
 def _command_names() -> list[str]:
-    commands = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
-    return [*commands, *(group.name or "" for group in app.registered_groups)]
+    # A group without a name lends its commands to the root.
+    merged = [group.typer_instance for group in app.registered_groups if not group.name]
+    commands = [command for one in (app, *merged) if one is not None for command in one.registered_commands]
+    names = [command.name or getattr(command.callback, "__name__", "") for command in commands]
+    return [*names, *(group.name for group in app.registered_groups if group.name)]
 
 
 def _debug() -> bool:

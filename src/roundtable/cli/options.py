@@ -10,11 +10,13 @@ __all__ = [
     "Agents",
     "Analyzer",
     "BaseUrls",
+    "Context",
     "Database",
     "Deadline",
     "Estimate",
     "ExitEarly",
     "Focus",
+    "Force",
     "Html",
     "Json",
     "Mode",
@@ -25,6 +27,7 @@ __all__ = [
     "Session",
     "Storage",
     "Timeout",
+    "Tools",
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
@@ -44,7 +47,9 @@ BaseUrls = Annotated[
     list[str] | None,
     typer.Option("--base-url", metavar="PROVIDER=URL", help="Where a provider is reached; may be repeated."),
 ]
-Session = Annotated[str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique.")]
+Session = Annotated[
+    str, typer.Argument(metavar="ID", help="Session id, or its beginning where that is unique; `last` is the newest.")
+]
 Deadline = Annotated[
     float | None,
     typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; what is answered is kept."),
@@ -70,4 +75,21 @@ ExitEarly = Annotated[
 Estimate = Annotated[
     bool, typer.Option("--estimate", help="Say what the debate may take at most, and hold none; nothing is called.")
 ]
+Perspectives = Annotated[
+    list[str] | None,
+    typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; may be repeated."),
+]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
+Tools = Annotated[
+    list[str] | None,
+    typer.Option("--tools", metavar="LIST", help="Tools that agents may call, by name, with commas between."),
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="REQUEST=TEXT",
+        help="Answer to what agents ask; REQUEST=@FILE reads one; may be repeated.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Go on without answers that the agents require.")]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from roundtable.settings import Settings
 
@@ -36,7 +36,7 @@ class Place:
     words: tuple[str, ...] = ()
     """What to add to a command so that it looks in the same place."""
     servers: tuple[str, ...] = ()
-    """What to add to a command that asks agents, so that it reaches the same servers; no key is among it."""
+    """What to add to a command that asks agents, so that it reaches the same servers and tools; no key is among it."""
 
     @property
     def lasts(self) -> bool:
@@ -75,10 +75,11 @@ class Place:
         """
         return self.command(*words, *self.servers)
 
-    def reaching(self, base_urls: Mapping[str, str]) -> Place:
-        """Give the same place for a command that was told where providers are reached."""
-        words = (("--base-url", f"{name}={_harmless(url)}") for name, url in base_urls.items())
-        return replace(self, servers=tuple(chain.from_iterable(words)))
+    def reaching(self, base_urls: Mapping[str, str], tools: Sequence[str] = ()) -> Place:
+        """Give the same place for a command that was told where providers are reached and what agents may call."""
+        words = [("--base-url", f"{name}={_harmless(url)}") for name, url in base_urls.items()]
+        offered = [("--tools", ",".join(tools))] if tools else []
+        return replace(self, servers=tuple(chain.from_iterable([*words, *offered])))
 
 
 def find_place(settings: Settings, storage: str | None, database: str | None) -> Place:

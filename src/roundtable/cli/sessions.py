@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.ending import deliver, whole
 from roundtable.cli.lines import Line, line
 from roundtable.cli.place import SHORT_ID
-from roundtable.errors import SessionError, SessionNotFound
+from roundtable.errors import ConfigurationError, SessionError, SessionNotFound
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from roundtable.api import Roundtable
+    from roundtable.cli.desk import Desk
     from roundtable.cli.place import Place
     from roundtable.cli.screen import Screen
     from roundtable.result import DebateResult
-    from roundtable.types import SessionSummary
+    from roundtable.types import JsonValue, SessionSummary
 
-__all__ = ["ask_for", "full_id", "list_sessions", "show_session"]
+__all__ = ["MOST", "ask_for", "full_id", "list_sessions", "moment", "notes", "search_sessions", "show_session"]
+
+LAST: Final = "last"
+"""Stands for the newest session."""
 
 MOST = 10_000
 """Sessions that are looked through for the beginning of an id."""
@@ -30,7 +36,7 @@ LEAST_TOPIC = 12
 
 
 async def full_id(table: Roundtable, place: Place, given: str) -> str:
-    """Find a session by the beginning of its id.
+    """Find a session by the beginning of its id, or the newest one by the word `last`.
 
     Raises:
         SessionError: None begins so, or several do.
@@ -42,7 +48,9 @@ async def full_id(table: Roundtable, place: Place, given: str) -> str:
         raise SessionNotFound(msg, hint="Say with --db or --storage where it is kept.")
     if len(wanted) >= WHOLE_ID:
         return wanted
-    known = await table.sessions(SessionFilter(limit=MOST))
+    known = await table.sessions(SessionFilter(limit=1 if wanted == LAST else MOST))
+    if wanted == LAST and known:
+        return known[0].id
     found = [summary.id for summary in known if wanted and summary.id.startswith(wanted)]
     if len(found) == 1:
         return found[0]
@@ -67,6 +75,76 @@ async def list_sessions(table: Roundtable, place: Place, screen: Screen, wanted:
     head = f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':{modes}}  "
     room = TOPIC_WIDTH if screen.width is None else max(min(screen.width - len(head), 2 * TOPIC_WIDTH), LEAST_TOPIC)
     screen.show([Line(f"{head}TOPIC", "bold"), *(_row(summary, modes, room) for summary in found)])
+    if len(found) == wanted.limit:
+        screen.remark(f"There may be more: add --after {found[-1].cursor}")
+    return ExitCode.OK
+
+
+def moment(text: str | None, option: str, *, before: bool = False) -> datetime | None:
+    """Read a date, or a date with a time, in UTC unless it says otherwise.
+
+    Args:
+        text: What was typed.
+        option: The option, for messages.
+        before: Whether the very last moment before it is meant.
+
+    Raises:
+        ConfigurationError: It is none.
+
+    Example:
+        >>> moment("2026-11-20", "--since").isoformat()
+        '2026-11-20T00:00:00+00:00'
+    """
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+        zoned = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return zoned - timedelta(microseconds=1) if before else zoned
+    except (ValueError, OverflowError):
+        msg = f"{option} takes a date, not {text!r}"
+        raise ConfigurationError(msg, hint="Such as 2026-11-20 or 2026-11-20T18:30.") from None
+
+
+def notes(given: Sequence[str] | None) -> dict[str, JsonValue]:
+    """Read notes given as `key=value`; a value that is JSON is that value, any other is text.
+
+    Raises:
+        ConfigurationError: One has no key.
+
+    Example:
+        >>> notes(["team=core", "run=7"])
+        {'team': 'core', 'run': 7}
+    """
+    found: dict[str, JsonValue] = {}
+    for note in given or ():
+        key, equals, value = note.partition("=")
+        if not key or not equals:
+            msg = f"--meta takes KEY=VALUE, not {note!r}"
+            raise ConfigurationError(msg, hint="Such as --meta team=core.")
+        try:
+            found[key] = json.loads(value)
+        except (ValueError, RecursionError):
+            found[key] = value
+    return found
+
+
+async def search_sessions(desk: Desk, words: str, session: str | None, limit: int) -> ExitCode:
+    """Show where words were said, newest session first."""
+    table, place, screen = desk.table, desk.place, desk.screen
+    within = None if session is None else await full_id(table, place, session)
+    found = () if place.is_empty() else await table.search(words, session_id=within, limit=limit)
+    if screen.as_json:
+        screen.data([hit.model_dump(mode="json") for hit in found])
+        return ExitCode.OK
+    if not found:
+        screen.show([line(f"Nobody said so in {place.shown}.")])
+    last = ""
+    for hit in found:
+        if hit.session_id != last:
+            screen.show([line(f"{hit.session_id[:SHORT_ID]}  {hit.topic}", "bold")])
+            last = hit.session_id
+        screen.show([line(f"round {hit.round}, {hit.agent_name}: {hit.snippet}", indent=2, hang=2)])
     return ExitCode.OK
 
 

@@ -69,8 +69,8 @@ def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = Fals
         facts: list[JsonValue] = [asked.model_dump(mode="json") for asked in missing]
         raise SessionConflict(
             f"session {fold.record.id!r} waits for information that its agents require: {listed}",
-            hint="Give context_results=[ContextResult(request_id=..., success=True, result=...)], or force=True to go "
-            "on without.",
+            hint="Answer with context_results=[ContextResult(...)], on the command line --context REQUEST=TEXT; or go "
+            "on without, with force=True or --force.",
             details={"missing": facts},
         )
     refused = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.protocols import HasCostLimit, HasEndpoint, Prepares
+from roundtable.protocols import Prepares
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -67,13 +67,16 @@ class WrappedModel:
 
 
 def endpoint_of(model: object) -> str:
-    """Give the root of a model's API; empty where there is none."""
-    return model.endpoint if isinstance(model, HasEndpoint) else ""
+    """Give the root of a model's API (see `HasEndpoint`); empty where there is none."""
+    # Asked several times a call, and a look at a whole protocol takes as long as twenty at one name.
+    found: object = getattr(model, "endpoint", "")
+    return found if isinstance(found, str) else ""
 
 
 def cost_limit_of(model: object) -> float | None:
-    """Give the limit in US dollars that a model keeps itself; `None` where there is none."""
-    return model.cost_limit_usd if isinstance(model, HasCostLimit) else None
+    """Give the limit in US dollars that a model keeps itself (see `HasCostLimit`); `None` where there is none."""
+    found: object = getattr(model, "cost_limit_usd", None)
+    return float(found) if isinstance(found, int | float) else None
 
 
 async def make_ready(model: object) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROMPT_VERSION", "Quotation", "compose_system", "compose_user", "estimate_tokens"]
 
-PROMPT_VERSION = "2"
+PROMPT_VERSION = "3"
 """Version of the texts in this package; recorded with every turn."""
 
 _COMPACT_TOKENS = 350
@@ -164,7 +164,8 @@ def compose_user(
     latest = policy is None or policy.keep == "latest"
     if compact:
         shown, _ = _fit(_quote_compact(quotations, latest=latest), min(room, _COMPACT_TOKENS - fixed), latest=latest)
-        return "\n".join(part for part in (head, *shown, material, wanted) if part)
+        # The question comes after what to think of: a tiny model answers what it read last, else the example before.
+        return "\n".join(part for part in (material, head, *shown, wanted) if part)
     shown, left_out = _fit([_quote(quotation, fence) for quotation in quotations], room, latest=latest)
     return "\n\n".join(part for part in (head, _earlier(shown, left_out), material, wanted) if part)
 

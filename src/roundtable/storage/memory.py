@@ -11,26 +11,23 @@ from anyio.lowlevel import checkpoint
 
 from roundtable._clock import SystemClock
 from roundtable.errors import StorageError
-from roundtable.record import Progress, advance, start_progress
+from roundtable.storage.folding import is_wanted, moved_on, numbered, opened
 from roundtable.storage.rules import (
     LeaseState,
     TurnPlace,
     check_append,
     check_fence,
     check_number,
-    event_text,
     grant,
-    known_turn,
     session_exists,
     session_not_found,
-    turn_place,
 )
 from roundtable.storage.seed_methods import SeedStorageMethods
-from roundtable.storage.text import clean, has_notes, json_text, searchable, span_end, value_text
+from roundtable.storage.text import clean, json_text, span_end, value_text
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
     from roundtable.protocols import Clock, KeyValue
@@ -53,45 +50,26 @@ class _Event:
 @dataclass(slots=True)
 class _Held:
     record: SessionRecord
-    topic: str
-    progress: Progress
-    updated_at: datetime
+    summary: SessionSummary
     events: list[_Event] = field(default_factory=list)
     turns: dict[TurnPlace, _Event] = field(default_factory=dict)
     lease: LeaseState | None = None
 
-    def summary(self) -> SessionSummary:
-        config = self.record.config
-        return SessionSummary(
-            id=self.record.id,
-            topic=config.topic,
-            mode=config.mode,
-            status=self.progress.status,
-            current_round=self.progress.current_round,
-            total_rounds=self.progress.total_rounds,
-            agent_ids=tuple(agent.id for agent in self.record.agents),
-            response_count=self.progress.response_count,
-            created_at=self.record.created_at,
-            updated_at=self.updated_at,
-            last_seq=len(self.events),
-            metadata=config.metadata,
-        )
+    def extend(self, events: Sequence[DurableEvent]) -> int:
+        """Add events to the log; changes nothing when one is refused."""
+        fresh = numbered(events, len(self.events), self._text_of)
+        summary = moved_on(self.summary, fresh)
+        for one in fresh:
+            made = _Event(one.text)
+            self.events.append(made)
+            if one.place is not None:
+                self.turns[one.place] = made
+        self.summary = summary
+        return len(self.events)
 
-    def matches(self, wanted: SessionFilter) -> bool:
-        created = self.record.created_at
-        return (
-            (wanted.topic is None or searchable(wanted.topic) in self.topic)
-            and (wanted.mode is None or clean(wanted.mode) == self.record.config.mode)
-            and (wanted.status is None or wanted.status == self.progress.status)
-            and (wanted.created_from is None or wanted.created_from <= created)
-            and (wanted.created_to is None or created <= wanted.created_to)
-            and (wanted.updated_before is None or self.updated_at < wanted.updated_before)
-            and (wanted.place is None or (created, self.record.id) < wanted.place)
-            and (not wanted.metadata or self._has_notes(wanted.metadata))
-        )
-
-    def _has_notes(self, wanted: Mapping[str, JsonValue]) -> bool:
-        return has_notes(json_text(dict(self.record.config.metadata)), json_text(dict(wanted)))
+    def _text_of(self, place: TurnPlace) -> str | None:
+        known = self.turns.get(place)
+        return None if known is None else known.text
 
 
 _SWEEP_AT: Final = 64
@@ -140,7 +118,7 @@ class MemoryStorage(SeedStorageMethods):
         await self._open()
         stored = SessionRecord.from_json(value_text(record))
         key = stored.tenant, stored.id
-        held = _Held(stored, searchable(stored.config.topic), start_progress(stored), stored.created_at)
+        held = _Held(stored, opened(stored))
         with self._lock:
             if self._sessions.setdefault(key, held) is not held:
                 raise session_exists(record.id)
@@ -162,7 +140,7 @@ class MemoryStorage(SeedStorageMethods):
             if token is not None:
                 check_fence(session_id, held.lease, token)
             check_number(session_id, expected_seq, len(held.events))
-            return _extend(held, session_id, events)
+            return held.extend(events)
 
     async def read(
         self, session_id: str, after: int = 0, *, tenant: str = "default"
@@ -179,9 +157,10 @@ class MemoryStorage(SeedStorageMethods):
         await self._open()
         tenant = clean(filter.tenant)
         with self._lock:
-            found = [held for (owner, _), held in self._sessions.items() if owner == tenant and held.matches(filter)]
-            found.sort(key=lambda held: (held.record.created_at, held.record.id), reverse=True)
-            return tuple(held.summary() for held in found[: filter.limit])
+            held = [one.summary for (owner, _), one in self._sessions.items() if owner == tenant]
+        found = [summary for summary in held if is_wanted(summary, filter)]
+        found.sort(key=lambda summary: (summary.created_at, summary.id), reverse=True)
+        return tuple(found[: filter.limit])
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or give up the right to append. See `Storage.lease`."""
@@ -237,33 +216,6 @@ class MemoryStorage(SeedStorageMethods):
     def _next_token(self, tenant: str) -> int:
         self._tokens[tenant] = self._tokens.get(tenant, 0) + 1
         return self._tokens[tenant]
-
-
-def _extend(held: _Held, session_id: str, events: Sequence[DurableEvent]) -> int:
-    """Add events to a log that is known to take them; changes nothing when one is refused."""
-    fresh: list[_Event] = []
-    turns: dict[TurnPlace, _Event] = {}
-    taken: list[DurableEvent] = []
-    for event in events:
-        seq = len(held.events) + len(fresh) + 1
-        made = _Event(event_text(event, seq))
-        place = turn_place(event)
-        if place is not None:
-            known = held.turns.get(place) or turns.get(place)
-            if known is not None:
-                known_turn(place, known.text, made.text)
-                continue
-            turns[place] = made
-        if event.seq:
-            check_number(session_id, event.seq - 1, seq - 1)
-        fresh.append(made)
-        taken.append(event)
-    held.events += fresh
-    held.turns |= turns
-    if taken:
-        held.progress = advance(held.progress, taken)
-        held.updated_at = taken[-1].timestamp
-    return len(held.events)
 
 
 class MemoryKeyValue:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from roundtable.tools.fetch import FetchUrl, fetch_url
     from roundtable.tools.functions import FunctionTool, tool
+    from roundtable.tools.mcp_tools import McpToolkit, from_mcp
     from roundtable.tools.model_search import ModelSearch
     from roundtable.tools.sources import (
         Evidence,
@@ -63,6 +64,7 @@ __all__ = [
     "FetchUrl",
     "FunctionTool",
     "GetContext",
+    "McpToolkit",
     "ModelSearch",
     "PerplexitySearch",
     "PerplexitySearchInput",
@@ -86,6 +88,7 @@ __all__ = [
     "create_default_toolkit",
     "fact_check",
     "fetch_url",
+    "from_mcp",
     "get_context",
     "is_transient_error",
     "perplexity_search",
@@ -105,6 +108,7 @@ _HOME = {
     ),
     **dict.fromkeys(("FetchUrl", "fetch_url"), "fetch"),
     **dict.fromkeys(("FunctionTool", "tool"), "functions"),
+    **dict.fromkeys(("McpToolkit", "from_mcp"), "mcp_tools"),
     "ModelSearch": "model_search",
     **dict.fromkeys(
         (

@@ -1,0 +1,172 @@
+"""Sessions as files: written for people, spreadsheets and other programs, and read back."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from roundtable._output import write_parts
+from roundtable.errors import ConfigurationError, SessionError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from roundtable.api.wiring import Wiring
+    from roundtable.types import DurableEvent, SessionRecord
+
+__all__ = ["ExportFormat", "SessionFiles", "format_of"]
+
+ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
+"""Forms in which a session is exported; only `"json"` can be imported."""
+
+_SUFFIXES: Final[dict[str, ExportFormat]] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".csv": "csv",
+}
+_LARGEST_BYTES: Final = 256 * 1024 * 1024
+
+
+def format_of(path: str | PathLike[str]) -> ExportFormat:
+    """Tell the format of a file by the end of its name.
+
+    Raises:
+        ConfigurationError: The name says nothing.
+
+    Example:
+        >>> format_of("debate.md"), format_of("Debate.HTML")
+        ('markdown', 'html')
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        msg = f"the name {str(path)!r} does not say in which format to export"
+        raise ConfigurationError(msg, hint=f"Give the format, or a name that ends in {', '.join(_SUFFIXES)}.")
+    return _SUFFIXES[suffix]
+
+
+class SessionFiles(ABC):
+    """Writing sessions to files and reading them back; `Roundtable` has all of it."""
+
+    @property
+    @abstractmethod
+    def wiring(self) -> Wiring:
+        """The objects behind the table."""
+
+    async def export(self, session_id: str, format: ExportFormat = "markdown") -> str:
+        """Give a stored session as text; nobody is asked anything.
+
+        Args:
+            session_id: Which session.
+            format: `"markdown"` and `"html"` (one page that needs nothing beside it) are for people, `"csv"` has one
+                line per turn, and `"json"` is the session itself, which `import_` takes.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            ConfigurationError: There is no such format.
+        """
+        return "".join(await self._exported(session_id, format))
+
+    async def export_file(
+        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | None = None
+    ) -> Path:
+        """Write a stored session to a file, part by part, and give the file's path.
+
+        A new file can be read by this user alone. One that exists is replaced as a whole once the new one is written;
+        a symbolic link is replaced, never followed.
+
+        Args:
+            session_id: Which session.
+            path: The file.
+            format: As for `export`; told by the end of the name when left out.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            ConfigurationError: There is no such format, or the name does not say which.
+            StorageError: The file cannot be written.
+        """
+        from anyio import to_thread
+
+        target = Path(path)
+        parts = await self._exported(session_id, format or format_of(target))
+        await to_thread.run_sync(write_parts, target, parts)
+        return target
+
+    async def _exported(self, session_id: str, format: ExportFormat) -> Iterator[str]:
+        if format not in get_args(ExportFormat):
+            msg = f"there is no export format {format!r}"
+            raise ConfigurationError(msg, hint=f"Formats: {', '.join(get_args(ExportFormat))}.")
+        wiring = self.wiring
+        if format == "json":
+            from roundtable.record import archive_parts
+
+            return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant))
+        from roundtable._view import COLUMNS, view_of
+        from roundtable.report import csv_parts, markdown_parts, page_parts
+        from roundtable.result import DebateResult
+
+        fold = await wiring.sessions.load(session_id)
+        result = DebateResult.from_record(fold.to_record())
+        if format == "csv":
+            return csv_parts(COLUMNS, result.to_records())
+        return page_parts(view_of(result)) if format == "html" else markdown_parts(view_of(result))
+
+    async def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False) -> str:
+        """Store a session that was exported as JSON, and give its id; nobody is asked anything.
+
+        It is this table's then, whoever's it was. The document is judged whole before anything is stored.
+
+        Args:
+            source: The document, which begins with a brace, or the path of a file that holds one.
+            new_id: Whether to store it under a new id, beside one that exists.
+
+        Raises:
+            SessionError: The document is no exported session, or one that could not be.
+            SessionConflict: A session of that id exists.
+            StorageError: The file cannot be read, or the session cannot be stored.
+        """
+        from anyio import to_thread
+
+        from roundtable.record import read_archive, store_whole, with_id
+
+        text = await to_thread.run_sync(_document, source)
+        if len(text) > _LARGEST_BYTES:
+            raise SessionError(f"a session to import has at most {_LARGEST_BYTES >> 20} MiB")
+        record, events = await to_thread.run_sync(read_archive, text)
+        _check_result(record, events)
+        name = secrets.token_hex(16) if new_id else record.id
+        wiring = self.wiring
+        await store_whole(wiring.storage, *with_id(name, record, events, tenant=wiring.options.tenant))
+        return name
+
+
+def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:
+    """Refuse a session that could be stored and never be shown."""
+    from roundtable.record import fold_debate
+    from roundtable.result import DebateResult
+
+    try:
+        DebateResult.from_record(fold_debate(record, events))
+    except (ValueError, ArithmeticError, LookupError) as error:
+        raise SessionError("this is no exported session: it has no result", cause=error) from error
+
+
+def _document(source: str | bytes | PathLike[str]) -> str | bytes:
+    """Give the document itself, from its file where it is in one."""
+    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] in {"", "{"}):
+        return source
+    path = Path(source)
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise StorageError(
+            f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}",
+            cause=error,
+            details={"path": str(path), "reason": "unreachable"},
+        ) from error

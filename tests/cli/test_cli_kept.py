@@ -1,0 +1,145 @@
+"""Commands on stored sessions: files, search, removal, and following from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from cli.kit import Done, always
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli.kit import Command
+
+
+@pytest.fixture
+def held(command: Command, place: Path) -> str:
+    agents = always(place, {"ada": "Tea", "bo": "Tea", "cy": "Milk"})
+    done = command("Tea or milk?", "--agents", agents, "--rounds", "2", "--db", "d.db", "--json").json
+    assert isinstance(done, dict)
+    return str(done["sessionId"])
+
+
+def fields(done: Done) -> dict[str, object]:
+    assert done.code == 0, done.both
+    assert isinstance(done.json, dict)
+    return done.json
+
+
+def test_a_session_is_exported_to_the_screen_or_to_files(command: Command, place: Path, held: str) -> None:
+    shown = command("export", "last", "--db", "d.db")
+    assert shown.code == 0
+    assert shown.out.startswith("# Tea or milk?\n")
+    assert "## Minority report" in shown.out
+    done = command("export", held[:6], "--db", "d.db", "-o", "a.md", "-o", "a.csv", "-o", "s.json", "--html", "a.html")
+    assert done.out.splitlines() == ["Wrote a.md", "Wrote a.csv", "Wrote s.json", "Wrote a.html"]
+    assert (place / "a.md").read_text() == shown.out
+    assert (place / "a.html").read_text().startswith("<!doctype html>")
+    assert json.loads((place / "s.json").read_text()) == command("export", held, "--db", "d.db", "--json").json
+    assert fields(command("export", held, "--db", "d.db", "--json", "-o", "b.md")) == {
+        "sessionId": held,
+        "files": ["b.md"],
+    }
+    assert command("export", held, "--db", "d.db", "--format", "csv").out.count("\n") == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["export", "last", "--format", "pdf"], 2),
+        (["export", "last", "-o", "a.pdf"], 2),
+        (["export", "last", "-o", "nowhere/a.md"], 7),
+        (["export", "ffff"], 6),
+        (["import", "none.json"], 7),
+        (["import", "ada.json"], 6),
+        (["sessions", "--since", "yesterday"], 2),
+        (["sessions", "--meta", "team"], 2),
+        (["sessions", "--after", "x"], 2),
+        (["prune", "--before", "soon", "--yes"], 2),
+        (["prune", "--before", "2020-01-01", "--status", "tired"], 2),
+        (["backup", "d.db"], 7),
+        (["delete", "last"], 2),
+    ],
+)
+def test_what_cannot_be_done_is_said(command: Command, held: str, words: list[str], code: int) -> None:
+    done = command(*words, "--db", "d.db")
+    assert done.code == code, done.both
+    assert "Error:" in done.err
+    assert "Traceback" not in done.both
+
+
+def test_a_session_goes_to_another_database_and_back(command: Command, place: Path, held: str) -> None:
+    command("export", held, "--db", "d.db", "-o", "s.json")
+    assert "Stored session" in command("import", "s.json", "--db", "e.db").out
+    assert command("import", "s.json", "--db", "e.db").code == 6
+    other = fields(command("import", "s.json", "--db", "e.db", "--new-id", "--json"))["sessionId"]
+    assert other != held
+    assert (
+        command("show", held, "--db", "e.db").out.replace("e.db", "d.db") == command("show", held, "--db", "d.db").out
+    )
+
+
+def test_sessions_are_listed_by_page_date_and_note(command: Command, place: Path, held: str) -> None:
+    command("export", held, "--db", "d.db", "-o", "s.json")
+    for _ in range(2):
+        command("import", "s.json", "--db", "d.db", "--new-id")
+    first = command("sessions", "--db", "d.db", "--limit", "2")
+    assert len(first.out.splitlines()) == 3
+    cursor = first.err.split("--after ")[1].strip()
+    assert len(command("sessions", "--db", "d.db", "--limit", "2", "--after", cursor).out.splitlines()) == 2
+    assert command("sessions", "--db", "d.db", "--since", "2020-01-01", "--json").out.count('"topic"') == 3
+    for none in (["--until", "2020-01-01"], ["--since", "2999-01-01"], ["--meta", "team=core"]):
+        assert "No session" in command("sessions", "--db", "d.db", *none).out
+
+
+def test_words_are_found_in_what_was_said(command: Command, held: str) -> None:
+    found = command("search", "milk", "--db", "d.db", "--session", "last")
+    assert found.out.splitlines()[0] == f"{held[:8]} Tea or milk?"
+    assert "round 1, " in found.out
+    assert "Nobody said so" in command("search", "rum", "--db", "d.db").out
+    assert "Nobody said so" in command("search", "rum", "--db", "none.db").out
+    assert command("search", "milk", "--db", "d.db", "--json").out.count('"snippet"') >= 2
+
+
+def test_sessions_are_removed_when_that_is_meant(command: Command, place: Path, held: str) -> None:
+    command("export", held, "--db", "d.db", "-o", "s.json")
+    command("import", "s.json", "--db", "d.db", "--new-id")
+    assert command("backup", "copy.db", "--db", "d.db").out.startswith("Copied ")
+    assert fields(command("backup", "copy2.db", "--db", "d.db", "--json")) == {"file": "copy2.db"}
+    assert "Removed session" in command("delete", held, "--yes", "--db", "d.db").out
+    assert fields(command("delete", "last", "--yes", "--db", "d.db", "--json"))["removed"] == 1
+    assert len(command("sessions", "--db", "copy.db").out.splitlines()) == 3
+    assert "Removed 0 of 0" in command("prune", "--before", "2020-01-01", "--db", "copy.db").out
+    assert command("prune", "--before", "2999-01-01", "--db", "copy.db").code == 2
+    pruned = command("prune", "--before", "2999-01-01", "--status", "completed", "--yes", "--db", "copy.db", "--json")
+    assert fields(pruned) == {"removed": 2}
+
+
+def test_a_finished_session_is_watched_from_its_first_event(command: Command, held: str) -> None:
+    seen = command("watch", "last", "--db", "d.db")
+    assert seen.code == 0
+    assert seen.out.startswith("Tea or milk?\n")
+    assert seen.out.count("Agreement 0.") == 2
+    assert "Answer: Tea" in seen.out
+    lines = command("watch", held, "--db", "d.db", "--json").out.splitlines()
+    assert [json.loads(line)["type"] for line in lines][-1] == "debate_complete"
+
+
+def test_doctor_looks_through_a_database_and_saves_what_can_be_read(command: Command, place: Path, held: str) -> None:
+    assert "session" in command("doctor", "--db", "d.db").out
+    spoilt = bytearray((place / "d.db").read_bytes())
+    spoilt[4096 * 3 : 4096 * 4] = bytes(4096)
+    (place / "s.db").write_bytes(spoilt)
+    looked = command("doctor", "--db", "s.db")
+    assert looked.code == 2
+    assert "--salvage saved.db" in looked.both or "'.recover'" in looked.both
+    (place / "s.db").write_bytes(bytes(4096) + (place / "d.db").read_bytes()[4096:])
+    done = command("doctor", "--db", "s.db", "--salvage", "saved.db")
+    assert done.code == 0, done.both
+    assert done.out.startswith("Saved 1 sessions with ")
+    assert command("show", held, "--db", "saved.db").code == 0
+    assert fields(command("doctor", "--db", "s.db", "--salvage", "again.db", "--json"))["sessions"] == 1
+    assert command("doctor", "--db", "s.db", "--salvage", "again.db").code == 7
+    assert command("doctor", "--storage", "memory://", "--salvage", "x.db").code == 2
