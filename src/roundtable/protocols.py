@@ -56,7 +56,6 @@ __all__ = [
     "ExitCriterion",
     "ExitRound",
     "FullText",
-    "HasCostLimit",
     "HasEndpoint",
     "KeyValue",
     "Observer",
@@ -139,15 +138,6 @@ class HasEndpoint(Protocol):
     @property
     def endpoint(self) -> str:
         """Where its calls go."""
-
-
-@runtime_checkable
-class HasCostLimit(Protocol):
-    """What a `ChatModel` may have besides: a price that it states itself, and a limit of it that it keeps."""
-
-    @property
-    def cost_limit_usd(self) -> float | None:
-        """Most that one call may cost, in US dollars; `None` where it keeps no limit."""
 
 
 class TurnListener(Protocol):

@@ -74,7 +74,10 @@ def endpoint_of(model: object) -> str:
 
 
 def cost_limit_of(model: object) -> float | None:
-    """Give the limit in US dollars that a model keeps itself (see `HasCostLimit`); `None` where there is none."""
+    """Give the limit in US dollars that a call of a model keeps to by itself; `None` where there is none.
+
+    A model that states what its calls cost, and keeps to a limit, says so in an attribute `cost_limit_usd`.
+    """
     found: object = getattr(model, "cost_limit_usd", None)
     return float(found) if isinstance(found, int | float) else None
 
