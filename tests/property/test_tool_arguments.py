@@ -65,6 +65,7 @@ def test_what_fits_fits_and_what_does_not_is_refused(value: Any, schema: Any) ->
     [
         ({"$ref": "#/$defs/n", "$defs": {"n": {"type": "integer"}}}, "x", "the arguments: must be integer"),
         ({"$ref": "#/nowhere"}, "x", ""),
+        ({"properties": {"a": {"$ref": "#"}}, "required": ["a"]}, {"a": {}}, "a.a: is missing"),
         ({"properties": {"n": {"$ref": "#/$defs/m"}}, "$defs": {"m": {"$ref": "#/$defs/m"}}}, {"n": 1}, ""),
         ({"format": "date", "pattern": "^x", "type": "string"}, "y", ""),
         ({"properties": {"a": False}}, {"a": 1}, "a: is not allowed"),
@@ -76,14 +77,24 @@ def test_what_fits_fits_and_what_does_not_is_refused(value: Any, schema: Any) ->
             "a: is missing; b: is missing; c: is missing; d: is missing; e: is missing",
         ),
     ],
-    ids=["reference", "dangling", "endless", "unknown words", "never", "patterns", "unknown kind", "many faults"],
+    ids=[
+        "reference",
+        "dangling",
+        "itself",
+        "endless",
+        "unknown words",
+        "never",
+        "patterns",
+        "unknown kind",
+        "many faults",
+    ],
 )
 def test_what_is_told_and_what_is_passed_over(schema: Any, value: Any, told: str) -> None:
     assert misfits(value, schema) == told
 
 
 def test_a_value_as_deep_as_the_sea_ends() -> None:
-    schema: dict[str, Any] = {"type": "array", "items": {"$ref": "#"}}
+    schema: dict[str, Any] = {"type": "array", "items": {"$ref": "#"}, "maxItems": 1}
     value: list[Any] = []
     for _ in range(500):
         value = [value]

@@ -167,7 +167,7 @@ def _plus(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> 
 
 
 def _tool_results(agent: BaseAgent, spec: TurnSpec) -> list[int]:
-    """Give how many results each round of tools adds; the dearest way is to have the most of them at once, and first."""
+    """Give how many results each round of tools adds; it costs most to have most of them at once, first."""
     if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
         return []
     rounds = min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
@@ -175,7 +175,7 @@ def _tool_results(agent: BaseAgent, spec: TurnSpec) -> list[int]:
 
 
 def _prompts(sent: int, longest: int, tool_results: Sequence[int]) -> Iterator[int]:
-    """Give the tokens of each prompt of a turn: the first, one after each round of tools, and the one that asks again."""
+    """Give the tokens of each prompt of a turn: the first, one after each round of tools, one that asks again."""
     yield sent
     for results in tool_results:
         sent += longest + results * TOOL_RESULT_TOKENS
