@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -334,7 +334,7 @@ class Storages(RuleBasedStateMachine):
         self.both(handle, lambda storage: storage.kv.scan(key, tenant=tenant), ("gave", tuple(found)))
 
     def lives(self, tenant: str, key: str) -> bool:
-        _, expires = self.values.get((tenant, key), (None, NOON))
+        _, expires = self.values.get((tenant, key), (None, datetime.min.replace(tzinfo=UTC)))
         return expires is None or self.clock.now() < expires
 
     def value(self, tenant: str, key: str) -> JsonValue:
