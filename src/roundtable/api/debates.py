@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from pydantic import ValidationError
 
+from roundtable.analysis import ResponseSettings
 from roundtable.api.changes import check_on_change, effective, seated_again
 from roundtable.api.checks import (
     check_budget,
@@ -186,13 +187,13 @@ class Debates:
                 )
             except RoundtableError as error:
                 error.session_id = session_id
-                error.partial = _to_result(runs[0].fold) if runs else None
+                error.partial = self._to_result(runs[0].fold) if runs else None
                 raise
 
         return Prepared(
             session_id=session_id,
             run=run,
-            to_result=_to_result,
+            to_result=self._to_result,
             subscribe=lambda: wiring.hub.subscribe(session_id, wiring.storage, tenant=wiring.options.tenant),
         )
 
@@ -300,7 +301,10 @@ class Debates:
 
     async def load(self, session_id: str) -> DebateResult:
         """Give the result of a stored session, as it stands now."""
-        return _to_result(await self._wiring.sessions.load(session_id))
+        return self._to_result(await self._wiring.sessions.load(session_id))
+
+    def _to_result(self, fold: Fold) -> DebateResult:
+        return DebateResult.from_record(fold.to_record(), ResponseSettings.from_settings(self._wiring.settings))
 
     async def stop(self, session_id: str, running: RunningCalls) -> None:
         """Ask the session to stop; complete it here when nobody runs it."""
@@ -332,10 +336,6 @@ class Debates:
 async def finish(prepared: Prepared) -> DebateResult:
     """Run a prepared session to its end."""
     return prepared.to_result(await prepared.run(lambda _: None))
-
-
-def _to_result(fold: Fold) -> DebateResult:
-    return DebateResult.from_record(fold.to_record())
 
 
 def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:

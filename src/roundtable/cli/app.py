@@ -20,6 +20,7 @@ from roundtable.cli.options import (
     Deadline,
     Estimate,
     ExitEarly,
+    Fetch,
     Focus,
     Force,
     Html,
@@ -30,6 +31,7 @@ from roundtable.cli.options import (
     Options,
     Perspectives,
     Quiet,
+    Search,
     Session,
     Storage,
     Timeout,
@@ -91,6 +93,8 @@ def _surroundings(given: Mapping[str, Any]) -> Ask:
         base_urls=tuple(given["base_url"] or ()),
         timeout_s=given["timeout"],
         tools=split_list(given["tools"], "--tools") or (),
+        search=given["search"],
+        fetch=given["fetch"],
     )
 
 
@@ -115,6 +119,8 @@ def debate(
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    search: Search = None,
+    fetch: Fetch = False,
     database: Database = None,
     storage: Storage = None,
     html: Html = None,
@@ -145,6 +151,8 @@ def resume(
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    search: Search = None,
+    fetch: Fetch = False,
     database: Database = None,
     storage: Storage = None,
     html: Html = None,
@@ -172,6 +180,8 @@ def extend(
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    search: Search = None,
+    fetch: Fetch = False,
     database: Database = None,
     storage: Storage = None,
     html: Html = None,
@@ -215,14 +225,22 @@ def list_plugins(as_json: Json = False) -> int:
 
 @app.command()
 def doctor(
+    *,
     agents: Agents = None,
     base_url: BaseUrls = None,
+    salvage: Annotated[
+        str | None,
+        typer.Option("--salvage", metavar="FILE", help="Save what can be read of a damaged file into a new one."),
+    ] = None,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Say what is configured, what would be used, what is missing and the fix; the network is not touched."""
-    from roundtable.cli.doctor import examine
+    """Say what is configured, what would be used, what is missing and the fix; the network is not touched.
+
+    A file named with --db is looked through as a whole.
+    """
+    from roundtable.cli.doctor import examine, save_readable
 
     ask = Ask(
         as_json=as_json,
@@ -231,7 +249,7 @@ def doctor(
         agents=split_list(agents, "--agents"),
         base_urls=tuple(base_url or ()),
     )
-    return open_desk(ask).run(examine)
+    return open_desk(ask).run(lambda desk: examine(desk) if salvage is None else save_readable(desk, salvage))
 
 
 @models.command()

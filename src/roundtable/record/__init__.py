@@ -1,6 +1,6 @@
 """Folds, which are pure: events in, sessions and records out; and the way back, for who changes a session by hand."""
 
-from roundtable.record.amend import append_response, save_changes
+from roundtable.record.amend import append_response, save_changes, store_whole
 from roundtable.record.archive import ARCHIVE_FORMAT, ARCHIVE_VERSION, archive_parts, read_archive, with_id
 from roundtable.record.course import follow
 from roundtable.record.fold import Fold, fold_debate, fold_session
@@ -24,6 +24,7 @@ __all__ = [
     "read_record",
     "save_changes",
     "start_progress",
+    "store_whole",
     "with_id",
     "with_past",
 ]
