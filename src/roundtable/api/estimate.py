@@ -167,7 +167,7 @@ def _plus(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> 
 
 
 def _tool_calls(agent: BaseAgent, spec: TurnSpec) -> int:
-    if agent.toolkit is None or not agent.toolkit.get_tools():
+    if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
         return 0
     return min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
 

@@ -10,6 +10,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway
 from roundtable.providers.anthropic import AnthropicMessages
 from roundtable.providers.cassette import ReplayProvider
+from roundtable.providers.command import command_providers
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_provider import HttpProvider
 from roundtable.providers.human import HumanProvider
@@ -103,8 +104,10 @@ PERPLEXITY: Final = ProviderSpec(
     key_env=("PERPLEXITY_API_KEY",),
     default_model="sonar-pro",
     light_model="sonar",
-    profile=ModelProfile(context_tokens=128_000, structured_output=True, streams=True),
-    profiles={"sonar-pro": ModelProfile(context_tokens=200_000, structured_output=True, streams=True)},
+    profile=ModelProfile(context_tokens=128_000, structured_output=True, streams=True, calls_tools=False),
+    profiles={
+        "sonar-pro": ModelProfile(context_tokens=200_000, structured_output=True, streams=True, calls_tools=False)
+    },
     summary="Sonar, which always searches the web.",
 )
 
@@ -172,7 +175,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
     Example:
         >>> [entry.name for entry in builtin_providers()][-4:]
-        ['local', 'human', 'replay', 'scripted']
+        ['command', 'human', 'replay', 'scripted']
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
@@ -183,6 +186,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
     return (
         ("local", LocalProvider(), "A small model inside this process, without a key or a network."),
+        *command_providers(),
         ("human", HumanProvider(), "A person at this terminal; 'human:NAME' tells several apart."),
         ("replay", ReplayProvider(), "What a cassette holds, without a network."),
         ("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
