@@ -211,6 +211,7 @@ def fork(
     focus: Focus = None,
     timeout: Timeout = None,
     tools: Tools = None,
+    search: Search = None,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
