@@ -212,6 +212,7 @@ def fork(
     timeout: Timeout = None,
     tools: Tools = None,
     search: Search = None,
+    fetch: Fetch = False,
     base_url: BaseUrls = None,
     database: Database = None,
     storage: Storage = None,
