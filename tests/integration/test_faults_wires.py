@@ -116,7 +116,6 @@ WHOLE = {
         headers={"content-type": "text/event-stream", "content-encoding": "gzip"},
     ),
     "P74 label": lambda wire: sse_reply(wire.frames(WORDS), headers={"content-type": "text/plain"}),
-    "P77 text behind the end": lambda wire: sse_reply([*wire.frames(WORDS), *wire.open_frames(Said("no"))[1:2]]),
     "P78 slow": lambda wire: sse_reply(wire.frames(WORDS), pause_s=0.02),
     "P80 a document": lambda wire: http_reply(wire.body(WORDS)),
     "P66 HTTP/1.0": lambda wire: WireReply(
@@ -132,6 +131,15 @@ async def test_a_stream_reads_the_same_however_it_is_written(wire, reply):
         answer = await fault.call(streamed=True)
         assert (answer.text, len(fault.server.seen)) == (WORDS.text, 1)
         assert answer.usage == Usage(input_tokens=11, output_tokens=7, calls=1)
+
+
+@EACH
+async def test_text_behind_the_end_is_passed_over(wire):
+    """P77. Google's wire has no terminator, and may name the reason to end with every piece: there it is more text."""
+    more = wire.open_frames(Said("no"))[1:2]
+    async with scene(sse_reply([*wire.frames(WORDS), *more]), name=f"{wire.name}:m") as fault:
+        answer = await fault.call(streamed=True)
+    assert answer.text == (WORDS.text + "o" if wire.name == "google" else WORDS.text)
 
 
 @EACH
