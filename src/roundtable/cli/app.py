@@ -14,6 +14,7 @@ from roundtable.cli.kept import kept
 from roundtable.cli.options import (
     Agents,
     Analyzer,
+    Baseline,
     BaseUrls,
     Context,
     Database,
@@ -33,6 +34,7 @@ from roundtable.cli.options import (
     Quiet,
     Search,
     Session,
+    SkipRounds,
     Storage,
     Timeout,
     Tools,
@@ -112,6 +114,8 @@ def debate(
     perspective: Perspectives = None,
     focus: Focus = None,
     analyzer: Analyzer = "auto",
+    baseline: Baseline = False,
+    skip_rounds_when: SkipRounds = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     estimate: Estimate = False,
@@ -135,6 +139,7 @@ def debate(
     ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed, analyzer=analyzer)
     chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
+    asked |= {"baseline": baseline, "skip_rounds_when": skip_rounds_when}
     asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
     if perspective:
         asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
