@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable._findings import findings_in_words
 from roundtable.report import (
     CostView,
     OptionView,
@@ -203,6 +204,7 @@ def _facts_of(result: DebateResult) -> Iterator[tuple[str, str]]:
     independent = result.independent_agreement
     why_none = f"none ({result.independent_agreement_reason})"
     yield "Independent agreement", f"{independent:.2f}" if independent is not None else why_none
+    yield from findings_in_words(result)
     if result.decision is not None:
         yield "Decision", _decision_line(result)
     if result.exit is not None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Self
 
 from roundtable._view import COLUMNS, view_of
-from roundtable.analysis import BallotBasis, ballots_of
+from roundtable.analysis import (
+    BallotBasis,
+    Baselines,
+    DebateHealth,
+    MinorityReport,
+    ResponseSettings,
+    ballots_of,
+    baselines_of,
+    build_response,
+    conformity_delta,
+    debate_health,
+    minority_report,
+)
 from roundtable.report import csv_parts, to_fragment, to_markdown, to_page, to_text
 from roundtable.types import (
     AgentConfig,
@@ -19,6 +31,7 @@ from roundtable.types import (
     Roster,
     RosterEntry,
     RoundRecord,
+    RoundtableResponse,
     Session,
     SessionStatus,
     Share,
@@ -65,6 +78,16 @@ class DebateResult(Value):
     """Agreement of answers given before anyone had seen another."""
     independent_agreement_reason: str | None
     """Why there is none."""
+    conformity_delta: float | None = None
+    """`consensus.agreement_level` less `independent_agreement`: what hearing each other changed."""
+    minority_report: MinorityReport | None = None
+    """Who stands outside the largest camp of the last complete round, and with what."""
+    baselines: Baselines | None = None
+    """What the independent answers say by themselves, without a debate."""
+    health: DebateHealth | None = None
+    """How positions moved, and signs that agreement may mean little."""
+    response: RoundtableResponse | None = None
+    """The last complete round in four layers."""
     rounds: tuple[RoundRecord, ...]
     """Everything that was said."""
     roster: Roster
@@ -91,8 +114,13 @@ class DebateResult(Value):
     """When it last changed."""
 
     @classmethod
-    def from_record(cls, record: DebateRecord) -> Self:
-        """Build the result of a stored session; pure."""
+    def from_record(cls, record: DebateRecord, thresholds: ResponseSettings | None = None) -> Self:
+        """Build the result of a stored session; pure.
+
+        Args:
+            record: The session.
+            thresholds: Thresholds of the four-layer response; its defaults when left out.
+        """
         config = record.session.config
         measured = [held for held in record.rounds if held.complete]
         last = measured[-1] if measured else None
@@ -111,6 +139,13 @@ class DebateResult(Value):
             consensus=last.consensus if last else None,
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
+            conformity_delta=conformity_delta(
+                last.consensus.agreement_level if last and last.consensus else None, record.independent_agreement
+            ),
+            minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
+            baselines=baselines_of(record, answer),
+            health=debate_health(measured, record.session.agents),
+            response=build_response(record, thresholds or ResponseSettings()),
             rounds=record.rounds,
             roster=_roster(record),
             exit=record.exit,

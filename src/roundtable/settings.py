@@ -56,9 +56,30 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "exit_consensus_threshold": ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD",),
     "exit_convergence_rounds": ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS",),
     "exit_confidence_threshold": ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD",),
+    "high_consensus_threshold": ("ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD",),
+    "medium_consensus_threshold": ("ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD",),
+    "low_confidence_threshold": ("ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD",),
+    "confidence_variance_threshold": ("ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD",),
+    "min_reasoning_length_ratio": ("ROUNDTABLE_MIN_REASONING_LENGTH_RATIO",),
+    "high_confidence_action_threshold": ("ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD",),
+    "low_confidence_action_threshold": ("ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD",),
+    "very_low_confidence_action_threshold": ("ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD",),
+    "consensus_summary_max_length": ("ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH",),
 }
 """Field to the variables it is read from, the first one set wins."""
 
+
+_RESPONSE_SHARES: Final[Mapping[str, str]] = {
+    "high_consensus_threshold": "0.7",
+    "medium_consensus_threshold": "0.4",
+    "low_confidence_threshold": "0.6",
+    "confidence_variance_threshold": "0.04",
+    "min_reasoning_length_ratio": "0.5",
+    "high_confidence_action_threshold": "0.8",
+    "low_confidence_action_threshold": "0.6",
+    "very_low_confidence_action_threshold": "0.5",
+}
+"""Shares that the four-layer response goes by, and their defaults."""
 
 _LONG_ENOUGH = 8
 """Letters from which the value of a foreign variable is taken for a secret rather than a word."""
@@ -149,6 +170,28 @@ class Settings:
     """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: rounds in a row without movement that do."""
     exit_confidence_threshold: Decimal = Decimal("0.85")
     """`ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD`: confidence in [0, 1] of every agent that does."""
+    high_consensus_threshold: Decimal = Decimal("0.7")
+    """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the level is high."""
+    medium_consensus_threshold: Decimal = Decimal("0.4")
+    """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the level is medium."""
+    low_confidence_threshold: Decimal = Decimal("0.6")
+    """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: confidence below which an answer deserves a second look."""
+    confidence_variance_threshold: Decimal = Decimal("0.04")
+    """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: variance above which confidences conflict."""
+    min_reasoning_length_ratio: Decimal = Decimal("0.5")
+    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: share of the mean length below which reasoning is short."""
+    high_confidence_action_threshold: Decimal = Decimal("0.8")
+    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: mean confidence that, with high agreement,
+    says proceed."""
+    low_confidence_action_threshold: Decimal = Decimal("0.6")
+    """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which one conflict says
+    verify."""
+    very_low_confidence_action_threshold: Decimal = Decimal("0.5")
+    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which details
+    are needed."""
+    consensus_summary_max_length: int = 200
+    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: most characters of the agreement in words; 0 or -1 does not
+    limit it."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Every variable as it was found, for providers of plugins."""
 
@@ -197,6 +240,8 @@ class Settings:
             exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
             exit_convergence_rounds=read.count("exit_convergence_rounds", 2),
             exit_confidence_threshold=read.share("exit_confidence_threshold", "0.85"),
+            **{name: read.share(name, default) for name, default in _RESPONSE_SHARES.items()},
+            consensus_summary_max_length=read.limit("consensus_summary_max_length", 200),
             environment=source,
         )
 
@@ -292,6 +337,10 @@ class _Reader:
         if not plain or int(text) < least or (most is not None and int(text) > most):
             raise _refusal(variable, text, f"a whole number from {least}" + (f" to {most}" if most else ""))
         return int(text)
+
+    def limit(self, name: str, default: int) -> int:
+        """Read a count in which -1 is another word for 0, no limit."""
+        return 0 if self._find(name)[1] == "-1" else self.count(name, default, least=0)
 
     def flag(self, name: str, *, default: bool) -> bool:
         variable, text = self._find(name)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from roundtable.api.changes import OnChange
     from roundtable.api.files import ExportFormat
     from roundtable.api.handle import DebateHandle as AsyncHandle
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         Event,
         JsonValue,
         ProviderConfig,
+        RunningCalls,
         SearchHit,
         SessionFilter,
         SessionStatus,
@@ -146,13 +148,13 @@ class DebateHandle:
         """Wait for the end and give the result; raises what `Roundtable.debate` would have raised."""
         return self._portal.call(self._handle.result)
 
-    def pause(self) -> None:
+    def pause(self, *, running: RunningCalls = "settle") -> None:
         """Ask the debate to pause."""
-        self._portal.call(self._handle.pause)
+        self._portal.call(lambda: self._handle.pause(running=running))
 
-    def stop(self) -> None:
+    def stop(self, *, running: RunningCalls = "cancel") -> None:
         """Ask the debate to stop for good."""
-        self._portal.call(self._handle.stop)
+        self._portal.call(lambda: self._handle.stop(running=running))
 
 
 def _made(portal: Portal, make: Callable[[], T]) -> T:
@@ -265,12 +267,31 @@ class Roundtable:
         deadline_s: float | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        on_change: OnChange = "error",
     ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died."""
         return self._portal.call(
             lambda: self._table.resume(
-                session_id, budget=budget, deadline_s=deadline_s, context_results=context_results, force=force
+                session_id,
+                budget=budget,
+                deadline_s=deadline_s,
+                context_results=context_results,
+                force=force,
+                on_change=on_change,
             )
+        )
+
+    def fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateResult:
+        """Hold a "what if": a new session that shares the past of another up to a round, and goes on from there."""
+        return self._portal.call(
+            lambda: self._table.fork(session_id, at_round=at_round, context_results=context_results, **changes)
         )
 
     def extend(
@@ -293,13 +314,13 @@ class Roundtable:
             )
         )
 
-    def pause(self, session_id: str) -> None:
+    def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it."""
-        self._portal.call(lambda: self._table.pause(session_id))
+        self._portal.call(lambda: self._table.pause(session_id, running=running))
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session_id: str, *, running: RunningCalls = "cancel") -> None:
         """Ask a session to stop for good, whoever runs it."""
-        self._portal.call(lambda: self._table.stop(session_id))
+        self._portal.call(lambda: self._table.stop(session_id, running=running))
 
     def session(self, session_id: str) -> DebateResult:
         """Give the result of a stored session as it stands now."""

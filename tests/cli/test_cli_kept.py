@@ -125,3 +125,21 @@ def test_a_finished_session_is_watched_from_its_first_event(command: Command, he
     assert "Answer: Tea" in seen.out
     lines = command("watch", held, "--db", "d.db", "--json").out.splitlines()
     assert [json.loads(line)["type"] for line in lines][-1] == "debate_complete"
+
+
+def test_doctor_looks_through_a_database_and_saves_what_can_be_read(command: Command, place: Path, held: str) -> None:
+    assert "session" in command("doctor", "--db", "d.db").out
+    spoilt = bytearray((place / "d.db").read_bytes())
+    spoilt[4096 * 3 : 4096 * 4] = bytes(4096)
+    (place / "s.db").write_bytes(spoilt)
+    looked = command("doctor", "--db", "s.db")
+    assert looked.code == 2
+    assert "--salvage saved.db" in looked.both or "'.recover'" in looked.both
+    (place / "s.db").write_bytes(bytes(4096) + (place / "d.db").read_bytes()[4096:])
+    done = command("doctor", "--db", "s.db", "--salvage", "saved.db")
+    assert done.code == 0, done.both
+    assert done.out.startswith("Saved 1 sessions with ")
+    assert command("show", held, "--db", "saved.db").code == 0
+    assert fields(command("doctor", "--db", "s.db", "--salvage", "again.db", "--json"))["sessions"] == 1
+    assert command("doctor", "--db", "s.db", "--salvage", "again.db").code == 7
+    assert command("doctor", "--storage", "memory://", "--salvage", "x.db").code == 2

@@ -270,11 +270,12 @@ async def test_nobody_needs_to_run_a_session_for_it_to_be_paused_and_stopped(dis
 
 
 @pytest.mark.parametrize("action", ["pause", "stop", "resume"])
-async def test_a_request_that_comes_after_the_end_changes_nothing(action: str) -> None:
+async def test_a_request_that_comes_after_the_end_is_refused(action: str) -> None:
     storage, model = MemoryStorage(), CountingModel("Tea")
     table = table_of(model, storage=storage)
     result = await table.debate("Tea?", rounds=1)
-    await table.wiring.sessions.control(result.session_id, action)  # type: ignore[arg-type]
+    with pytest.raises(SessionError, match=f"is completed; '{action}' cannot follow"):
+        await table.wiring.sessions.control(result.session_id, action)  # type: ignore[arg-type]
     await table.wiring.engine.obey(result.session_id)
     late_result = await table.session(result.session_id)
     assert (late_result.session_status, late_result.status, late_result.exit) == ("completed", "completed", result.exit)

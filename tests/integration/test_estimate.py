@@ -210,10 +210,24 @@ class Endless(BaseModeStrategy):
         return Stage(name="again", turns=(TurnSpec(slot=0, agent=self.agent),))
 
 
-@pytest.mark.parametrize(("agent", "message"), [("ada", "twice"), ("eve", "not there: eve")])
+@pytest.mark.parametrize(
+    ("agent", "message"), [("ada", "a second time in one round"), ("eve", "not at the table: eve")]
+)
 def test_a_mode_that_would_never_end_is_refused(agent, message):
     with pytest.raises(ConfigurationError, match=message):
         on_paper(Endless(agent), seated(CountingModel("Tea"), "ada"))
+
+
+class Broken(BaseModeStrategy):
+    name = "broken"
+
+    def steps(self, view):
+        return None
+
+
+def test_a_mode_that_breaks_is_named():
+    with pytest.raises(ConfigurationError, match="mode 'broken' broke while it planned: TypeError"):
+        on_paper(Broken(), seated(CountingModel("Tea"), "ada"))
 
 
 def test_the_estimate_bounds_a_budget_that_is_enough():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from roundtable import sync, tool
 from roundtable.agents import BaseAgent
 from roundtable.errors import ConfigurationError
 from roundtable.plugins import ToolRegistrar
+from roundtable.providers import Cassette
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.tools import DefaultAgentToolkit, ToolDefinition, ToolTurn
 from roundtable.types import (
@@ -333,3 +335,26 @@ async def test_four_calls_of_a_turn_run_at_once() -> None:
     result = await at_table.debate(TOPIC, rounds=1)
     assert most == 4
     assert [record.output["data"] for record in result.rounds[0].responses[0].tool_calls] == list(range(10))
+
+
+@pytest.mark.parametrize("name", ["scripted", "compatible"])
+async def test_a_debate_with_tools_is_replayed_without_a_model(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tape.jsonl"
+    said = []
+    for mode in ("record", "replay"):
+        model = ScriptedModel(once(wish("price", {"item": "tea"})) if mode == "record" else {}, provider=name)
+        seats = [BaseAgent(AgentConfig(id=id_, name=id_.title(), provider=name), model) for id_ in ("ada", "bo")]
+        at_table = roundtable.Roundtable(
+            seats, storage="memory://", tools=[price], cassette=Cassette(path, mode), analyzer="basic"
+        )
+        result = await at_table.debate(TOPIC, rounds=2)
+        assert model.calls == (8 if mode == "record" else 0)
+        said.append(
+            [
+                (answer.position, [(record.tool_name, record.output) for record in answer.tool_calls])
+                for held in result.rounds
+                for answer in held.responses
+            ]
+        )
+    assert said[0] == said[1]
+    assert len(said[0]) == 4

@@ -19,6 +19,8 @@ class Said:
     usage: Any = (11, 7)
     calls: tuple[tuple[str, str], ...] = ()
     """Id and arguments, as written, of each tool call."""
+    tool: str = "look"
+    """Name of the tool that is called."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,14 @@ def frame(event: Any) -> bytes:
     return f"{name}data: {json.dumps(event)}\n\n".encode()
 
 
+def _value(written: str) -> Any:
+    """Give arguments on a wire that writes them as a value; what is no JSON stays a text."""
+    try:
+        return json.loads(written)
+    except ValueError:
+        return written
+
+
 def pieces(text: str | None) -> list[str]:
     text = text or ""
     return [text[: len(text) // 2], text[len(text) // 2 :]]
@@ -74,7 +84,7 @@ STOPS = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal", "cont
 def _anthropic(said: Said) -> Any:
     content: list[Any] = [] if said.text is None else [{"type": "text", "text": said.text}]
     for call_id, written in said.calls:
-        content.append({"type": "tool_use", "id": call_id, "name": "look", "input": json.loads(written)})
+        content.append({"type": "tool_use", "id": call_id, "name": said.tool, "input": _value(written)})
     return {
         "id": "msg_1",
         "type": "message",
@@ -96,7 +106,7 @@ def _anthropic_events(said: Said) -> list[Any]:
         )
     for call_id, written in said.calls:
         parts = [{"type": "input_json_delta", "partial_json": one} for one in pieces(written)]
-        blocks.append(({"type": "tool_use", "id": call_id, "name": "look", "input": {}}, parts))
+        blocks.append(({"type": "tool_use", "id": call_id, "name": said.tool, "input": {}}, parts))
     for index, (block, deltas) in enumerate(blocks):
         events.append({"type": "content_block_start", "index": index, "content_block": block})
         events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
@@ -116,7 +126,7 @@ def _responses(said: Said) -> Any:
         part = {"type": "refusal", "refusal": said.text}
     output: list[Any] = [] if said.text is None else [{"type": "message", "role": "assistant", "content": [part]}]
     for call_id, written in said.calls:
-        output.append({"type": "function_call", "call_id": call_id, "name": "look", "arguments": written})
+        output.append({"type": "function_call", "call_id": call_id, "name": said.tool, "arguments": written})
     reason = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(said.finish)
     return {
         "id": "resp_1",
@@ -135,7 +145,7 @@ def _responses_events(said: Said) -> list[Any]:
     events: list[Any] = [{"type": "response.created", "response": whole | {"output": [], "status": "in_progress"}}]
     events += [{"type": kind, "output_index": 0, "content_index": 0, "delta": one} for one in pieces(said.text) if one]
     for index, (call_id, written) in enumerate(said.calls, start=0 if said.text is None else 1):
-        item = {"type": "function_call", "call_id": call_id, "name": "look", "arguments": ""}
+        item = {"type": "function_call", "call_id": call_id, "name": said.tool, "arguments": ""}
         events.append({"type": "response.output_item.added", "output_index": index, "item": item})
         events += [
             {"type": "response.function_call_arguments.delta", "output_index": index, "delta": one}
@@ -151,7 +161,7 @@ GOOGLE_STOPS = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "PROHIBITED_C
 
 def _google(said: Said) -> Any:
     parts: list[Any] = [] if said.text is None else [{"text": said.text}]
-    parts += [{"functionCall": {"id": i, "name": "look", "args": json.loads(written)}} for i, written in said.calls]
+    parts += [{"functionCall": {"id": i, "name": said.tool, "args": _value(written)}} for i, written in said.calls]
     return {
         "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": GOOGLE_STOPS[said.finish]}],
         "usageMetadata": _usage(said, "promptTokenCount", "candidatesTokenCount"),
@@ -176,7 +186,7 @@ def _chat(said: Said) -> Any:
         message = {"role": "assistant", "content": None, "refusal": said.text}
     if said.calls:
         message["tool_calls"] = [
-            {"id": i, "type": "function", "function": {"name": "look", "arguments": written}}
+            {"id": i, "type": "function", "function": {"name": said.tool, "arguments": written}}
             for i, written in said.calls
         ]
     finish = "tool_calls" if said.calls else "stop" if said.finish == "refusal" else said.finish
@@ -195,7 +205,7 @@ def _chat_events(said: Said) -> list[Any]:
     where = "refusal" if said.finish == "refusal" else "content"
     deltas: list[Any] = [{where: one} for one in pieces(said.text) if one]
     for index, (call_id, written) in enumerate(said.calls):
-        first = {"index": index, "id": call_id, "type": "function", "function": {"name": "look", "arguments": ""}}
+        first = {"index": index, "id": call_id, "type": "function", "function": {"name": said.tool, "arguments": ""}}
         deltas.append({"tool_calls": [first]})
         deltas += [{"tool_calls": [{"index": index, "function": {"arguments": one}}]} for one in pieces(written)]
     events = [top | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from integration.engine_kit import CountingModel, FailingStorage, asking, engine_of, lawful, said, seated
 
 from roundtable.engine import DebateEngine, Extension, RunLimits
-from roundtable.errors import AgentError, QuorumLost, RoundtableError, SessionError, StorageError
+from roundtable.errors import AgentError, QuorumLost, RoundtableError, SessionConflict, SessionError, StorageError
 from roundtable.providers.scripted import Reply
 from roundtable.record import Fold
 from roundtable.result import DebateResult
@@ -158,10 +158,13 @@ class Session(RuleBasedStateMachine):
                 await engine.obey(self.id)
 
         before = self.fold().progress.status
-        assert self.run(work) is None
+        failure = self.run(work)
+        if before not in {"pause": {"created", "active"}, "stop": {"created", "active", "paused"}}[action]:
+            assert isinstance(failure, SessionConflict)
+            assert self.fold().progress.status == before
+            return
+        assert failure is None
         if obeyed and action == "stop":
-            assert self.fold().progress.status == "completed"
-        if before == "completed":
             assert self.fold().progress.status == "completed"
 
     @rule(rounds=st.integers(1, 2))

@@ -171,7 +171,7 @@ class BaseAgent:
 
     async def _answer(self, context: DebateContext, listener: TurnListener | None) -> TurnResult:
         fence = Fence(self._nonce())
-        tools = allowed_tools(self._toolkit, context, fence, listener)
+        tools = allowed_tools(self, context, fence, listener)
         talk = Conversation(self.chat_model, fence, tools, listener)
         try:
             return await self._converse(context, talk)
@@ -307,7 +307,7 @@ class BaseAgent:
         return self._user(context, fence, self._system(context, fence))
 
     def _system(self, context: DebateContext, fence: Fence) -> str:
-        tools = [tool.name for tool in allowed_tools(self._toolkit, context, fence).offered]
+        tools = [tool.name for tool in allowed_tools(self, context, fence).offered]
         return compose_system(self.config, context, self.chat_model.profile, fence, tools=tools)
 
     def _user(self, context: DebateContext, fence: Fence, system: str) -> str:

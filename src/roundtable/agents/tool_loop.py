@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from roundtable.prompts import Fence
-    from roundtable.protocols import AgentToolkit, TurnListener
+    from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.tools import DefaultAgentToolkit
     from roundtable.types import AgentTool, ContextRequest, DebateContext, JsonObject, JsonValue, ToolCall
 
@@ -32,6 +32,16 @@ _MOST_ARGUMENT_CHARS: Final = 65_536
 _MOST_NAME_CHARS: Final = 128
 _MOST_CITATIONS: Final = 50
 _CITATION_DEPTH: Final = 4
+
+
+class HasTools(Protocol):
+    """Who speaks through a model and may have tools; `BaseAgent` does."""
+
+    chat_model: ChatModel
+
+    @property
+    def toolkit(self) -> AgentToolkit | None:
+        """Tools it may use."""
 
 
 @dataclass(slots=True)
@@ -175,11 +185,15 @@ class TurnTools:
 
 
 def allowed_tools(
-    toolkit: AgentToolkit | None, context: DebateContext, fence: Fence, listener: TurnListener | None = None
+    agent: HasTools, context: DebateContext, fence: Fence, listener: TurnListener | None = None
 ) -> TurnTools:
-    """Give the tools of one turn, bound to it; without a turn, those the default policy allows."""
+    """Give the tools of one turn, bound to it; without a turn, those the default policy allows.
+
+    A model that cannot call tools is offered none.
+    """
     policy = context.turn.tools if context.turn else ToolPolicy()
-    own = None if toolkit is None or policy.max == 0 else bound(toolkit, context)
+    toolkit = agent.toolkit if policy.max and agent.chat_model.profile.calls_tools else None
+    own = None if toolkit is None else bound(toolkit, context)
     return TurnTools(own, policy, fence, listener)
 
 

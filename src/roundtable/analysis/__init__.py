@@ -10,28 +10,64 @@ from roundtable.analysis.decision import (
     decide_round,
     independent_agreement,
 )
+from roundtable.analysis.findings import (
+    Baselines,
+    Dissent,
+    MinorityReport,
+    baselines_of,
+    conformity_delta,
+    independent_turns,
+    minority_report,
+)
 from roundtable.analysis.groupthink import detect_groupthink
+from roundtable.analysis.health import DebateHealth, HealthFlag, Sycophancy, debate_health
+from roundtable.analysis.key_points import KeyPointsExtractor, key_points_by_rules
 from roundtable.analysis.pairs import LexicalScorer, PairScore, PairScorer
+from roundtable.analysis.response import (
+    HIGH_AGREEMENT,
+    MEDIUM_AGREEMENT,
+    ResponseSettings,
+    build_response,
+    level_of,
+)
 from roundtable.analysis.semantic import SemanticAnalyzer
 from roundtable.analysis.stance import StanceAnalyzer
 
 __all__ = [
+    "HIGH_AGREEMENT",
+    "MEDIUM_AGREEMENT",
     "AIConsensusAnalyzer",
     "AnalyzerChain",
     "AnalyzerDiagnostics",
     "BallotBasis",
+    "Baselines",
     "ConsensusAnalyzer",
+    "DebateHealth",
+    "Dissent",
+    "HealthFlag",
+    "KeyPointsExtractor",
     "LexicalScorer",
+    "MinorityReport",
     "NamedMeter",
     "PairScore",
     "PairScorer",
     "PlainAnalyzer",
+    "ResponseSettings",
     "SemanticAnalyzer",
     "StanceAnalyzer",
+    "Sycophancy",
     "ballots_of",
+    "baselines_of",
+    "build_response",
     "check_rule",
     "cluster_positions",
+    "conformity_delta",
+    "debate_health",
     "decide_round",
     "detect_groupthink",
     "independent_agreement",
+    "independent_turns",
+    "key_points_by_rules",
+    "level_of",
+    "minority_report",
 ]

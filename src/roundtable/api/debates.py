@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from pydantic import ValidationError
 
+from roundtable.analysis import ResponseSettings
+from roundtable.api.changes import check_on_change, effective, seated_again
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
@@ -17,29 +19,32 @@ from roundtable.api.checks import (
     check_mode_given,
     check_options,
     check_rounds,
+    check_whole,
 )
 from roundtable.api.estimate import estimated
+from roundtable.api.forks import first_events, inherited, kept
 from roundtable.api.live import Prepared
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.modes import check_mode
+from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
-from roundtable.types import DebateConfig, Perspective
+from roundtable.types import DebateConfig, ForkOrigin, Perspective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from roundtable.api.changes import OnChange
     from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.wiring import Wiring
-    from roundtable.engine import DebateRun
+    from roundtable.engine import Adoption, DebateRun
     from roundtable.exits import Exit
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
-    from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import Budget, ContextResult, Estimate, JsonValue
+    from roundtable.types import Budget, ContextResult, Estimate, JsonValue, RunningCalls
 
 __all__ = ["Debates", "finish"]
 
@@ -102,12 +107,15 @@ class Debates:
             ConfigurationError: Something asked for does not exist or does not fit.
             StorageError: The session could not be stored.
         """
-        wiring = self._wiring
-        ask, seats, config, own_mode = self._asked(topic, **options)
+        return await self._begun(self._asked(topic, **options))
+
+    async def _begun(self, asked: _Asked, forked_from: ForkOrigin | None = None) -> Prepared:
+        wiring, (ask, seats, config, own_mode) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await self._make_ready(agents, ask.budget)
-        meter = wiring.meter([seat.config for seat in seats], ask.budget)
-        session = await wiring.engine.start_debate(config, [seat.config for seat in seats], mode=own_mode)
+        configs = [effective(seat) for seat in seats]
+        meter = wiring.meter(configs, ask.budget)
+        session = await wiring.engine.start_debate(config, configs, mode=own_mode, forked_from=forked_from)
         if ask.agents is not None or own_mode is not None:
             self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
         return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode, meter))
@@ -155,6 +163,7 @@ class Debates:
         limits: RunLimits,
         cast: _Cast,
         extension: Extension | None = None,
+        adoption: Adoption | None = None,
     ) -> Prepared:
         wiring = self._wiring
 
@@ -173,23 +182,47 @@ class Debates:
                     mode=cast.mode,
                     meter=cast.meter,
                     extension=extension,
+                    adoption=adoption,
                     on_start=started,
                 )
             except RoundtableError as error:
                 error.session_id = session_id
-                error.partial = _to_result(runs[0].fold) if runs else None
+                error.partial = self._to_result(runs[0].fold) if runs else None
                 raise
 
         return Prepared(
             session_id=session_id,
             run=run,
-            to_result=_to_result,
+            to_result=self._to_result,
             subscribe=lambda: wiring.hub.subscribe(session_id, wiring.storage, tenant=wiring.options.tenant),
         )
 
     async def debate(self, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
         """Hold a debate from its first to its last event."""
         return await finish(await self.prepare(topic, **options))
+
+    async def forked(
+        self, session_id: str, at_round: int, context_results: Sequence[ContextResult], changes: DebateOptions
+    ) -> Prepared:
+        """Prepare a new session that shares the past of another."""
+        check_whole("at_round", at_round)
+        wiring = self._wiring
+        record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        fold = Fold(record, events)
+        past = past_until(fold, events, at_round)
+        before = self._brought.get(session_id, _Cast({}))
+        agents: list[Agent] = []
+        if "agents" not in changes:
+            cast, _ = await self._cast_of(session_id, fold)
+            agents = [cast.agents[config.id] for config in fold.record.agents]
+        asked = self._asked(record.config.topic, **inherited(fold, at_round, agents, before.mode, changes))
+        asked = asked._replace(config=kept(asked.config, record.config, changes))
+        first = first_events(fold, past, asked.config, context_results, wiring.sessions.clock.now())
+        origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
+        prepared = await self._begun(asked, origin)
+        if first:
+            await wiring.sessions.give_past(prepared.session_id, first)
+        return prepared
 
     async def continued(
         self,
@@ -199,6 +232,7 @@ class Debates:
         deadline_s: float | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        on_change: OnChange = "error",
     ) -> Prepared:
         """Prepare a stored session to go on from where it stopped.
 
@@ -216,22 +250,31 @@ class Debates:
         extension: Extension | None = None
         if context_results or force:
             extension = Extension(rounds=0, context_results=tuple(context_results), force=force)
-        return self._prepared(session_id, limits, await self._cast_of(session_id, fold, budget), extension)
+        cast, adoption = await self._cast_of(session_id, fold, budget, on_change)
+        return self._prepared(session_id, limits, cast, extension, adoption)
 
-    async def _cast_of(self, session_id: str, fold: Fold, budget: Budget | None = None) -> _Cast:
+    async def _cast_of(
+        self, session_id: str, fold: Fold, budget: Budget | None = None, on_change: OnChange = "error"
+    ) -> tuple[_Cast, Adoption | None]:
         """Give the agents of a stored session: those brought along under the same ids, others made anew."""
-        before = self._brought.get(session_id, _Cast({}))
-        chosen = self._wiring.options.agents
-        seats = () if chosen is None else seat_agents(chosen, self._wiring.models.guarded)
-        wanted = {config.id for config in fold.record.agents}
-        equip = self._wiring.tools.equip
-        brought = {seat.config.id: equip(seat.agent) for seat in seats if seat.agent and seat.config.id in wanted}
-        brought |= before.agents
-        missing = [config for config in fold.record.agents if config.id not in brought]
-        agents = {**self._wiring.agents.resolve(missing), **brought}
+        wiring, before = self._wiring, self._brought.get(session_id, _Cast({}))
+        check_on_change(on_change)
+        chosen = wiring.options.agents
+        seats = () if chosen is None else seat_agents(chosen, wiring.models.guarded, before.mode or self._mode_of(fold))
+        wanted = {config.id for config in fold.record.agents} - set(before.agents)
+        here = [seat for seat in seats if seat.config.id in wanted]
+        seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in here}, on_change)
+        brought = {seat.config.id: wiring.tools.equip(seat.agent) for seat in here if seat.agent} | {**before.agents}
+        missing = [config for config in seating.agents if config.id not in brought]
+        agents = {**wiring.agents.resolve(missing), **brought}
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
-        return _Cast(agents, before.mode, self._wiring.meter(fold.record.agents, budget))
+        return _Cast(agents, before.mode, wiring.meter(seating.agents, budget)), seating.adoption
+
+    def _mode_of(self, fold: Fold) -> DebateModeStrategy | None:
+        """Give the mode of a stored session, where it is known here; the run refuses one that is not."""
+        name, modes = fold.record.config.mode, self._wiring.engine.modes
+        return modes.get_mode(name) if modes.has_mode(name) else None
 
     async def extend(
         self,
@@ -253,34 +296,37 @@ class Debates:
             force=force,
             max_rounds=most,
         )
-        cast = await self._cast_of(session_id, fold)
+        cast, _ = await self._cast_of(session_id, fold)
         return await finish(self._prepared(session_id, RunLimits(), cast, extension))
 
     async def load(self, session_id: str) -> DebateResult:
         """Give the result of a stored session, as it stands now."""
-        return _to_result(await self._wiring.sessions.load(session_id))
+        return self._to_result(await self._wiring.sessions.load(session_id))
 
-    async def stop(self, session_id: str) -> None:
+    def _to_result(self, fold: Fold) -> DebateResult:
+        return DebateResult.from_record(fold.to_record(), ResponseSettings.from_settings(self._wiring.settings))
+
+    async def stop(self, session_id: str, running: RunningCalls) -> None:
         """Ask the session to stop; complete it here when nobody runs it."""
         sessions = self._wiring.sessions
         fold = await sessions.load(session_id)
         if fold.progress.status in {"completed", "error"}:
             msg = f"session {session_id!r} is {fold.progress.status}; there is nothing to stop"
             raise SessionConflict(msg)
-        await sessions.control(session_id, "stop")
+        await sessions.control(session_id, "stop", running=running)
         try:
             await self._wiring.engine.obey(session_id)
         except SessionBusy:
             logger.debug("the owner of the session will stop it", extra={"session": session_id})
 
-    async def pause(self, session_id: str) -> None:
+    async def pause(self, session_id: str, running: RunningCalls) -> None:
         """Ask the session to pause; put it to rest here when nobody runs it."""
         sessions = self._wiring.sessions
         fold = await sessions.load(session_id)
         if fold.progress.status not in {"created", "active"}:
             msg = f"session {session_id!r} is {fold.progress.status}; only a running one can be paused"
             raise SessionConflict(msg)
-        await sessions.control(session_id, "pause")
+        await sessions.control(session_id, "pause", running=running)
         try:
             await self._wiring.engine.obey(session_id)
         except SessionBusy:
@@ -290,10 +336,6 @@ class Debates:
 async def finish(prepared: Prepared) -> DebateResult:
     """Run a prepared session to its end."""
     return prepared.to_result(await prepared.run(lambda _: None))
-
-
-def _to_result(fold: Fold) -> DebateResult:
-    return DebateResult.from_record(fold.to_record())
 
 
 def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
 from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
+from roundtable.engine.plans import check_plan, plan_of
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
@@ -166,7 +167,7 @@ def _plus(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> 
 
 
 def _tool_calls(agent: BaseAgent, spec: TurnSpec) -> int:
-    if agent.toolkit is None or not agent.toolkit.get_tools():
+    if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
         return 0
     return min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
 
@@ -222,15 +223,14 @@ def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], num
     held: set[str] = set()
     while True:
         view = fold.view()
-        plan = mode.next_stage(view)
+        plan = plan_of(mode, view)
+        check_plan(mode, plan, held)
         if not isinstance(plan, Stage):
             return not isinstance(plan, EndDebate)
         missing = sorted({spec.agent for spec in plan.turns} - sums.keys())
-        if plan.name in held or not plan.turns or missing:
-            what = (
-                f"agents that are not there: {', '.join(missing)}" if missing else "twice in one round, or for nobody"
-            )
-            raise ConfigurationError(f"mode {mode.name!r} plans the stage {plan.name!r} {what}")
+        if missing:
+            where = f"mode {mode.name!r}: stage {plan.name!r}"
+            raise ConfigurationError(f"{where} asks for agents that are not at the table: {', '.join(missing)}")
         held.add(plan.name)
         for spec in plan.turns:
             longest = sums[spec.agent].add(view, spec)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from roundtable._output import write_parts
-from roundtable.errors import ConfigurationError, RoundtableError, SessionError, StorageError
+from roundtable.errors import ConfigurationError, SessionError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +31,6 @@ _SUFFIXES: Final[dict[str, ExportFormat]] = {
     ".csv": "csv",
 }
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
-_LEASE_S = 15.0
 
 
 def format_of(path: str | PathLike[str]) -> ExportFormat:
@@ -134,7 +132,7 @@ class SessionFiles(ABC):
         """
         from anyio import to_thread
 
-        from roundtable.record import read_archive, with_id
+        from roundtable.record import read_archive, store_whole, with_id
 
         text = await to_thread.run_sync(_document, source)
         if len(text) > _LARGEST_BYTES:
@@ -142,24 +140,9 @@ class SessionFiles(ABC):
         record, events = await to_thread.run_sync(read_archive, text)
         _check_result(record, events)
         name = secrets.token_hex(16) if new_id else record.id
-        await self._store(*with_id(name, record, events, tenant=self.wiring.options.tenant))
+        wiring = self.wiring
+        await store_whole(wiring.storage, *with_id(name, record, events, tenant=wiring.options.tenant))
         return name
-
-    async def _store(self, record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:
-        from roundtable._owner import current_owner
-
-        storage, tenant = self.wiring.storage, record.tenant
-        await storage.create(record)
-        try:
-            owner = current_owner(f"import-{secrets.token_hex(8)}")
-            lease = await storage.lease(record.id, owner, _LEASE_S, tenant=tenant)
-            if events:
-                await storage.append(record.id, 0, lease.token, events, tenant=tenant)
-            await storage.lease(record.id, owner, 0, tenant=tenant)
-        except RoundtableError:
-            with suppress(RoundtableError):
-                await storage.delete(record.id, tenant=tenant)
-            raise
 
 
 def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:

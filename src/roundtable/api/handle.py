@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from roundtable.api.stream import Watch
     from roundtable.api.table import Roundtable
     from roundtable.result import DebateResult
+    from roundtable.types import RunningCalls
 
 __all__ = ["DebateHandle"]
 
@@ -52,10 +53,10 @@ class DebateHandle:
             raise SessionError(msg, hint="Resume the session.")
         return live.result
 
-    async def pause(self) -> None:
+    async def pause(self, *, running: RunningCalls = "settle") -> None:
         """Ask the debate to pause; `Roundtable.resume` goes on with it."""
-        await self._table.pause(self.session_id)
+        await self._table.pause(self.session_id, running=running)
 
-    async def stop(self) -> None:
+    async def stop(self, *, running: RunningCalls = "cancel") -> None:
         """Ask the debate to stop for good."""
-        await self._table.stop(self.session_id)
+        await self._table.stop(self.session_id, running=running)

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
+
+from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from os import PathLike
 
+    from roundtable.api.changes import OnChange
     from roundtable.api.debates import Debates
+    from roundtable.api.options import DebateOptions
     from roundtable.api.wiring import Wiring
     from roundtable.result import DebateResult
-    from roundtable.types import Budget, ContextResult, SearchHit, SessionFilter, SessionStatus, SessionSummary
+    from roundtable.types import (
+        Budget,
+        ContextResult,
+        RunningCalls,
+        SearchHit,
+        SessionFilter,
+        SessionStatus,
+        SessionSummary,
+    )
 
 __all__ = ["StoredSessions"]
+
+
+def check_running(given: RunningCalls) -> RunningCalls:
+    """Refuse what says nothing about calls under way."""
+    if given not in ("settle", "cancel"):
+        msg = f"running must be 'settle' or 'cancel', not {given!r}"
+        raise ConfigurationError(msg)
+    return given
 
 
 class StoredSessions(ABC):
@@ -39,11 +59,13 @@ class StoredSessions(ABC):
         deadline_s: float | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        on_change: OnChange = "error",
     ) -> DebateResult:
         """Go on with a session that was paused, broke, or whose process died.
 
-        No stored answer is asked for again. Agents come from the session; those of this table with the
-        same ids take their place.
+        No stored answer is asked for again. Question, mode, agents with their models and personas, seed, exits and
+        what is left of the budget come from the session. Agents of this table with the same ids take their turns, as
+        long as they are configured as they were.
 
         Args:
             session_id: Which session.
@@ -51,8 +73,12 @@ class StoredSessions(ABC):
             deadline_s: As for `debate`.
             context_results: Answers to what the agents asked for, in `result.context_requests`.
             force: Go on without what the agents require and nobody answered; they are told so.
+            on_change: What to do where agents of this table with the same ids, or the prompt texts of the library, are
+                not those the session began with: refuse (`"error"`), or go on with the new ones and note it in the
+                session (`"adopt"`).
 
         Raises:
+            ConfigurationError: Something changed and `on_change` is `"error"`; `details["changes"]` says what.
             SessionNotFound: There is no such session.
             SessionConflict: It is completed, or waits for information; `details["missing"]` lists what.
             SessionBusy: Somebody is running it; resume waits for a dead owner's lease first.
@@ -61,9 +87,43 @@ class StoredSessions(ABC):
 
         return await finish(
             await self._debates.continued(
-                session_id, budget=budget, deadline_s=deadline_s, context_results=context_results, force=force
+                session_id,
+                budget=budget,
+                deadline_s=deadline_s,
+                context_results=context_results,
+                force=force,
+                on_change=on_change,
             )
         )
+
+    async def fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateResult:
+        """Hold a "what if": a new session that shares the past of another up to a round, and goes on from there.
+
+        The other session stays as it is. What was said up to the end of the round is copied, not asked again, and its
+        cost stays with the other session: `usage` and budget of the fork count what it spends itself.
+
+        Args:
+            session_id: Which session to fork.
+            at_round: Last round that both share; 0 shares the question alone.
+            context_results: Answers to what the agents asked for, for the rounds to come.
+            changes: What is to be different, as for `debate`: `mode`, `agents`, `rounds` in all, `decide`,
+                `focus_question` and so on; everything else is as it was.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            SessionConflict: The round was not held to its end.
+            ConfigurationError: No round would be left to hold, or as for `debate` and `resume`.
+        """
+        from roundtable.api.debates import finish
+
+        return await finish(await self._debates.forked(session_id, at_round, context_results, changes))
 
     async def extend(
         self,
@@ -97,23 +157,34 @@ class StoredSessions(ABC):
         """
         return await self._debates.extend(session_id, rounds, focus_question, context_results, force=force)
 
-    async def pause(self, session_id: str) -> None:
-        """Ask a session to pause, whoever runs it: no further call starts, running ones settle.
+    async def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
+        """Ask a session to pause, whoever runs it: no further call starts.
+
+        Args:
+            session_id: Which session.
+            running: Whether calls under way `"settle"`, so that what they cost is not lost, or are cancelled
+                (`"cancel"`), to be made again on `resume`.
 
         Raises:
             SessionNotFound: There is no such session.
             SessionConflict: It does not run.
+            ConfigurationError: `running` is neither.
         """
-        await self._debates.pause(session_id)
+        await self._debates.pause(session_id, check_running(running))
 
-    async def stop(self, session_id: str) -> None:
+    async def stop(self, session_id: str, *, running: RunningCalls = "cancel") -> None:
         """Ask a session to stop for good, whoever runs it; it ends up completed.
+
+        Args:
+            session_id: Which session.
+            running: Whether calls under way are cancelled (`"cancel"`), or `"settle"` first.
 
         Raises:
             SessionNotFound: There is no such session.
             SessionConflict: It is completed already, or broken.
+            ConfigurationError: `running` is neither.
         """
-        await self._debates.stop(session_id)
+        await self._debates.stop(session_id, check_running(running))
 
     async def session(self, session_id: str) -> DebateResult:
         """Give the result of a stored session as it stands now; nothing is called or paid for.

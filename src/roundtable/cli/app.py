@@ -215,14 +215,22 @@ def list_plugins(as_json: Json = False) -> int:
 
 @app.command()
 def doctor(
+    *,
     agents: Agents = None,
     base_url: BaseUrls = None,
+    salvage: Annotated[
+        str | None,
+        typer.Option("--salvage", metavar="FILE", help="Save what can be read of a damaged file into a new one."),
+    ] = None,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Say what is configured, what would be used, what is missing and the fix; the network is not touched."""
-    from roundtable.cli.doctor import examine
+    """Say what is configured, what would be used, what is missing and the fix; the network is not touched.
+
+    A file named with --db is looked through as a whole.
+    """
+    from roundtable.cli.doctor import examine, save_readable
 
     ask = Ask(
         as_json=as_json,
@@ -231,7 +239,7 @@ def doctor(
         agents=split_list(agents, "--agents"),
         base_urls=tuple(base_url or ()),
     )
-    return open_desk(ask).run(examine)
+    return open_desk(ask).run(lambda desk: examine(desk) if salvage is None else save_readable(desk, salvage))
 
 
 @models.command()

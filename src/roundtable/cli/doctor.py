@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio.to_thread
@@ -16,11 +16,12 @@ from roundtable._version import __version__
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.lines import Line, line
 from roundtable.cli.offers import offer_data
-from roundtable.errors import RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.http.addresses import checked_url, shown_url
 from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
 from roundtable.settings import Settings
+from roundtable.storage.salvage import find_damage, salvage
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from roundtable.cli.desk import Desk
 
-__all__ = ["Check", "examine"]
+__all__ = ["Check", "examine", "save_readable"]
 
 State = Literal["ok", "absent", "warning", "broken"]
 MARKS: Final = {"ok": ("ok", "green"), "absent": ("--", "dim"), "warning": ("!!", "yellow"), "broken": ("XX", "red")}
@@ -164,6 +165,19 @@ def _embedded(settings: Settings) -> Check:
 FETCH: Final = "`roundtable models install` fetches it now."
 
 
+async def save_readable(desk: Desk, target: str) -> ExitCode:
+    """Save what can be read of a damaged file into a new one."""
+    path = desk.place.path
+    if path is None:
+        raise ConfigurationError("only a SQLite file can be salvaged", hint="Name it with --db.")
+    saved = await salvage(path, target)
+    if desk.screen.as_json:
+        desk.screen.data({"file": target, **asdict(saved), "lost": list(saved.lost)})
+    shown = [line(f"Saved {saved.sessions} sessions with {saved.events} events to {target}.", "bold")]
+    desk.screen.show([*shown, *(line(f"Lost: {lost}", "yellow", indent=2, hang=2) for lost in saved.lost)])
+    return ExitCode.OK if saved.sessions else ExitCode.STORAGE
+
+
 async def _storage(desk: Desk) -> Check:
     place = desk.place
     if place.path is None:
@@ -181,6 +195,11 @@ async def _storage(desk: Desk) -> Check:
     if not (os.access(place.path, os.W_OK) and os.access(place.path.parent, os.W_OK | os.X_OK)):
         detail = f"{place.shown} and its folder cannot both be written to; what it holds can be shown"
         return Check("storage", "broken", detail, "Make both writable, or name another file with --db.")
+    if desk.place.words[:1] == ("--db",):
+        damage = await find_damage(place.path)
+        if damage:
+            fix = f"{place.command('doctor', '--salvage', 'saved.db')} saves what can be read into a new file."
+            return Check("storage", "broken", f"{place.shown} is damaged: {'; '.join(damage)}", fix)
     count = "1 session" if len(stored) == 1 else f"{len(stored)} sessions"
     return _room(place.path, f"{place.shown}, {count}")
 

@@ -1,6 +1,7 @@
 """The debate loop: sessions, leases, the journal, the run."""
 
 from roundtable.analysis import ConsensusAnalyzer
+from roundtable.engine.adoption import Adoption
 from roundtable.engine.debate_engine import DebateEngine
 from roundtable.engine.extension import Extension
 from roundtable.engine.hub import EventHub, Subscription
@@ -9,6 +10,7 @@ from roundtable.engine.run import DebateRun
 from roundtable.engine.session_manager import SessionManager
 
 __all__ = [
+    "Adoption",
     "ConsensusAnalyzer",
     "DebateEngine",
     "DebateRun",

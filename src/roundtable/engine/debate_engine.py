@@ -8,21 +8,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import anyio
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
-
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
+from roundtable.engine.adoption import Adoption, adopted, check_past
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
+from roundtable.engine.owning import release, take_lease
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
+from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.exits import (
     AnyOf,
     ExitSettings,
@@ -38,15 +37,13 @@ from roundtable.types import RoundResult
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from tenacity import RetryCallState
-
     from roundtable._registry import Registry
     from roundtable.agents import AgentRegistry
     from roundtable.analysis import AIConsensusAnalyzer
     from roundtable.engine.session_manager import SessionManager
     from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import (
@@ -56,19 +53,14 @@ if TYPE_CHECKING:
         AnyConsensus,
         DebateConfig,
         DurableEvent,
-        JsonValue,
-        Lease,
+        ForkOrigin,
         LiveEvent,
-        Owner,
         Session,
     )
 
 __all__ = ["DebateEngine"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
-
-_RELEASE_TIMEOUT_S = 5.0
-_LEASE_POLL_S = 0.25
 
 
 class DebateEngine:
@@ -141,7 +133,12 @@ class DebateEngine:
             agent_registry.set_toolkit(toolkit)
 
     async def start_debate(
-        self, config: DebateConfig, agents: Sequence[AgentConfig] = (), *, mode: DebateModeStrategy | None = None
+        self,
+        config: DebateConfig,
+        agents: Sequence[AgentConfig] = (),
+        *,
+        mode: DebateModeStrategy | None = None,
+        forked_from: ForkOrigin | None = None,
     ) -> Session:
         """Create a session; nobody is asked anything yet.
 
@@ -149,6 +146,7 @@ class DebateEngine:
             config: What to debate and how.
             agents: Configurations of agents that the registry does not keep.
             mode: The mode itself, where the registry does not keep it.
+            forked_from: Where the past of the session comes from; `SessionManager.give_past` stores it.
 
         Raises:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
@@ -171,7 +169,7 @@ class DebateEngine:
             there = ", ".join(self.agents.get_all_agent_ids()) or "none"
             msg = f"unknown agents: {', '.join(missing)}. Known: {there}"
             raise ConfigurationError(msg, hint="Create them in the agent registry first.")
-        return await self.sessions.create_session(config, tuple(known.values()))
+        return await self.sessions.create_session(config, tuple(known.values()), forked_from=forked_from)
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:
         """State in `exit` all that ends the debate, so that whoever resumes it does not depend on its environment.
@@ -229,6 +227,7 @@ class DebateEngine:
         meter: ConsensusMeter | None = None,
         focus_question: str | None = None,
         extension: Extension | None = None,
+        adoption: Adoption | None = None,
         on_start: Callable[[DebateRun], None] | None = None,
     ) -> Fold:
         """Run a session until it ends, pauses or breaks, or until the limits are reached.
@@ -241,6 +240,7 @@ class DebateEngine:
             meter: Measures each round; the engine's when left out.
             focus_question: Narrower question for the rounds to come.
             extension: Rounds to add first; a completed session needs some.
+            adoption: Configurations that hold from now on, instead of those stored.
             on_start: Is handed the run before anything is asked.
 
         Returns:
@@ -256,12 +256,11 @@ class DebateEngine:
         """
         limits = limits or RunLimits()
         async with self._owned(session_id, limits) as journal:
-            fold = journal.fold
+            fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
-            if extension is not None:
-                await journal.append(extended(fold, extension, mode, self.sessions.clock.now()))
+            await self._change(journal, mode, extension, adoption)
             if fold.progress.status == "completed":
                 msg = f"session {session_id!r} is completed"
                 raise SessionConflict(msg, hint="Extend it to hold further rounds.")
@@ -283,6 +282,16 @@ class DebateEngine:
                 await run.run()
             return fold
 
+    async def _change(
+        self, journal: Journal, mode: DebateModeStrategy, extension: Extension | None, adoption: Adoption | None
+    ) -> None:
+        """Store what is to be different from now on."""
+        fold, now = journal.fold, self.sessions.clock.now()
+        if extension is not None:
+            await journal.append(extended(fold, extension, mode, now))
+        if adoption is not None:
+            await journal.append(adopted(fold, adoption, now))
+
     async def obey(self, session_id: str) -> None:
         """Carry out a pending request to pause or stop on a session that nobody runs.
 
@@ -300,7 +309,7 @@ class DebateEngine:
         refused = False
         try:
             try:
-                lease = await self._lease(session_id, owner, limits)
+                lease = await take_lease(self.sessions, session_id, owner, limits)
             except RoundtableError:
                 refused = True
                 raise
@@ -310,39 +319,7 @@ class DebateEngine:
         finally:
             # Also after a cancelled request: the storage may have granted it all the same.
             if not refused:
-                await _release(storage, session_id, owner, tenant)
-
-    async def _lease(self, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
-        """Take the lease, waiting for another owner's to lapse as long as the limits say.
-
-        An owner that renews its lease meanwhile is alive, and not waited for any longer.
-        """
-        sessions = self.sessions
-        take = partial(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
-        if limits.wait_s <= 0:
-            return await take()
-        lapses: list[JsonValue] = []
-
-        def may_lapse(error: BaseException) -> bool:
-            if not isinstance(error, SessionBusy):
-                return False
-            lapses.append((error.details or {}).get("expiresAt"))
-            return lapses[-1] == lapses[0]
-
-        def say(state: RetryCallState) -> None:
-            error = state.outcome.exception() if state.outcome and state.attempt_number == 1 else None
-            if error is not None:
-                logger.info("%s; waiting for its lease", error, extra={"session": session_id})
-
-        patiently = AsyncRetrying(
-            retry=retry_if_exception(may_lapse),
-            wait=wait_fixed(_LEASE_POLL_S),
-            stop=stop_after_delay(limits.wait_s),
-            sleep=anyio.sleep,
-            before_sleep=say,
-            reraise=True,
-        )
-        return await patiently(take)
+                await release(storage, session_id, owner, tenant)
 
     def tell(self, event: DurableEvent | LiveEvent) -> None:
         """Tell an event to whoever listens."""
@@ -384,15 +361,6 @@ class DebateEngine:
     async def list_sessions(self) -> tuple[Session, ...]:
         """Give all sessions, newest first."""
         return await self.sessions.list_sessions()
-
-
-async def _release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:
-    """Give up a lease; one that cannot be given up lapses by itself."""
-    with anyio.move_on_after(_RELEASE_TIMEOUT_S, shield=True):
-        try:
-            await storage.lease(session_id, owner, 0, tenant=tenant)
-        except Exception as error:  # noqa: BLE001  (a storage may be foreign code; what ended the run is what counts)
-            logger.warning("the lease was not given up: %s", error, extra={"session": session_id})
 
 
 def _meter(reader: AIConsensusAnalyzer | None) -> ConsensusMeter:

@@ -78,7 +78,7 @@ class Keeper:
                 self._give_up(foreign(error))
                 return
             asked = self._journal.fold.pending_control
-            if asked is not None and asked.action == "stop":
+            if asked is not None and asked.cancels:
                 self._stop()
 
 

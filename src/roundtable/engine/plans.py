@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import ConfigurationError, SessionError
+from roundtable.errors import ConfigurationError, RoundtableError, SessionError
 from roundtable.types import EndDebate, EndRound, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from roundtable.protocols import DebateModeStrategy
+    from roundtable.types import DebateContext, Plan
 
-__all__ = ["MOST_STAGES", "check_plan", "same_stage"]
+__all__ = ["MOST_STAGES", "check_plan", "plan_of", "same_stage"]
 
 MOST_STAGES: Final = 256
 """Stages that one round may have."""
+
+
+def plan_of(mode: DebateModeStrategy, view: DebateContext) -> Plan:
+    """Ask a mode what happens next.
+
+    Raises:
+        ConfigurationError: The mode broke; it may be foreign code.
+    """
+    try:
+        return mode.next_stage(view)
+    except RoundtableError:
+        raise
+    except Exception as error:
+        msg = f"mode {mode.name!r} broke while it planned: {type(error).__name__}: {error}"
+        raise ConfigurationError(msg, cause=error, hint="Mend next_stage or steps of the mode, then resume.") from error
 
 
 def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) -> None:

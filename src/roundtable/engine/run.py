@@ -19,7 +19,7 @@ from roundtable.engine.closing import (
 )
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.keeping import Keeper, foreign
-from roundtable.engine.plans import check_plan, same_stage
+from roundtable.engine.plans import check_plan, plan_of, same_stage
 from roundtable.engine.requests import requested_events, waits_for
 from roundtable.errors import (
     LeaseLost,
@@ -208,7 +208,7 @@ class DebateRun:
             if await self._finish_stage():
                 return
         view = self.fold.view()
-        plan = self.mode.next_stage(view)
+        plan = plan_of(self.mode, view)
         check_plan(self.mode, plan, {name for name, _ in current.turns})
         if isinstance(plan, Stage):
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
@@ -251,7 +251,7 @@ class DebateRun:
             return False
         retry_failed, self._retry_failed = self._retry_failed, False
         view = self.fold.view(without_stage=stages[-1])
-        plan = same_stage(self.mode, self.mode.next_stage(view), stages[-1])
+        plan = same_stage(self.mode, plan_of(self.mode, view), stages[-1])
         held = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
         # A process may have died between the last failure and the word that quorum was lost.

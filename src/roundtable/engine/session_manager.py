@@ -7,13 +7,15 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING
 
+from anyio import move_on_after
 from pydantic import ValidationError
 
 from roundtable._clock import SystemClock
 from roundtable._owner import current_owner
 from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound
+from roundtable.prompts import PROMPT_VERSION
 from roundtable.protocols import Backup, FullText
-from roundtable.record import Fold, append_response, save_changes
+from roundtable.record import Fold, append_response, save_changes, with_past
 from roundtable.types import AgentConfig, Control, SearchQuery, SessionFilter, SessionRecord
 
 if TYPE_CHECKING:
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
         ContextResult,
         ControlAction,
         DebateConfig,
+        DurableEvent,
+        ForkOrigin,
         Owner,
+        RunningCalls,
         SearchHit,
         Session,
         SessionStatus,
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionManager"]
 
 _PAGE = 500
-_PRUNE_LEASE_S = 15.0
+_SHORT_LEASE_S = 15.0
 
 
 class SessionManager:
@@ -62,13 +67,16 @@ class SessionManager:
         self.tenant = tenant
         self.clock: Clock = clock or SystemClock()
 
-    async def create_session(self, config: DebateConfig, agents: Sequence[AgentConfig] = ()) -> Session:
+    async def create_session(
+        self, config: DebateConfig, agents: Sequence[AgentConfig] = (), *, forked_from: ForkOrigin | None = None
+    ) -> Session:
         """Create an empty session.
 
         Args:
             config: What to debate and how.
             agents: Configurations of `config.agents`; an id without one stands for an agent outside the
                 library, whose answers come in through `add_response`.
+            forked_from: Where the past of the session comes from; `give_past` stores it.
 
         Raises:
             ConfigurationError: No agents, the same agent twice, or configurations of other agents.
@@ -89,9 +97,24 @@ class SessionManager:
                 for agent_id in config.agents
             ),
             created_at=self.clock.now(),
+            prompt_version=PROMPT_VERSION,
+            forked_from=forked_from,
         )
         await self.storage.create(record)
         return Fold(record).to_session()
+
+    async def give_past(self, session_id: str, past: Sequence[DurableEvent]) -> None:
+        """Store what a forked session shares with another, in one go; removes the session where that fails."""
+        owner, stored = self.owner(), False
+        try:
+            lease = await self.storage.lease(session_id, owner, _SHORT_LEASE_S, tenant=self.tenant)
+            await self.storage.append(session_id, 0, lease.token, with_past(session_id, past), tenant=self.tenant)
+            await self.storage.lease(session_id, owner, 0, tenant=self.tenant)
+            stored = True
+        finally:
+            if not stored:
+                with move_on_after(_SHORT_LEASE_S, shield=True):
+                    await self.delete_session(session_id)
 
     async def load(self, session_id: str) -> Fold:
         """Give the state of a session.
@@ -178,7 +201,7 @@ class SessionManager:
         """Remove a session that nobody runs and nobody changed since it was listed."""
         owner, storage = self.owner(), self.storage
         try:
-            await storage.lease(summary.id, owner, _PRUNE_LEASE_S, tenant=self.tenant)
+            await storage.lease(summary.id, owner, _SHORT_LEASE_S, tenant=self.tenant)
             _, news = await storage.read(summary.id, summary.last_seq, tenant=self.tenant)
             if news:
                 await storage.lease(summary.id, owner, 0, tenant=self.tenant)
@@ -222,8 +245,13 @@ class SessionManager:
         total_rounds: int | None = None,
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
+        running: RunningCalls | None = None,
     ) -> int:
-        """Ask for something, whoever runs the session; give the number of the request."""
+        """Ask for something, whoever runs the session; give the number of the request.
+
+        Raises:
+            SessionError: There is no such session, or its state does not allow it.
+        """
         event = Control(
             session_id=session_id,
             timestamp=self.clock.now(),
@@ -232,6 +260,7 @@ class SessionManager:
             total_rounds=total_rounds,
             focus_question=focus_question,
             context_results=tuple(context_results),
+            running=running,
         )
         return await self.storage.append(session_id, None, None, (event,), tenant=self.tenant)
 

@@ -61,7 +61,10 @@ class Funds:
 
     def time_limit(self, deadline_s: float | None) -> TimeLimit:
         """Give the nearer one of a deadline and the seconds that the budget leaves."""
-        used = seconds_of(turn for held in self._fold.rounds for turn in held.turns.values())
+        origin = self._fold.record.forked_from
+        shared = 0 if origin is None else origin.at_round
+        own = (held for held in self._fold.rounds if held.number > shared)
+        used = seconds_of(turn for held in own for turn in held.turns.values())
         left = self._ledger.seconds_left(self._fold.record.id, used)
         if left is not None and (deadline_s is None or left < deadline_s):
             return TimeLimit(

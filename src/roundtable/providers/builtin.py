@@ -103,8 +103,10 @@ PERPLEXITY: Final = ProviderSpec(
     key_env=("PERPLEXITY_API_KEY",),
     default_model="sonar-pro",
     light_model="sonar",
-    profile=ModelProfile(context_tokens=128_000, structured_output=True, streams=True),
-    profiles={"sonar-pro": ModelProfile(context_tokens=200_000, structured_output=True, streams=True)},
+    profile=ModelProfile(context_tokens=128_000, structured_output=True, streams=True, calls_tools=False),
+    profiles={
+        "sonar-pro": ModelProfile(context_tokens=200_000, structured_output=True, streams=True, calls_tools=False)
+    },
     summary="Sonar, which always searches the web.",
 )
 

@@ -70,7 +70,9 @@ class HumanModel:
     """
 
     provider = "human"
-    profile: ModelProfile = ModelProfile(structured_output=True, confidence_scale=100, context_tokens=1_000_000)
+    profile: ModelProfile = ModelProfile(
+        structured_output=True, confidence_scale=100, context_tokens=1_000_000, calls_tools=False
+    )
 
     def __init__(self, ask: Asker | None = None, *, model: str = "human", patience_s: float = _PATIENCE_S) -> None:
         self.model = model

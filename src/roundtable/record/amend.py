@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anyio import current_time, move_on_after, sleep
 
 from roundtable._owner import current_owner
-from roundtable.errors import SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
+from roundtable.errors import RoundtableError, SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
 from roundtable.record.difference import difference, external_turns, record_of
 from roundtable.record.fold import Fold
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.protocols import Clock, Storage
-    from roundtable.types import AgentResponse, DurableEvent, Lease, Owner, Session
+    from roundtable.types import AgentResponse, DurableEvent, Lease, Owner, Session, SessionRecord
 
-__all__ = ["append_response", "save_changes"]
+__all__ = ["append_response", "save_changes", "store_whole"]
 
 _AMENDER = "amend-"
 _LEASE_S = 15.0
@@ -55,6 +55,26 @@ async def append_response(
         SessionBusy: It is being run.
     """
     await _amend(storage, session_id, tenant, lambda fold: external_turns(fold, (response,), clock.now()))
+
+
+async def store_whole(storage: Storage, record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:
+    """Store a session that was held elsewhere, with all its events; all of it or nothing.
+
+    Raises:
+        SessionConflict: The id exists.
+        StorageError: It could not be stored.
+    """
+    await storage.create(record)
+    owner = current_owner(f"{_AMENDER}{uuid.uuid4().hex}")
+    try:
+        lease = await storage.lease(record.id, owner, _LEASE_S, tenant=record.tenant)
+        if events:
+            await storage.append(record.id, 0, lease.token, events, tenant=record.tenant)
+        await storage.lease(record.id, owner, 0, tenant=record.tenant)
+    except RoundtableError:
+        with suppress(RoundtableError):
+            await storage.delete(record.id, tenant=record.tenant)
+        raise
 
 
 async def _amend(

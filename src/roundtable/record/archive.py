@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import SessionError
 from roundtable.record.fold import Fold
-from roundtable.types import SessionRecord, durable_event
+from roundtable.record.versions import read_record
+from roundtable.types import durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from roundtable.types import DurableEvent
+    from roundtable.types import DurableEvent, SessionRecord
 
 __all__ = ["ARCHIVE_FORMAT", "ARCHIVE_VERSION", "archive_parts", "read_archive", "with_id"]
 
@@ -47,7 +48,7 @@ def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, 
     """
     document = _document(text)
     try:
-        record = SessionRecord.from_json(json.dumps(document["session"]))
+        record = read_record(json.dumps(document["session"]))
         events = tuple(durable_event(json.dumps(event)) for event in document["events"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise _refused("its session or an event cannot be read", error) from error

@@ -103,10 +103,11 @@ class Fold:
         self.next_focus: str | None = record.config.focus_question
         self.next_context: tuple[ContextResult, ...] = ()
         self.pending_control: Control | None = None
-        self._seats = tuple(
-            Seat(id=agent.id, name=agent.name, persona=agent.persona.name if agent.persona else None)
-            for agent in record.agents
-        )
+        self._seats = _seats(record)
+        self._shared = 0 if record.forked_from is None else record.forked_from.events
+        if record.forked_from is not None:
+            # Whoever forks wants to go on, so what had ended the debate by then has had its say.
+            self.extended_after = record.forked_from.at_round
         for event in events:
             self.apply(event)
 
@@ -174,14 +175,21 @@ class Fold:
         held.turns[turn.stage, turn.slot] = turn
         spent = turn.result.usage if turn.outcome == "answered" else turn.usage
         held.usage += spent
-        self.usage += spent
-        self.usage_by_agent[turn.agent_id] = self.usage_by_agent.get(turn.agent_id, Usage()) + spent
+        if self._is_own:
+            self.usage += spent
+            self.usage_by_agent[turn.agent_id] = self.usage_by_agent.get(turn.agent_id, Usage()) + spent
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether the event at hand is of this session, and not of the past it shares with another."""
+        return not self._shared or self.last_seq > self._shared
 
     def _measured(self, event: ConsensusMeasured) -> None:
         held = self._find(event.round)
         held.consensus, held.decision = event.consensus, event.decision
         held.usage += event.usage or Usage()
-        self.usage += event.usage or Usage()
+        if self._is_own:
+            self.usage += event.usage or Usage()
         if event.independent_agreement is not None or event.independent_agreement_reason is not None:
             self.independent_agreement = event.independent_agreement
             self.independent_reason = event.independent_agreement_reason
@@ -190,7 +198,8 @@ class Fold:
         match event.action:
             case "pause":
                 # Nothing to pause where nothing can run; and who was asked to stop does not merely pause.
-                if before in {"created", "active"} and self.pending_control is None:
+                asked = self.pending_control
+                if before in {"created", "active"} and (asked is None or (asked.action == "pause" and event.cancels)):
                     self.pending_control = event
                 return
             case "stop":
@@ -201,6 +210,7 @@ class Fold:
                 if before == "completed":
                     return
                 self.pending_control = self.error = self.exit = None
+                self._adopt(event)
             case "extend":
                 if before == "completed":
                     self.extended_after = sum(held.complete for held in self.rounds)
@@ -213,6 +223,14 @@ class Fold:
             answered = {result.request_id for result in event.context_results}
             self.next_context += event.context_results
             self.context_requests = tuple(asked for asked in self.context_requests if asked.id not in answered)
+
+    def _adopt(self, event: Control) -> None:
+        """Take over the configuration with which somebody goes on."""
+        changed = {"agents": event.agents, "prompt_version": event.prompt_version}
+        changed = {name: value for name, value in changed.items() if value is not None}
+        if changed:
+            self.record = self.record.model_copy(update=changed)
+            self._seats = _seats(self.record)
 
     def view(self, *, without_stage: str | None = None) -> DebateContext:
         """Give the mode's view: everything said so far.
@@ -283,6 +301,13 @@ class Fold:
             created_at=self.record.created_at,
             updated_at=self.updated_at,
         )
+
+
+def _seats(record: SessionRecord) -> tuple[Seat, ...]:
+    return tuple(
+        Seat(id=agent.id, name=agent.name, persona=agent.persona.name if agent.persona else None)
+        for agent in record.agents
+    )
 
 
 def fold_debate(record: SessionRecord, events: Iterable[DurableEvent]) -> DebateRecord:

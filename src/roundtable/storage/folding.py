@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from roundtable.record import Progress, advance, start_progress
+from roundtable.record import Progress, follow, start_progress
 from roundtable.storage.rules import TurnPlace, check_number, event_text, known_turn, turn_place
 from roundtable.storage.text import clean, has_notes, json_text, searchable
 from roundtable.types import SessionSummary
@@ -43,13 +43,17 @@ def opened(record: SessionRecord) -> SessionSummary:
 
 
 def moved_on(summary: SessionSummary, stored: Sequence[Numbered]) -> SessionSummary:
-    """Give the summary after these events."""
+    """Give the summary after these events.
+
+    Raises:
+        SessionConflict: The state of the session does not allow one of them.
+    """
     if not stored:
         return summary
     events = [one.event for one in stored]
     progress = Progress(summary.status, summary.current_round, summary.total_rounds, summary.response_count)
     facts = {"last_seq": summary.last_seq + len(stored), "updated_at": events[-1].timestamp}
-    return summary.model_copy(update=facts | advance(progress, events)._asdict())
+    return summary.model_copy(update=facts | follow(summary.id, progress, events)._asdict())
 
 
 def is_wanted(summary: SessionSummary, wanted: SessionFilter) -> bool:

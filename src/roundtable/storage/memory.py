@@ -58,12 +58,13 @@ class _Held:
     def extend(self, events: Sequence[DurableEvent]) -> int:
         """Add events to the log; changes nothing when one is refused."""
         fresh = numbered(events, len(self.events), self._text_of)
+        summary = moved_on(self.summary, fresh)
         for one in fresh:
             made = _Event(one.text)
             self.events.append(made)
             if one.place is not None:
                 self.turns[one.place] = made
-        self.summary = moved_on(self.summary, fresh)
+        self.summary = summary
         return len(self.events)
 
     def _text_of(self, place: TurnPlace) -> str | None:

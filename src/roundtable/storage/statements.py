@@ -9,7 +9,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from roundtable.record import Progress, advance, start_progress
+from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.database import unreadable
 from roundtable.storage.rules import (
     MAX_NUMBER,
@@ -105,14 +105,15 @@ def append(
     if token is not None:
         check_fence(key.session_id, _lease_state(connection, key), token)
     check_number(key.session_id, expected, last)
-    taken: list[DurableEvent] = []
+    progress = Progress(*rows[0][:4])
+    taken: list[datetime] = []
     for event in events:
-        if _insert(connection, key, last + 1, event):
-            taken.append(event)
-            last += 1
+        if _insert(connection, key, last + len(taken) + 1, event):
+            progress = follow(key.session_id, progress, (event,))
+            taken.append(event.timestamp)
     if taken:
-        _derive(connection, key, advance(Progress(*rows[0][:4]), taken), last, taken[-1].timestamp)
-    return last
+        _derive(connection, key, progress, last + len(taken), taken[-1])
+    return last + len(taken)
 
 
 def _insert(connection: sqlite3.Connection, key: Key, seq: int, event: DurableEvent) -> bool:
@@ -173,7 +174,7 @@ def read(
         (*key, max(min(after, MAX_NUMBER), 0)),
     )  # read one by one: a long debate is not held twice
     try:
-        return SessionRecord.from_json(rows[0][0]), tuple(durable_event(body) for (body,) in bodies)
+        return read_record(rows[0][0]), tuple(durable_event(body) for (body,) in bodies)
     except ValueError as error:
         raise unreadable(path, f"session {key.session_id!r}", error) from error
 

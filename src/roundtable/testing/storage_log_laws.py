@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import cast
+from typing import Final, cast
 
 import anyio
 import pytest
@@ -11,10 +12,44 @@ import pytest
 from roundtable._owner import current_owner
 from roundtable.errors import LeaseLost, SessionConflict, SessionError, SessionNotFound, StaleSequence
 from roundtable.protocols import Storage
-from roundtable.testing.storage_samples import NOON, answered, control, failed, owner_elsewhere, record, round_start
+from roundtable.testing.storage_samples import (
+    NOON,
+    answered,
+    broken,
+    control,
+    ended,
+    failed,
+    owner_elsewhere,
+    record,
+    round_start,
+)
 from roundtable.types import AgentResponseChunk, DurableEvent, SessionFilter, SessionRecord
 
 __all__ = ["LogLaws", "numbers", "started"]
+
+
+_RUNS = {"created": "active", "active": "active"}
+
+STEPS: Final[dict[str, tuple[Callable[[str], DurableEvent], dict[str, str]]]] = {
+    "round": (round_start, _RUNS),
+    "pause": (control, {"created": "created", "active": "active"}),
+    "stop": (lambda session: control(session, "stop"), {"created": "created", "active": "active", "paused": "paused"}),
+    "resume": (
+        lambda session: control(session, "resume"),
+        {"created": "active", "active": "active", "paused": "active", "error": "active"},
+    ),
+    "extend": (
+        lambda session: control(session, "extend", total_rounds=9),
+        {state: state for state in ("created", "active", "paused", "error")} | {"completed": "active"},
+    ),
+    "rest": (lambda session: ended(session, "paused"), {"created": "paused", "active": "paused"}),
+    "end": (lambda session: ended(session, "completed"), dict.fromkeys(("created", "active", "paused"), "completed")),
+    "break": (broken, dict.fromkeys(("created", "active", "paused", "completed", "error"), "error")),
+}
+"""Steps of a session: how each is told, and from which state it leads to which."""
+
+WAYS: Final = {"created": (), "active": ("round",), "paused": ("rest",), "completed": ("end",), "error": ("break",)}
+"""How each state is reached."""
 
 
 async def started(storage: Storage, record: SessionRecord, *first: DurableEvent) -> int:
@@ -203,3 +238,21 @@ class LogLaws:
             for _ in range(30):
                 group.start_soon(pause)
         assert sorted(last) == await numbers(storage, made.id) == list(range(1, 31))
+
+    @pytest.mark.parametrize("state", list(WAYS))
+    async def test_only_what_the_state_allows_is_stored(self, storage: Storage, state: str) -> None:
+        """What is refused takes what came with it along; from the ends lead `extend` and `resume` alone."""
+        for step, (make, leads) in STEPS.items():
+            made = record(f"{state} {step}")
+            token = await started(storage, made, *(STEPS[name][0](made.id) for name in WAYS[state]))
+            events = [answered(made.id, 7), make(made.id)]
+            if state in leads:
+                await storage.append(made.id, None, token, events)
+            else:
+                before = await storage.read(made.id)
+                with pytest.raises(SessionConflict):
+                    await storage.append(made.id, None, token, events)
+                assert await storage.read(made.id) == before, step
+            (listed,) = await storage.list(SessionFilter(limit=1, topic=made.config.topic))
+            assert listed.status == leads.get(state, state), step
+            await storage.delete(made.id)

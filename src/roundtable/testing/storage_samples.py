@@ -15,7 +15,9 @@ from roundtable.types import (
     AgentError,
     AgentResponse,
     Control,
+    DebateComplete,
     DebateConfig,
+    DebateError,
     ErrorInfo,
     FailedTurn,
     Owner,
@@ -28,7 +30,7 @@ from roundtable.types import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roundtable.types import ControlAction, JsonValue
+    from roundtable.types import ControlAction, JsonValue, SessionStatus
 
 __all__ = ["ManualClock", "answered", "control", "failed", "owner_elsewhere", "record", "round_start", "session_id"]
 
@@ -143,6 +145,17 @@ def round_start(session: str, round: int = 1, *, timestamp: datetime = NOON) -> 
 def control(session: str, action: ControlAction = "pause", *, total_rounds: int | None = None) -> Control:
     """Make a control event."""
     return Control(session_id=session, timestamp=NOON, action=action, total_rounds=total_rounds)
+
+
+def ended(session: str, status: SessionStatus = "completed") -> DebateComplete:
+    """Make the event of a run that is over."""
+    return DebateComplete(session_id=session, timestamp=NOON, status=status, total_rounds=1)
+
+
+def broken(session: str) -> DebateError:
+    """Make the event of a run that broke."""
+    info = ErrorInfo(name="StorageError", message="no room", code="STORAGE_ERROR")
+    return DebateError(session_id=session, timestamp=NOON, error="no room", code=info.code, info=info)
 
 
 def owner_elsewhere(name: str = "elsewhere") -> Owner:

@@ -84,12 +84,14 @@ if TYPE_CHECKING:
         ServerCall,
     )
     from roundtable.types.debate import (
+        SCHEMA_VERSION,
         AnyPerspective,
         DebateConfig,
         DebateContext,
         DebateMode,
         DebateRecord,
         DebateStatus,
+        ForkOrigin,
         Roster,
         RosterEntry,
         RoundRecord,
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
         Retry,
         RoundComplete,
         RoundStart,
+        RunningCalls,
         SynthesisComplete,
         durable_event,
     )
@@ -177,6 +180,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "SCHEMA_VERSION",
     "AIConsensusResult",
     "AIProvider",
     "ActionRecommendation",
@@ -245,6 +249,7 @@ __all__ = [
     "ExitResult",
     "FailedTurn",
     "FinishReason",
+    "ForkOrigin",
     "GeneratedPerspective",
     "GroupthinkWarning",
     "ImagePart",
@@ -284,6 +289,7 @@ __all__ = [
     "RoundStart",
     "RoundtableResponse",
     "RoundtableStatus",
+    "RunningCalls",
     "ScoresAnswer",
     "SearchHit",
     "SearchQuery",
@@ -341,14 +347,14 @@ _NAMES = {
     "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
     "debate": (
         "AnyPerspective DebateConfig DebateContext DebateMode DebateRecord "
-        "DebateStatus Roster RosterEntry RoundRecord RoundResult Seat Session SessionRecord SessionStatus "
-        "Topic"
+        "DebateStatus ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
+        "SessionStatus Topic"
     ),
     "events": (
         "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "
         "ConsensusMeasured ContextRequested Control ControlAction DebateComplete DebateError DebateExit "
-        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart SynthesisComplete "
-        "durable_event"
+        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart RunningCalls "
+        "SynthesisComplete durable_event"
     ),
     "exits": "ExitCriteria ExitReason ExitResult",
     "layers": (

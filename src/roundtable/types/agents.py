@@ -163,6 +163,8 @@ class ModelProfile(Value):
     """Scale on which the model is asked for its confidence: 0-1 or integers 0-100."""
     streams: bool = False
     """Whether the model can send its answer piece by piece."""
+    calls_tools: bool = True
+    """Whether the model can call tools; to one that cannot, none are offered."""
     search_alone: bool = False
     """Whether the provider's own search cannot be asked for in one call with tools."""
     search_model: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -19,12 +19,14 @@ from roundtable.types.requests import ContextRequest, ContextResult
 from roundtable.types.turns import AnyTurn, ErrorInfo
 
 __all__ = [
+    "SCHEMA_VERSION",
     "AnyPerspective",
     "DebateConfig",
     "DebateContext",
     "DebateMode",
     "DebateRecord",
     "DebateStatus",
+    "ForkOrigin",
     "Roster",
     "RosterEntry",
     "RoundRecord",
@@ -35,6 +37,9 @@ __all__ = [
     "SessionStatus",
     "Topic",
 ]
+
+SCHEMA_VERSION: Final = 2
+"""Version of the form in which sessions are stored and exported; `roundtable.record.read_record` knows all before."""
 
 DebateMode: TypeAlias = str
 """Name of a registered mode, such as `"collaborative"`; open, since plugins add modes."""
@@ -217,6 +222,17 @@ class Roster(Value):
         return all(entry.failed == 0 for entry in self.agents)
 
 
+class ForkOrigin(Value):
+    """What a forked session shares with the one it was forked from."""
+
+    session_id: NonEmpty
+    """The session it was forked from."""
+    at_round: Annotated[int, Field(ge=0)]
+    """Last round of the shared past; 0 shares the question alone."""
+    events: Annotated[int, Field(ge=0)]
+    """How many events of its log are the shared past."""
+
+
 class SessionRecord(Value):
     """What is fixed when a session is created."""
 
@@ -230,7 +246,11 @@ class SessionRecord(Value):
     """Full configurations of the agents that take part."""
     created_at: Timestamp = Field(default_factory=utc_now)
     """When."""
-    schema_version: int = 1
+    prompt_version: str | None = None
+    """Version of the prompt texts the debate began with; unknown for one that began before they were noted."""
+    forked_from: ForkOrigin | None = None
+    """Where its past comes from, if it was forked."""
+    schema_version: int = SCHEMA_VERSION
     """Version of the stored format."""
 
 
@@ -254,7 +274,7 @@ class DebateRecord(Value):
     exit: ExitResult | None = None
     """Why the debate last stopped."""
     usage: Usage = Usage()
-    """What all turns consumed, failed ones included."""
+    """What all turns consumed, failed ones included; of a forked session without the past it shares."""
     usage_by_agent: Mapping[str, Usage] = Field(default_factory=dict)
     """The same by agent id, without analysis and synthesis, which are nobody's turn."""
     error: ErrorInfo | None = None

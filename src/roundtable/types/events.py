@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
+from roundtable.types.agents import AgentConfig
 from roundtable.types.answers import ToolCallRecord
 from roundtable.types.base import JsonObject, JsonValue, Share, Timestamp, Value
 from roundtable.types.chat import FinishReason, ToolCall, Usage
@@ -43,12 +44,17 @@ __all__ = [
     "Retry",
     "RoundComplete",
     "RoundStart",
+    "RunningCalls",
     "SynthesisComplete",
     "durable_event",
 ]
 
 ControlAction: TypeAlias = Literal["pause", "resume", "stop", "extend"]
 """What a control event asks for."""
+
+
+RunningCalls: TypeAlias = Literal["settle", "cancel"]
+"""What becomes of model calls under way when a debate is to pause or stop."""
 
 
 class EventBase(Value):
@@ -282,6 +288,17 @@ class Control(_Durable):
     """Narrower question for the rounds to come."""
     context_results: tuple[ContextResult, ...] = ()
     """Answers to context requests."""
+    running: RunningCalls | None = None
+    """What becomes of calls under way; `None` lets them settle on `pause` and cancels them on `stop`."""
+    agents: tuple[AgentConfig, ...] | None = None
+    """Configurations that hold from now on, for `resume`; those of the session when left out."""
+    prompt_version: str | None = None
+    """Version of the prompt texts that holds from now on, for `resume`."""
+
+    @property
+    def cancels(self) -> bool:
+        """Whether calls under way are to be cancelled."""
+        return (self.running or ("cancel" if self.action == "stop" else "settle")) == "cancel"
 
 
 class SynthesisComplete(_Durable):

@@ -114,6 +114,7 @@ class LocalProvider:
                 prompt_style=style,
                 context_tokens=window,
                 structured_output=True,
+                calls_tools=False,
                 # Tiny models write whole numbers more surely.
                 confidence_scale=100 if style == "compact" else 1,
             ),

@@ -1,0 +1,43 @@
+"""The findings of a debate in words, for reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roundtable.result import DebateResult
+
+__all__ = ["findings_in_words"]
+
+
+def findings_in_words(result: DebateResult) -> Iterator[tuple[str, str]]:
+    """Give a label and a line for each finding that there is."""
+    if result.consensus is not None and result.consensus.causes:
+        yield "Measured so because", "; ".join(result.consensus.causes)
+    if result.conformity_delta is not None:
+        yield "Change by hearing each other", f"{result.conformity_delta:+.2f}"
+    minority = result.minority_report
+    if minority is not None and minority.dissents:
+        held = "; ".join(f"{one.agent_name}: {one.choice or one.position}" for one in minority.dissents)
+        yield "Outside the largest camp", held
+    yield from _baselines(result)
+    warning = result.consensus.groupthink_warning if result.consensus is not None else None
+    if warning is not None and warning.detected:
+        yield "Groupthink", f"{'; '.join(warning.indicators)}. {warning.recommendation}".strip()
+    for flag in result.health.flags if result.health else ():
+        yield f"Sign: {flag.name}", flag.detail
+    if result.response is not None:
+        advice = result.response.decision.action_recommendation
+        yield "Recommended", f"{advice.type} — {advice.reason}"
+
+
+def _baselines(result: DebateResult) -> Iterator[tuple[str, str]]:
+    found = result.baselines
+    if found is None or found.single is None:
+        return
+    vote = found.majority if found.majority is not None else "no majority"
+    yield "Without debate", f"vote of {found.votes}: {vote}; one agent alone: {found.single}"
+    if found.cost_multiple is not None:
+        yield "Calls for each call of the vote", f"{found.cost_multiple:g}"

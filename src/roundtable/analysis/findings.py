@@ -1,0 +1,146 @@
+"""What a finished debate shows beside its agreement: who dissents, what a plain vote had said, what moved. No model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.analysis.decision import ballots_of
+from roundtable.scoring import casefold, decide
+from roundtable.types import Share, Usage, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateRecord, RoundRecord, Turn
+
+__all__ = [
+    "Baselines",
+    "Dissent",
+    "MinorityReport",
+    "baselines_of",
+    "conformity_delta",
+    "independent_turns",
+    "minority_report",
+]
+
+
+class Dissent(Value):
+    """An answer outside the largest camp."""
+
+    agent_id: str
+    """Who."""
+    agent_name: str
+    """Display name."""
+    position: str
+    """What they hold."""
+    choice: str | None = None
+    """The option they chose."""
+    confidence: Share = 0.5
+    """How sure they say they are."""
+
+
+class MinorityReport(Value):
+    """Who stands against whom at the end of a debate."""
+
+    majority: str | None
+    """What the largest camp holds; `None` where two are equally large."""
+    supporters: tuple[str, ...] = ()
+    """Ids of the agents in it."""
+    dissents: tuple[Dissent, ...] = ()
+    """Answers outside it; empty when all agree."""
+
+
+class Baselines(Value):
+    """What answers given before anybody had seen another say by themselves; nothing was paid for them again."""
+
+    single: str | None
+    """The answer of one agent alone: the first that answered."""
+    single_agent_id: str | None = None
+    """Which."""
+    majority: str | None = None
+    """The most common answer; `None` on a tie."""
+    votes: int = 0
+    """Answers counted."""
+    reason: str | None = None
+    """Why there are no such answers."""
+    usage: Usage = Usage()
+    """What these answers took."""
+    cost_multiple: float | None = None
+    """Model calls of the whole debate for each call of these answers."""
+    answer_changed: bool | None = None
+    """Whether the debate decided otherwise than the vote; `None` where that cannot be told by the words."""
+
+
+def conformity_delta(level: float | None, independent: float | None) -> float | None:
+    """Give agreement after the debate less agreement of independent answers, in [-1, 1]; `None` without either.
+
+    Example:
+        >>> conformity_delta(1.0, 0.25)
+        0.75
+    """
+    return None if level is None or independent is None else round(level - independent, 9)
+
+
+def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:
+    """Tell the largest camp of a round from those outside it."""
+    said = held.responses
+    votes = ballots_of(said, held.consensus, "choice" if by_choice else "cluster")
+    keys = [None if vote is None else casefold(vote) for vote in votes]
+    sizes = {key: keys.count(key) for key in keys if key is not None}
+    top = [key for key, size in sizes.items() if size == max(sizes.values())]
+    leader = top[0] if len(top) == 1 else None
+    return MinorityReport(
+        majority=None if leader is None else votes[keys.index(leader)],
+        supporters=tuple(one.agent_id for one, key in zip(said, keys, strict=True) if leader and key == leader),
+        dissents=tuple(_dissent(one) for one, key in zip(said, keys, strict=True) if not leader or key != leader),
+    )
+
+
+def _dissent(said: AgentResponse) -> Dissent:
+    return Dissent(
+        agent_id=said.agent_id,
+        agent_name=said.agent_name,
+        position=said.position,
+        choice=said.choice,
+        confidence=said.confidence,
+    )
+
+
+def independent_turns(turns: Sequence[AnyTurn]) -> tuple[Turn, ...]:
+    """Give the positions of a round whose agents had seen nobody's."""
+    return tuple(
+        turn for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position" and turn.independent
+    )
+
+
+def baselines_of(record: DebateRecord, answer: str | None) -> Baselines | None:
+    """Give what independent answers say by themselves; `None` before the first round is measured.
+
+    Args:
+        record: The debate.
+        answer: What the debate decided.
+    """
+    if not record.rounds or not record.rounds[0].complete:
+        return None
+    if record.independent_agreement is None:
+        return Baselines(single=None, reason=record.independent_agreement_reason)
+    first = record.rounds[0]
+    turns = independent_turns(first.turns)
+    said = [turn.answer for turn in turns if turn.answer.kind == "position"]
+    measured: AnyConsensus | None = first.consensus
+    options = record.session.config.options
+    if not said:
+        return Baselines(single=None, reason="no independent answer is stored")
+    votes = ballots_of(said, measured, "cluster" if options is None else "choice")
+    majority = decide(votes, rule="plurality", options=options).winner
+    spent = sum((turn.result.usage for turn in turns), Usage())
+    same = answer is not None and majority is not None and casefold(answer) == casefold(majority)
+    return Baselines(
+        single=said[0].choice or said[0].position,
+        single_agent_id=said[0].agent_id,
+        majority=majority,
+        votes=sum(vote is not None for vote in votes),
+        usage=spent,
+        cost_multiple=round(record.usage.calls / spent.calls, 3) if spent.calls else None,
+        answer_changed=False if same else None if options is None else answer != majority,
+    )

@@ -1,0 +1,137 @@
+"""The points of an answer's reasoning: as a model gives them, else by rules."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from roundtable.analysis.reading import list_of_texts
+from roundtable.errors import RoundtableError
+from roundtable.parsing import find_document
+from roundtable.prompts import Fence, fresh_nonce
+from roundtable.types import ChatRequest, Message, OutputSchema, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from roundtable.protocols import ChatModel
+    from roundtable.types import AgentResponse
+
+__all__ = ["KeyPointsExtractor", "key_points_by_rules"]
+
+_MAX_TOKENS: Final = 1024
+_SHORTEST_LINE: Final = 10
+_SHORTEST_SENTENCE: Final = 20
+_HEAD_CHARS: Final = 200
+_NUMBERED: Final = re.compile(r"^\d{1,3}[.):]\s+(.+)$", re.MULTILINE)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?。])\s+(?=[A-Z\uac00-\ud7a3])")
+_TASK: Final = (
+    "You pick the key points out of an answer that an agent gave in a debate. Give two to four points, each in one or "
+    "two whole sentences that can be understood alone; add nothing of your own. Answer with one JSON object and "
+    "nothing else."
+)
+_FORMAT: Final = 'Answer with one JSON object: {"keyPoints": [a list of two to four texts]}'
+_SCHEMA: Final = OutputSchema(
+    name="key_points",
+    definition={
+        "type": "object",
+        "properties": {"keyPoints": {"type": "array", "items": {"type": "string"}}},
+        "required": ["keyPoints"],
+        "additionalProperties": False,
+    },
+)
+
+
+def key_points_by_rules(reasoning: str, most: int = 4) -> tuple[str, ...]:
+    r"""Find the points of a text without a model: its numbered lines, else its sentences, else its beginning.
+
+    Example:
+        >>> key_points_by_rules("1. It scales very well.\n2. Teams can work alone.")
+        ('It scales very well.', 'Teams can work alone.')
+        >>> key_points_by_rules("It is cheap.")
+        ('It is cheap.',)
+    """
+    lines = [line.strip() for line in _NUMBERED.findall(reasoning)]
+    found = [line for line in lines if len(line) > _SHORTEST_LINE]
+    if not found:
+        sentences = (" ".join(part.split()) for part in _SENTENCE_END.split(reasoning))
+        found = [part for part in sentences if len(part) > _SHORTEST_SENTENCE]
+    head = " ".join(reasoning[:_HEAD_CHARS].split())
+    return tuple(found[:most]) or ((head,) if head else ())
+
+
+class KeyPointsExtractor:
+    """Gives two to four points of each answer's reasoning, all answers at once.
+
+    In a debate the analyzer gives the points in the call it makes anyway; this class is for answers of your own.
+
+    Args:
+        model: Asked once for each answer; without it the rules decide.
+        max_key_points: Most points of an answer.
+        fallback_to_rule_based: Whether the rules stand in where the model fails; else such an answer has none.
+        nonce: Source of fence ids; random unless a test needs repeatable prompts.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.types import AgentResponse
+        >>> said = [AgentResponse(agent_id="ada", agent_name="Ada", position="Tea", reasoning="It keeps for years.")]
+        >>> anyio.run(KeyPointsExtractor().extract, said)
+        {'ada': ('It keeps for years.',)}
+    """
+
+    def __init__(
+        self,
+        model: ChatModel | None = None,
+        *,
+        max_key_points: int = 4,
+        fallback_to_rule_based: bool = True,
+        nonce: Callable[[], str] = fresh_nonce,
+    ) -> None:
+        self.model = model
+        self.max_key_points = max_key_points
+        self.fallback_to_rule_based = fallback_to_rule_based
+        self.usage: Usage = Usage()
+        """What all calls so far consumed."""
+        self._nonce = nonce
+
+    async def extract(self, responses: Sequence[AgentResponse]) -> dict[str, tuple[str, ...]]:
+        """Give the points of each answer by agent id; of several answers of one agent, those of the last."""
+        found: list[tuple[str, ...]] = [()] * len(responses)
+
+        async def read(place: int) -> None:
+            found[place] = await self._points(responses[place])
+
+        async with anyio.create_task_group() as group:
+            for place in range(len(responses)):
+                group.start_soon(read, place)
+        return {said.agent_id: points for said, points in zip(responses, found, strict=True)}
+
+    async def _points(self, said: AgentResponse) -> tuple[str, ...]:
+        points = () if self.model is None else await self._asked(self.model, said)
+        if points or not (self.model is None or self.fallback_to_rule_based):
+            return points
+        return key_points_by_rules(said.reasoning or said.position, self.max_key_points)
+
+    async def _asked(self, model: ChatModel, said: AgentResponse) -> tuple[str, ...]:
+        fence = Fence(self._nonce())
+        quoted = fence.quote(f"Position: {said.position}\nReasoning: {said.reasoning}", label="answer")
+        request = ChatRequest(
+            messages=(
+                Message(role="system", content=f"{_TASK}\n\n{fence.rule}"),
+                Message(role="user", content=f"{quoted}\n\n{_FORMAT}"),
+            ),
+            temperature=0.0,
+            max_tokens=_MAX_TOKENS,
+            output_schema=_SCHEMA if model.profile.structured_output else None,
+            metadata={"agent": said.agent_id, "purpose": "key_points"},
+        )
+        try:
+            response = await model.complete(request)
+        except RoundtableError as error:
+            self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
+            return ()
+        self.usage += response.usage
+        document = find_document(response.text, lambda fields: "keyPoints" in fields)
+        return () if document is None else list_of_texts(document.fields.get("keyPoints"), self.max_key_points)
