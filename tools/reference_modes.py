@@ -7,6 +7,7 @@ import re
 
 import anyio
 from mode_debates import SAMPLES, hold, reading, rounds_of, speakers, transcript
+from mode_drawings import drawing
 from reference_pages import cell, code, page, table
 
 from roundtable import DebateResult
@@ -58,7 +59,7 @@ def mode_page(mode: BaseModeStrategy) -> str:
         _facts(mode),
         f"## A use case\n\n{SAMPLES[mode.name]['use_case']}",
         *([f"## Options\n\n{arguments}"] if arguments else []),
-        f"## Who speaks when, and sees whom\n\n{DRAWN}\n\n```mermaid\n{mode.diagram()}```",
+        f"## Who speaks when, and sees whom\n\n{_drawn(mode)}",
         _debate(mode.name),
     )
 
@@ -81,9 +82,13 @@ def _arguments(text: str) -> str:
     return "\n".join(f"- `{name}`: {' '.join(words.split())}" for name, words in found if name != "prompts")
 
 
-DRAWN = """\
-Turns within one box are taken at once; an arrow leads from a turn to each that sees it.
-`mode.diagram(agents=3, rounds=2)` gives this text for [Mermaid](https://mermaid.js.org)."""
+def _drawn(mode: BaseModeStrategy) -> str:
+    text = """\
+Turns of one column are taken at once; an arrow leads from a turn to each that sees it."""
+    source = """\
+The same as text for [Mermaid](https://mermaid.js.org), from `mode.diagram(agents=3, rounds=2)`:"""
+    picture = f"![Who speaks when in {mode.name}, and sees whom]({mode.name}.svg)"
+    return f"{text}\n\n{picture}\n\n{source}\n\n```mermaid\n{mode.diagram()}```"
 
 
 def modes_page() -> str:
@@ -112,4 +117,5 @@ use which. [Write a mode](../how-to/write-a-mode.md) tells how to add your own."
 def pages() -> dict[str, str]:
     """Give every page of the modes by its path below `docs/reference`."""
     made = {f"modes/{name}.md": mode_page(kind()) for name, kind, _ in BUILTIN_MODES}
-    return {"modes.md": modes_page(), **made}
+    drawn = {f"modes/{name}.svg": drawing(kind()) for name, kind, _ in BUILTIN_MODES}
+    return {"modes.md": modes_page(), **made, **drawn}

@@ -86,6 +86,11 @@ _LONG_ENOUGH = 8
 _SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
+def process_environment() -> dict[str, str]:
+    """Give the environment of this process, for programs that are started from it."""
+    return dict(os.environ)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What the environment says, as a value that is passed in.

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("ROUNDTABLE_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "GEMINI_", "PERPLEXITY_", "OLLAMA_")
-ALSO = ("DATABASE_PATH", "LOG_LEVEL", "NO_COLOR", "FORCE_COLOR", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+OURS = ("ROUNDTABLE_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "GEMINI_", "PERPLEXITY_", "OLLAMA_", "BRAVE_", "TAVILY_")
+ALSO = ("SEARXNG_URL", "DATABASE_PATH", "LOG_LEVEL", "NO_COLOR", "FORCE_COLOR", "XDG_DATA_HOME", "XDG_CACHE_HOME")
 PROGRAM = (sys.executable, "-W", "error", "-m", "roundtable")
 
 

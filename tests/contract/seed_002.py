@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contract.seed_rows import Block, Choices, Constant, Row
+from contract.seed_rows import Block, Constant, Row
 
 SEED = 2
 command = Block(SEED, 10, "roundtable.providers.command")
@@ -69,7 +69,9 @@ CHECKPOINTS: tuple[Row, ...] = (
     ),
     *command.row("function", "parseOutput", "parse_output", note="the last JSON envelope"),
     *command.row("behaviour", "grace between SIGTERM and SIGKILL", "KILL_GRACE_S", Constant(5.0)),
-    *command.row("behaviour", "skip permissions", "SpawnOptions.yolo", Choices(("--dangerously-skip-permissions",))),
+    *command.row(
+        "behaviour", "skip permissions", "CLAUDE.skip_permissions", Constant("--dangerously-skip-permissions")
+    ),
 )
 
 MESSAGES: tuple[Row, ...] = tuple(

@@ -15,7 +15,14 @@ from integration.test_faults import TIMEOUT_S, scene
 from integration.test_providers_http import ASK, HEAD, KEY
 from integration.wires import WIRES, Said
 
-from roundtable.errors import AgentError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    RoundtableError,
+)
 from roundtable.testing.servers import WireReply, http_reply, sse_reply
 from roundtable.types import Usage
 
@@ -109,7 +116,6 @@ WHOLE = {
         headers={"content-type": "text/event-stream", "content-encoding": "gzip"},
     ),
     "P74 label": lambda wire: sse_reply(wire.frames(WORDS), headers={"content-type": "text/plain"}),
-    "P77 text behind the end": lambda wire: sse_reply([*wire.frames(WORDS), *wire.open_frames(Said("no"))[1:2]]),
     "P78 slow": lambda wire: sse_reply(wire.frames(WORDS), pause_s=0.02),
     "P80 a document": lambda wire: http_reply(wire.body(WORDS)),
     "P66 HTTP/1.0": lambda wire: WireReply(
@@ -125,6 +131,15 @@ async def test_a_stream_reads_the_same_however_it_is_written(wire, reply):
         answer = await fault.call(streamed=True)
         assert (answer.text, len(fault.server.seen)) == (WORDS.text, 1)
         assert answer.usage == Usage(input_tokens=11, output_tokens=7, calls=1)
+
+
+@EACH
+async def test_text_behind_the_end_is_passed_over(wire):
+    """P77. Google's wire has no terminator, and may name the reason to end with every piece: there it is more text."""
+    more = wire.open_frames(Said("no"))[1:2]
+    async with scene(sse_reply([*wire.frames(WORDS), *more]), name=f"{wire.name}:m") as fault:
+        answer = await fault.call(streamed=True)
+    assert answer.text == (WORDS.text + "o" if wire.name == "google" else WORDS.text)
 
 
 @EACH
@@ -266,6 +281,69 @@ async def test_a_wait_that_is_asked_for(wire, streamed, headers, body, status, l
         assert (await fault.call(streamed=streamed)).text == WORDS.text
         (gap,) = fault.gaps
         assert gap >= least_s
+
+
+ECHO = json.dumps({"error": {"message": f"no such key: {KEY}", "code": "invalid_api_key"}}).encode()
+REFUSALS = {
+    # Each is a status, headers, a body, and the error they stand for.
+    "P3 key": (401, {}, b"{}", APIAuthError),
+    "P4 credit": (402, {}, b"{}", APIAuthError),
+    "P5 model": (404, {}, b"{}", AgentError),
+    "P11 a day": (429, {"retry-after": "86400"}, b"{}", APIRateLimitError),
+    "P11 400 nines": (429, {"retry-after": "9" * 400}, b"{}", APIRateLimitError),
+    "P14 false on 500": (500, {"x-should-retry": "false"}, b"{}", APINetworkError),
+    "P16 501": (501, {}, b"{}", APINetworkError),
+    "P19 key repeated": (401, {"x-request-id": KEY}, ECHO, APIAuthError),
+    "P20 redirect": (307, {"location": "/trap"}, b"", APINetworkError),
+}
+
+
+@EACH
+@EITHER
+@pytest.mark.parametrize(("status", "headers", "body", "kind"), REFUSALS.values(), ids=REFUSALS)
+async def test_a_refusal_costs_one_request(wire, streamed, status, headers, body, kind, caplog):
+    caplog.set_level("DEBUG", "roundtable")
+    async with scene(http_reply(body, status=status, headers=headers), name=f"{wire.name}:m") as fault:
+        with pytest.raises(RoundtableError) as caught:
+            await fault.call(streamed=streamed)
+        assert (type(caught.value), len(fault.server.seen)) == (kind, 1)
+        assert KEY[:12] not in str(caught.value.to_dict(debug=True)) + caplog.text
+
+
+SLOW = {
+    "P61 silence": WireReply([60.0]),
+    "P62 slow headers": WireReply([b"HTTP/1.1 200 OK\r\n", *[0.05, b"x: y\r\n"] * 100]),
+    "P62 dripping body": WireReply([HEAD + b"content-length: 9999\r\n\r\n", *[0.02, b" "] * 500]),
+    "P62 stalled body": WireReply([HEAD + b"content-length: 9\r\n\r\n", 60.0]),
+}
+
+
+@EACH
+@pytest.mark.parametrize("reply", SLOW.values(), ids=SLOW)
+async def test_a_plain_call_ends_at_its_deadline(wire, reply):
+    async with scene(reply, timeout_s=TIMEOUT_S / 2, name=f"{wire.name}:m") as fault:
+        began = time.monotonic()
+        with pytest.raises(APITimeoutError):
+            await fault.call(streamed=False)
+        assert TIMEOUT_S / 2 - 0.01 <= time.monotonic() - began < TIMEOUT_S / 2 + 2
+        assert len(fault.server.seen) == 1
+
+
+BROKEN = {
+    "P63 no last chunk": WireReply([HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n"], "close"),
+    "P64 reset": WireReply([HEAD + b"content-length: 99\r\n\r\n{"], "reset"),
+    "P65 huge header": WireReply([b"HTTP/1.1 200 OK\r\nx: " + b"y" * 262_144], "close"),
+}
+
+
+@EACH
+@EITHER
+@pytest.mark.parametrize("reply", BROKEN.values(), ids=BROKEN)
+async def test_a_broken_connection(wire, streamed, reply):
+    async with scene(reply, name=f"{wire.name}:m") as fault:
+        with pytest.raises(APINetworkError):
+            await fault.call(streamed=streamed)
+        assert len(fault.server.seen) == 4
 
 
 @EACH

@@ -21,6 +21,7 @@ from roundtable.agents import (
 from roundtable.api.options import Options
 from roundtable.api.wiring import Wiring
 from roundtable.gateway import GuardedModel
+from roundtable.providers import chat_model
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
@@ -163,3 +164,11 @@ def test_the_preferred_agent_is_active_and_of_the_provider_if_there_is_one() -> 
     assert [agent.id for agent in chosen if agent] == ["anthropic-default", "google-default", "anthropic-default"]
     registry.deactivate_agent("google-default")
     assert select_preferred_agent(registry, "google") is registry.get_agent("anthropic-default")
+
+
+def test_a_model_by_name_takes_the_one_its_configuration_names() -> None:
+    own = ProviderConfig(api_key="sk-1", model="gpt-mine")
+    assert [chat_model(name, config=own, settings=Settings()).model for name in ("openai", "openai:gpt-5.2")] == [
+        "gpt-mine",
+        "gpt-5.2",
+    ]

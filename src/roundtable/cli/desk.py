@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from roundtable.cli.place import Place, find_place
+from roundtable.cli.place import Place, find_place, harmless
 from roundtable.cli.screen import Screen
 from roundtable.errors import ConfigurationError
 from roundtable.logs import configure_logging
@@ -16,9 +16,10 @@ from roundtable.settings import Settings
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from roundtable.api import Roundtable
+    from roundtable.api.tools import ToolLike
     from roundtable.cli.codes import ExitCode
 
 __all__ = ["Ask", "Desk", "open_desk", "split_list"]
@@ -40,6 +41,8 @@ class Ask:
     analyzer: str = "auto"
     timeout_s: float | None = None
     tools: tuple[str, ...] = ()
+    search: str | None = None
+    fetch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,12 @@ def open_desk(ask: Ask) -> Desk:
         handler.addFilter(_is_news)
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
     reached = _overrides(ask.base_urls)
-    place = find_place(settings, ask.storage, ask.database).reaching(reached, ask.tools)
+    place = find_place(settings, ask.storage, ask.database).reaching(reached, _tool_words(ask))
     table = Roundtable(
         ask.agents,
         providers={name: ProviderConfig(base_url=url) for name, url in reached.items()},
         storage=place.url,
-        tools=ask.tools,
+        tools=_tools(ask, settings),
         quorum=ask.quorum,
         seed=ask.seed,
         analyzer=ask.analyzer,
@@ -98,6 +101,36 @@ def open_desk(ask: Ask) -> Desk:
 def _is_news(record: logging.LogRecord) -> bool:
     """Leave out what the screen tells already: what becomes of turns, and how far a download is."""
     return not hasattr(record, "agent") and not record.name.startswith("roundtable.providers.local")
+
+
+def _tool_words(ask: Ask) -> Iterator[str]:
+    """Give the words that say what agents may call."""
+    if ask.tools:
+        yield from ("--tools", ",".join(ask.tools))
+    if ask.search is not None:
+        kind, colon, rest = ask.search.partition(":")
+        yield from ("--search", f"{kind}{colon}{harmless(rest)}")
+    if ask.fetch:
+        yield "--fetch"
+
+
+def _tools(ask: Ask, settings: Settings) -> list[ToolLike]:
+    """Give what agents may call.
+
+    Raises:
+        ConfigurationError: There is no such search service, or something it needs is missing.
+    """
+    from roundtable.tools import FactCheck, FetchUrl, SearchWeb
+    from roundtable.tools.search import search_provider
+
+    tools: list[ToolLike] = list(ask.tools)
+    if ask.search is not None:
+        provider = search_provider(ask.search, settings=settings)
+        # The claim checker then looks on the web as well.
+        tools = [*(name for name in ask.tools if name != "fact_check"), SearchWeb(provider), FactCheck(provider)]
+    if ask.fetch:
+        tools.append(FetchUrl())
+    return tools
 
 
 def _overrides(base_urls: Sequence[str]) -> dict[str, str]:

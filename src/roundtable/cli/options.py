@@ -15,6 +15,7 @@ __all__ = [
     "Deadline",
     "Estimate",
     "ExitEarly",
+    "Fetch",
     "Focus",
     "Force",
     "Html",
@@ -24,6 +25,7 @@ __all__ = [
     "Option",
     "Options",
     "Quiet",
+    "Search",
     "Session",
     "Storage",
     "Timeout",
@@ -80,6 +82,13 @@ Perspectives = Annotated[
     typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; may be repeated."),
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
+Search = Annotated[
+    str | None,
+    typer.Option(
+        "--search", metavar="SERVICE", help="Let agents search the web: brave, tavily, searxng:URL or static:FILE."
+    ),
+]
+Fetch = Annotated[bool, typer.Option("--fetch", help="Let agents open pages of the public web.")]
 Tools = Annotated[
     list[str] | None,
     typer.Option("--tools", metavar="LIST", help="Tools that agents may call, by name, with commas between."),

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from roundtable.settings import Settings
 
-__all__ = ["Place", "find_place"]
+__all__ = ["Place", "find_place", "harmless"]
 
 logger: logging.Logger = logging.getLogger("roundtable.cli")
 
@@ -51,7 +51,7 @@ class Place:
             >>> Place("acme://me:secret@db.example.org/debates?key=secret", None).shown
             'acme://db.example.org/debates'
         """
-        return _harmless(self.url) if self.path is None else str(self.path.absolute())
+        return harmless(self.url) if self.path is None else str(self.path.absolute())
 
     def is_empty(self) -> bool:
         """Tell whether nothing can be in it yet; reading it would only make a file."""
@@ -75,11 +75,10 @@ class Place:
         """
         return self.command(*words, *self.servers)
 
-    def reaching(self, base_urls: Mapping[str, str], tools: Sequence[str] = ()) -> Place:
+    def reaching(self, base_urls: Mapping[str, str], tools: Iterable[str] = ()) -> Place:
         """Give the same place for a command that was told where providers are reached and what agents may call."""
-        words = [("--base-url", f"{name}={_harmless(url)}") for name, url in base_urls.items()]
-        offered = [("--tools", ",".join(tools))] if tools else []
-        return replace(self, servers=tuple(chain.from_iterable([*words, *offered])))
+        words = (("--base-url", f"{name}={harmless(url)}") for name, url in base_urls.items())
+        return replace(self, servers=(*chain.from_iterable(words), *tools))
 
 
 def find_place(settings: Settings, storage: str | None, database: str | None) -> Place:
@@ -100,7 +99,7 @@ def find_place(settings: Settings, storage: str | None, database: str | None) ->
         return Place(f"sqlite:///{_file(database)}", Path(database).expanduser(), ("--db", database))
     if storage is not None:
         scheme, _, path = storage.partition(":///")
-        return Place(storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", _harmless(storage)))
+        return Place(storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", harmless(storage)))
     from roundtable.storage.locations import default_database
 
     with warnings.catch_warnings(record=True) as told:
@@ -111,7 +110,7 @@ def find_place(settings: Settings, storage: str | None, database: str | None) ->
     return Place(f"sqlite:///{found}", found)
 
 
-def _harmless(url: str) -> str:
+def harmless(url: str) -> str:
     """Give an address without what only its owner may know; those of our own storages hold no such thing."""
     if url.partition(":")[0] in {"memory", "sqlite"}:
         return url

@@ -13,7 +13,7 @@ from roundtable._ledger import Amount, Ledger
 from roundtable.errors import BudgetExceeded, RoundtableError
 from roundtable.gateway.prices import to_usd
 from roundtable.gateway.usage import TOKENLESS, sane_usage, usage_of_failure
-from roundtable.gateway.wrapping import WrappedModel, close_stream
+from roundtable.gateway.wrapping import WrappedModel, close_stream, cost_limit_of
 from roundtable.prompts import estimate_tokens
 from roundtable.types import ChatDelta, ChatResponse
 
@@ -83,8 +83,11 @@ class MeteredModel(WrappedModel):
 
     @property
     def is_priced(self) -> bool:
-        """Whether the price of the model is known."""
-        return self.prices.worst(self.provider, self.model, 1, 1, endpoint=self.endpoint) is not None
+        """Whether the price of the model is known, or it keeps to a limit of its own."""
+        return (
+            cost_limit_of(self.inner) is not None
+            or self.prices.worst(self.provider, self.model, 1, 1, endpoint=self.endpoint) is not None
+        )
 
     async def prepare(self) -> None:
         """Let the model fetch or load what it needs; read the table of prices, where it will be asked.
@@ -144,13 +147,19 @@ class MeteredModel(WrappedModel):
     def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
         """Give the most that a call may take, by the estimate of its prompt; without its price where none is needed."""
         tokens_in, tokens_out = self.worst_tokens(request)
-        name = request.model or self.model
-        cost = self.prices.worst(self.provider, name, tokens_in, tokens_out, endpoint=self.endpoint) if prices else None
+        cost = self._worst_cost(request, tokens_in, tokens_out) if prices else None
         return Amount(cost, tokens_in + tokens_out, 1)
 
     def worst_tokens(self, request: ChatRequest) -> tuple[int, int]:
         """Give the most tokens that a call may send and get; a person takes none."""
         return (0, 0) if self.provider in TOKENLESS else (prompt_tokens(request), request.max_tokens)
+
+    def _worst_cost(self, request: ChatRequest, tokens_in: int, tokens_out: int) -> Decimal | None:
+        own = cost_limit_of(self.inner)
+        if own is not None:
+            return Decimal(repr(own))
+        name = request.model or self.model
+        return self.prices.worst(self.provider, name, tokens_in, tokens_out, endpoint=self.endpoint)
 
     def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
         """State what a call cost, by the model asked for or else by the one the provider says has answered.

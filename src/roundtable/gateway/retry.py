@@ -36,7 +36,7 @@ def kind_of(error: RoundtableError) -> RetryKind | None:
         return "rate_limit"
     if isinstance(error, APITimeoutError):
         return "timeout"
-    if isinstance(error, AgentError) and "status" not in (error.details or {}):
+    if isinstance(error, AgentError) and not {"status", "exit_code"} & {*(error.details or {})}:
         return "answer"
     return "network"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.protocols import HasEndpoint, Prepares
+from roundtable.protocols import Prepares
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ChatModel
     from roundtable.types import ModelProfile
 
-__all__ = ["WrappedModel", "close_stream", "endpoint_of", "make_ready"]
+__all__ = ["WrappedModel", "close_stream", "cost_limit_of", "endpoint_of", "make_ready"]
 
 
 class WrappedModel:
@@ -44,6 +44,11 @@ class WrappedModel:
         return endpoint_of(self.inner)
 
     @property
+    def cost_limit_usd(self) -> float | None:
+        """Most that a call may cost, where the model itself keeps to a limit."""
+        return cost_limit_of(self.inner)
+
+    @property
     def profile(self) -> ModelProfile:
         """What the library must know to prompt this model."""
         return self.inner.profile
@@ -62,8 +67,19 @@ class WrappedModel:
 
 
 def endpoint_of(model: object) -> str:
-    """Give the root of a model's API; empty where there is none."""
-    return model.endpoint if isinstance(model, HasEndpoint) else ""
+    """Give the root of a model's API (see `HasEndpoint`); empty where there is none."""
+    # Asked several times a call, and a look at a whole protocol takes as long as twenty at one name.
+    found: object = getattr(model, "endpoint", "")
+    return found if isinstance(found, str) else ""
+
+
+def cost_limit_of(model: object) -> float | None:
+    """Give the limit in US dollars that a call of a model keeps to by itself; `None` where there is none.
+
+    A model that states what its calls cost, and keeps to a limit, says so in an attribute `cost_limit_usd`.
+    """
+    found: object = getattr(model, "cost_limit_usd", None)
+    return float(found) if isinstance(found, int | float) else None
 
 
 async def make_ready(model: object) -> None:

@@ -59,12 +59,15 @@ class SseFramer:
         if b"\r" in chunk:
             self._after_cr = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        first, *lines = chunk.split(b"\n")
-        self._line += first
+        *lines, rest = chunk.split(b"\n")
+        if lines and self._line:
+            self._line += lines[0]
+            lines[0] = bytes(self._line)
+            self._line.clear()
         events: list[SseEvent] = []
         for line in lines:
-            self._take(bytes(self._line), events)
-            self._line[:] = line
+            self._take(line, events)
+        self._line += rest
         self._check(len(self._line))
         return events
 
@@ -86,8 +89,9 @@ class SseFramer:
             self._first = False
         if not line:
             if self._data:
-                name = self._name.decode("utf-8", "replace") or "message"
-                events.append(SseEvent(name, b"\n".join(self._data)))
+                name = self._name.decode("utf-8", "replace") if self._name else "message"
+                data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+                events.append(SseEvent(name, data))
                 self._data = []
             self._size = 0
             self._name = b""

@@ -10,6 +10,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway
 from roundtable.providers.anthropic import AnthropicMessages
 from roundtable.providers.cassette import ReplayProvider
+from roundtable.providers.command import command_providers
 from roundtable.providers.google import GoogleGenerate
 from roundtable.providers.http_provider import HttpProvider
 from roundtable.providers.human import HumanProvider
@@ -174,7 +175,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
     Example:
         >>> [entry.name for entry in builtin_providers()][-4:]
-        ['local', 'human', 'replay', 'scripted']
+        ['command', 'human', 'replay', 'scripted']
     """
     return (
         *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
@@ -185,6 +186,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
     return (
         ("local", LocalProvider(), "A small model inside this process, without a key or a network."),
+        *command_providers(),
         ("human", HumanProvider(), "A person at this terminal; 'human:NAME' tells several apart."),
         ("replay", ReplayProvider(), "What a cassette holds, without a network."),
         ("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),

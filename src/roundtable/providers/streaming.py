@@ -122,7 +122,7 @@ class EventDecoder(ABC, Generic[DraftT]):
     def _handle(self, event: SseEvent) -> None:
         if self.is_done:
             return
-        if self.take_word(event.data.strip()):
+        if event.data[:1] != b"{" and self.take_word(event.data.strip()):
             self._events += 1
             return
         value = load_json(event.data)

@@ -84,27 +84,35 @@ class _Element(Protocol):
 
     def __iter__(self) -> Iterator[_Element]: ...
 
+    def getnext(self) -> _Element | None: ...
+
+    def getparent(self) -> _Element | None: ...
+
     def iter(self, tag: str) -> Iterator[_Element]: ...
 
     def itertext(self) -> Iterator[str]: ...
 
 
 def _pieces(root: _Element, hidden: _Hidden) -> Iterator[str]:
-    """Give the visible texts in order, with a line break round each block."""
-    waiting: list[tuple[_Element, bool]] = [(root, False)]
-    while waiting:
-        element, is_left = waiting.pop()
-        tag = element.tag
-        if is_left:
-            yield "\n" if tag in _BLOCKS else ""
+    """Give the visible texts in order, with a line break round each block.
+
+    It goes from element to element: a list of many children would hold the interpreter for as long as it is made.
+    """
+    element: _Element | None = root
+    while element is not None:
+        if element.tag not in _DROPPED and not hidden.hides(element):
+            yield "\n" if element.tag in _BLOCKS else ""
+            yield _flat(element.text)
+            if (child := next(iter(element), None)) is not None:
+                element = child
+                continue
+        following: _Element | None = None
+        while element is not None and following is None:
+            yield "\n" if element.tag in _BLOCKS else ""
             yield _flat(element.tail)
-            continue
-        waiting.append((element, True))
-        if tag in _DROPPED or hidden.hides(element):
-            continue
-        yield "\n" if tag in _BLOCKS else ""
-        yield _flat(element.text)
-        waiting.extend((child, False) for child in reversed(list(element)))
+            following = element.getnext()
+            element = element.getparent()
+        element = following
 
 
 def _flat(text: str | None) -> str:

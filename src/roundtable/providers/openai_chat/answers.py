@@ -39,6 +39,10 @@ SNIPPET_CHARS: Final = 500
 """Most characters of a page that are kept with its address; some servers send it whole."""
 
 
+_TEXT_ALONE: Final = frozenset({"role", "content"})
+"""Fields of a piece that holds text and nothing else."""
+
+
 class ChatDraft(AnswerDraft):
     """An answer that is still being received; plain answers fill it at once, streams by pieces.
 
@@ -70,6 +74,11 @@ class ChatDraft(AnswerDraft):
 
     def take_message(self, message: JsonObject) -> None:
         """Take a message, or a piece of one."""
+        plain = message.get("content")
+        if isinstance(plain, str) and message.keys() <= _TEXT_ALONE:
+            # Nearly every piece of a stream; looking for all the rest costs more than reading the JSON.
+            self.add_text(plain)
+            return
         self._reason(message)
         said, refused = content_text(message.get("content")), text_of(message.get("refusal"))
         if not said:
@@ -206,7 +215,7 @@ def read_answer(draft: ChatDraft, answer: JsonObject) -> ChatResponse:
 
 def error_inside(provider: str, headers: Mapping[str, str], answer: JsonObject) -> RoundtableError | None:
     """Find the error inside an answer, or a piece of a stream, whose status says that all is well."""
-    for place in (answer, *(object_of(choice) for choice in items_of(answer.get("choices")))):
-        if place.get("error"):
+    for place in (answer, *items_of(answer.get("choices"))):
+        if isinstance(place, dict) and place.get("error"):
             return error_for(provider, 200, headers, read_refusal(place))
     return None

@@ -1,0 +1,185 @@
+"""Running a program to its end, whatever it does; nothing of it is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
+from anyio.abc import Process
+
+from roundtable.errors import AgentError, APITimeoutError
+from roundtable.providers.command.readers import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from anyio.abc import ByteReceiveStream
+
+__all__ = ["KILL_GRACE_S", "Finished", "run_command"]
+
+KILL_GRACE_S: Final = 5.0
+"""Seconds between SIGTERM and SIGKILL."""
+MOST_BYTES: Final = 8 * 1024 * 1024
+_PIPES_S: Final = 1.0
+_CANNOT: Final = "roundtable: cannot start: "
+_CANNOT_CODE: Final = 126
+
+_STARTER: Final = """
+import ctypes, os, signal, sys
+parent, file, *words = sys.argv[1:]
+ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+if os.getppid() != int(parent):
+    sys.exit(143)
+try:
+    os.execv(file, words)
+except OSError as error:
+    sys.stderr.write(f"roundtable: cannot start: {error.strerror}")
+    sys.exit(126)
+"""
+"""Asks the kernel to end the program with this process, and becomes the program. Linux alone has this."""
+
+
+class Finished(NamedTuple):
+    """What a program left."""
+
+    stdout: str
+    """What it wrote, without what steers a terminal."""
+    stderr: str
+    """What it complained about."""
+    code: int
+    """How it ended; negative is the number of a signal."""
+
+
+class _Kept:
+    """What is read from one pipe, up to a limit."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.size = 0
+        self.done = anyio.Event()
+
+    @property
+    def text(self) -> str:
+        return clean(b"".join(self.pieces))
+
+
+async def run_command(
+    words: Sequence[str],
+    *,
+    stdin: str,
+    timeout_s: float,
+    environment: Mapping[str, str],
+    cwd: str | None = None,
+    title: str = "Claude",
+    on_progress: Callable[[str], None] | None = None,
+) -> Finished:
+    """Run a program in a process group of its own, without a shell.
+
+    Its group gets SIGTERM when its time is over, when it writes more than 8 MiB, or when the caller is cancelled, and
+    SIGKILL five seconds later; it is waited for, so no zombie stays. When the program has ended, what it started ends
+    too. On Linux it also ends when this process is killed.
+
+    Args:
+        words: The file, as an absolute path, and its arguments.
+        stdin: What it can read.
+        timeout_s: Seconds it has.
+        environment: All the variables it gets.
+        cwd: Where it works.
+        title: How it is called in messages.
+        on_progress: Hears pieces of its standard output as they come.
+
+    Raises:
+        APITimeoutError: It took too long.
+        AgentError: It could not be started, or wrote too much.
+    """
+    out, err = _Kept(), _Kept()
+    process = await _start(words, environment, cwd, title)
+    code: int | None = None
+    too_much = False
+    try:
+        with anyio.move_on_after(timeout_s):
+            async with anyio.create_task_group() as group:
+                group.start_soon(_feed, process, stdin.encode("utf-8", "replace"))
+                group.start_soon(_drain, process.stdout, out, on_progress, group.cancel_scope)
+                group.start_soon(_drain, process.stderr, err, None, group.cancel_scope)
+                code = await process.wait()
+                with anyio.move_on_after(_PIPES_S):  # what it started may hold the pipes for ever
+                    await out.done.wait()
+                    await err.done.wait()
+                group.cancel_scope.cancel()
+            too_much = max(out.size, err.size) > MOST_BYTES
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+    if too_much:
+        raise AgentError(f"{title} wrote more than {MOST_BYTES // 2**20} MiB and was ended")
+    if code is None:
+        hint = "Raise `timeout_s`, or ask for less at once."
+        raise APITimeoutError(f"{title} timed out after {timeout_s * 1000:.0f}ms", hint=hint)
+    if code == _CANNOT_CODE and err.text.startswith(_CANNOT):
+        raise AgentError(f"Failed to spawn {words[0]}: {err.text.removeprefix(_CANNOT)}")
+    return Finished(out.text, err.text, code)
+
+
+async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str | None, title: str) -> Process:
+    started = [*words]
+    if sys.platform == "linux":
+        started = [sys.executable, "-I", "-S", "-c", _STARTER, str(os.getpid()), words[0], *words]
+    try:
+        return await anyio.open_process(started, env=dict(environment), cwd=cwd, start_new_session=True)
+    except (OSError, ValueError) as error:
+        msg = f"Failed to spawn {title}: {error}"
+        raise AgentError(msg, hint="Check the working directory, and that nothing holds a zero byte.") from error
+
+
+async def _feed(process: Process, data: bytes) -> None:
+    """Give the program what it can read; one that does not want it is no fault."""
+    stdin = process.stdin
+    if stdin is None:
+        return
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await stdin.send(data)
+    with suppress(anyio.BrokenResourceError, BrokenPipeError, ConnectionResetError):
+        await stdin.aclose()
+
+
+async def _drain(
+    pipe: ByteReceiveStream | None, kept: _Kept, tell: Callable[[str], None] | None, scope: anyio.CancelScope
+) -> None:
+    """Read a pipe to its end, keep what fits, and give the program up when it writes more."""
+    while pipe is not None:
+        try:
+            piece = await pipe.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            break
+        kept.size += len(piece)
+        if kept.size > MOST_BYTES:
+            scope.cancel()
+            break
+        kept.pieces.append(piece)
+        if tell is not None:
+            tell(clean(piece))
+    kept.done.set()
+
+
+async def _end(process: Process) -> None:
+    """End the program and all that it started, and wait for it."""
+    if process.returncode is None and _signal(process, signal.SIGTERM):
+        with anyio.move_on_after(KILL_GRACE_S):
+            await process.wait()
+    _signal(process, signal.SIGKILL)
+    await process.wait()
+    await process.aclose()
+
+
+def _signal(process: Process, number: signal.Signals) -> bool:
+    """Send a signal to the group; tell whether there is one."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

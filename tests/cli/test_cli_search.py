@@ -1,0 +1,72 @@
+"""`--search` and `--fetch`: agents search through a server of one's own, and say what they found."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from cli.kit import script
+
+from roundtable.result import DebateResult
+from roundtable.testing.servers import LoopbackServer, http_reply
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli.kit import Command
+
+FOUND = {"results": [{"title": "Tea", "url": "https://tea.example/", "content": "Tea keeps you awake."}]}
+ANSWER = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
+
+
+def searching(folder: Path, name: str, tool: str = "search_web", **given: str) -> str:
+    """Write a script of an agent that calls a tool first, and then answers."""
+    return script(folder, name, [{"toolCalls": [{"name": tool, "args": given}]}, ANSWER])
+
+
+def test_agents_search_through_a_server_of_ones_own(command: Command, place: Path) -> None:
+    agents = f"{searching(place, 'ada', query='tea')},{searching(place, 'bo', 'fact_check', claim='Tea helps.')}"
+    with LoopbackServer(lambda seen: http_reply(json.dumps(FOUND).encode())) as server:
+        words = ("debate", "Tea or coffee?", "--agents", agents, "--rounds", "1", "--json")
+        done = command(*words, "--search", f"searxng:{server.origin}")
+    assert done.code == 0, done.both
+    result = DebateResult.from_json(done.out)
+    assert sorted(seen.path for seen in server.seen) == [
+        "/search?q=Tea+helps.&format=json",
+        "/search?q=tea&format=json",
+    ]
+    assert [[cited.url for cited in one.citations] for one in result.rounds[0].responses] == [
+        ["https://tea.example/"],
+        ["https://tea.example/"],
+    ]
+
+
+def test_pages_are_opened_only_where_that_was_asked_for(command: Command, place: Path) -> None:
+    for flags, error in (([], "there is no tool 'fetch_url'"), (["--fetch"], "the IP address is not public")):
+        agents = searching(place, "ada", "fetch_url", url="http://127.0.0.1/")
+        done = command("debate", "Tea?", "-a", agents, "-r", "1", "--json", "--search", "static", *flags)
+        (answer,) = DebateResult.from_json(done.out).rounds[0].responses
+        assert error in (answer.tool_calls[0].error or "")
+
+
+def test_a_service_that_cannot_be_used_is_said_before_anybody_is_asked(command: Command, place: Path) -> None:
+    agents = searching(place, "ada")
+    for service, message in (
+        ("brve", "Did you mean 'brave'"),
+        ("brave", "brave wants a key"),
+        ("searxng:x", "no http"),
+    ):
+        done = command("debate", "Tea?", "--agents", agents, "--search", service)
+        assert done.code == 2
+        assert message in done.both
+
+
+def test_how_to_go_on_names_the_same_tools(command: Command, place: Path) -> None:
+    agents = script(place, "ada", [ANSWER])
+    done = command(
+        "debate", "Tea?", "-a", agents, "-r", "2", "--search", "searxng:http://127.0.0.1:9/?key=x", "--fetch"
+    )
+    assert "key=x" not in done.out
+    words = ("debate", "Tea?", "-a", agents, "-r", "2", "--search", "searxng:http://127.0.0.1:9", "--fetch")
+    done = command(*words)
+    assert "--search searxng:http://127.0.0.1:9 --fetch" in " ".join(done.both.split())

@@ -1,0 +1,393 @@
+"""Command-line agents, spawned and resumed with real programs."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+from integration.command_kit import SPEAKS, Stubs, is_alive, is_zombie
+from pydantic import ValidationError
+
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    CircuitOpen,
+    ConfigurationError,
+    RoundtableError,
+)
+from roundtable.gateway import Gateway
+from roundtable.providers.command import ResumeOptions, SpawnOptions, resume_agent, spawn_agent
+from roundtable.testing.storage_samples import ManualClock
+
+SONNET = SpawnOptions(model="sonnet", max_budget_usd=1.5, system_prompt="")
+SLACK_S = 2.0
+"""How much later than documented a busy machine may be."""
+
+
+@pytest.fixture
+def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stubs:
+    made = Stubs(tmp_path / "bin")
+    monkeypatch.setenv("PATH", made.environment()["PATH"])
+    return made
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+async def gone(pid: object) -> None:
+    """Wait for a process that was killed; whoever adopted it has to wait for it."""
+    with anyio.fail_after(SLACK_S):
+        while is_alive(pid):  # noqa: ASYNC110  (it is no child of this process)
+            await anyio.sleep(0.01)
+
+
+def gateway() -> Gateway:
+    return Gateway(clock=ManualClock())
+
+
+async def test_an_agent_is_spawned_and_resumed(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    first = await spawn_agent("Name a drink.", SONNET, gateway=gateway())
+    assert first.session_id.startswith("session-")
+    assert first.cost_usd == 0.01
+    assert first.duration_ms > 0
+    then = await resume_agent(first.session_id, "Another one.", gateway=gateway())
+    assert then.session_id == first.session_id
+    assert [start["argv"] for start in stubs.starts("claude")] == [
+        [*["-p", "--output-format", "json", "--model", "sonnet", "--max-turns", "15", "--max-budget-usd", "1.5"]],
+        [*["-p", "--output-format", "json", "--resume"], first.session_id, "--max-turns", "8"],
+    ]
+    assert stubs.read("claude") == ["Name a drink.", "Another one."]
+
+
+@pytest.mark.parametrize(("model", "turns"), [("opus", "20"), ("sonnet", "15"), ("haiku", "8"), ("claude-next", "8")])
+async def test_steps_are_limited_by_the_model(stubs: Stubs, model: str, turns: str) -> None:
+    stubs.make("claude", SPEAKS)
+    await spawn_agent("?", SONNET.model_copy(update={"model": model}), gateway=gateway())
+    argv = stubs.starts("claude")[0]["argv"]
+    assert isinstance(argv, list)
+    assert argv[argv.index("--max-turns") + 1] == turns
+
+
+async def test_permissions_are_skipped_only_when_asked_and_then_with_a_warning(
+    stubs: Stubs, caplog: pytest.LogCaptureFixture
+) -> None:
+    stubs.make("claude", SPEAKS)
+    await spawn_agent("?", SONNET, gateway=gateway())
+    assert not caplog.records
+    with caplog.at_level(logging.WARNING):
+        await spawn_agent("?", SONNET.model_copy(update={"yolo": True}), gateway=gateway())
+        await resume_agent("session-1", "?", ResumeOptions(yolo=True), gateway=gateway())
+    assert ["--dangerously-skip-permissions" in str(start["argv"]) for start in stubs.starts("claude")] == [
+        False,
+        True,
+        True,
+    ]
+    assert len(caplog.records) == 2
+
+
+HOSTILE = "--dangerously-skip-permissions\n$(touch pwned); `touch pwned` \u202e\x1b[2J --model opus"
+
+
+async def test_what_is_asked_is_never_an_option_nor_a_command(stubs: Stubs, tmp_path: Path) -> None:
+    stubs.make("claude", SPEAKS)
+    options = SpawnOptions(model="haiku", max_budget_usd=1, system_prompt=HOSTILE, cwd=str(tmp_path), max_turns=3)
+    await spawn_agent(HOSTILE, options, gateway=gateway())
+    [start] = stubs.starts("claude")
+    assert start["cwd"] == str(tmp_path)
+    assert start["argv"] == [
+        *["-p", "--output-format", "json", "--model", "haiku", "--max-turns", "3"],
+        f"--append-system-prompt={HOSTILE}",
+        "--max-budget-usd",
+        "1",
+    ]
+    assert stubs.read("claude") == [HOSTILE]
+    assert not (tmp_path / "pwned").exists()
+
+
+async def test_a_program_sees_no_key_but_its_own(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "DATABASE_PASSWORD", "CLAUDECODE", "LD_PRELOAD_X"):
+        monkeypatch.setenv(name, "canary-1234567")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "its-own")
+    stubs.make("claude", SPEAKS)
+    await spawn_agent("?", SONNET, gateway=gateway())
+    environment = stubs.starts("claude")[0]["environment"]
+    assert isinstance(environment, dict)
+    assert "canary-1234567" not in environment.values()
+    assert environment["ANTHROPIC_API_KEY"] == "its-own"
+    assert "CLAUDECODE" not in environment
+
+
+async def test_pieces_of_the_output_are_told(stubs: Stubs) -> None:
+    stubs.make("claude", "print('thinking', flush=True)\nenvelope('Tea.')")
+    heard: list[str] = []
+    response = await spawn_agent("?", SONNET, gateway=gateway(), on_progress=heard.append)
+    assert response.content == "Tea."
+    assert "".join(heard).startswith("thinking\n{")
+
+
+# ------------------------------------------------------------------ what goes wrong
+
+
+async def test_a_program_that_is_not_there_is_not_looked_for_again(stubs: Stubs) -> None:
+    clock = ManualClock()
+    with pytest.raises(AgentError, match=r"^claude CLI not found. Install from https://claude.ai/cli$") as caught:
+        await spawn_agent("?", SONNET, gateway=Gateway(clock=clock))
+    assert not caught.value.retryable
+    assert caught.value.hint
+    assert clock.monotonic() == 0
+    (stubs.folder / "claude").write_text("no program", "utf-8")
+    with pytest.raises(AgentError, match="not found"):
+        await spawn_agent("?", SONNET, gateway=gateway())
+    (stubs.folder / "claude").unlink()
+    (stubs.folder / "claude").mkdir()
+    with pytest.raises(AgentError, match="not found"):
+        await spawn_agent("?", SONNET, gateway=gateway())
+
+
+async def test_a_file_that_cannot_be_started_says_so(stubs: Stubs) -> None:
+    file = stubs.folder / "claude"
+    file.write_bytes(b"\x7fELF but not really")
+    file.chmod(0o755)
+    with pytest.raises(AgentError, match="Failed to spawn"):
+        await spawn_agent("?", SONNET, gateway=gateway())
+    stubs.make("claude", SPEAKS)
+    assert (await spawn_agent("?", SONNET, gateway=gateway())).content
+    file.unlink()
+    with pytest.raises(AgentError, match="not found"):
+        await spawn_agent("?", SONNET, gateway=gateway())
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "message", "tries"),
+    [
+        ("sys.stderr.write('boom'); sys.exit(1)", AgentError, "Claude exited 1: boom", 4),
+        ("sys.stderr.write('x' * 2000); sys.exit(3)", AgentError, r"Claude exited 3: x{500} \(after", 4),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", AgentError, f"Claude exited -{int(signal.SIGSEGV)}: ", 4),
+        ("sys.exit(137)", AgentError, "Claude exited 137: ", 4),
+        ("sys.stderr.write('429 Too Many Requests'); sys.exit(1)", APIRateLimitError, "Claude exited 1: 429", 4),
+        ("sys.stderr.write('connect ECONNREFUSED'); sys.exit(1)", APINetworkError, "ECONNREFUSED", 4),
+        ("sys.stderr.write('upstream timed out'); sys.exit(1)", APITimeoutError, "upstream timed out", 4),
+        ("sys.stderr.write('Invalid API key'); sys.exit(1)", APIAuthError, "Invalid API key", 1),
+        ("sys.stderr.write('403 quota exceeded'); sys.exit(1)", AgentError, "403 quota exceeded", 1),
+        ("print('Processing...')\nprint('{\"result\": \"Hell')", AgentError, "Failed to parse Claude JSON output", 4),
+        ("pass", AgentError, r"Failed to parse .* \(expected \{result: string\}\). Got:  \(after", 4),
+        ("envelope('no more', is_error=True)", AgentError, "^Claude agent error: no more$", 1),
+        ("envelope(None, subtype='error_max_turns')", AgentError, r"error: \[Agent stopped: error_max_turns\]", 1),
+        ("envelope('no more', is_error=True); sys.exit(1)", AgentError, "^Claude agent error: no more$", 1),
+    ],
+)
+async def test_each_failure_has_its_kind_its_message_and_its_tries(
+    stubs: Stubs, body: str, kind: type[RoundtableError], message: str, tries: int
+) -> None:
+    stubs.make("claude", body)
+    with pytest.raises(kind, match=message):
+        await spawn_agent("?", SONNET, gateway=gateway())
+    assert len(stubs.starts("claude")) == tries
+
+
+async def test_after_five_failures_spawned_and_resumed_agents_are_left_alone(stubs: Stubs) -> None:
+    stubs.make("claude", "sys.exit(1)")
+    shared = gateway()
+    with pytest.raises(AgentError):
+        await spawn_agent("?", SONNET, gateway=shared)
+    with pytest.raises(RoundtableError):
+        await resume_agent("session-1", "?", gateway=shared)
+    with pytest.raises(CircuitOpen):
+        await resume_agent("session-1", "?", gateway=shared)
+    assert len(stubs.starts("claude")) == 5
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n", "x" * 100_001])
+async def test_a_prompt_that_cannot_be_one_starts_nothing(stubs: Stubs, prompt: str) -> None:
+    stubs.make("claude", SPEAKS)
+    with pytest.raises(ConfigurationError, match="prompt"):
+        await spawn_agent(prompt, SONNET, gateway=gateway())
+    with pytest.raises(ConfigurationError, match="prompt"):
+        await resume_agent("session-1", prompt, gateway=gateway())
+    assert not stubs.starts("claude")
+
+
+@pytest.mark.parametrize("session", ["", "-p", "--model", "a b", "a;b", "x" * 300, "é"])
+async def test_a_session_id_that_cannot_be_one_starts_nothing(stubs: Stubs, session: str) -> None:
+    stubs.make("claude", SPEAKS)
+    with pytest.raises(ConfigurationError, match="session id"):
+        await resume_agent(session, "?", gateway=gateway())
+    assert not stubs.starts("claude")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": ""},
+        {"model": "--yolo"},
+        {"model": "a\nb"},
+        {"max_budget_usd": 0},
+        {"max_budget_usd": -1},
+        {"max_turns": 0},
+        {"timeout_s": 0},
+        {"timeout_s": float("nan")},
+        {"cwd": "relative"},
+        {"cwd": "/does/not/exist"},
+    ],
+)
+def test_options_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        SpawnOptions.model_validate({"model": "opus", "max_budget_usd": 1, "system_prompt": "", **wrong})
+
+
+@pytest.mark.parametrize(
+    ("body", "content"),
+    [
+        ("envelope('Tea.')\nprint('bye')", "Tea."),
+        ("print('noise {')\nenvelope('first')\nenvelope('last')", "last"),
+        ("sys.stdout.buffer.write(b'\\xff\\xfe\\x00\\x1b[1m\\n')\nsys.stdout.flush()\nenvelope('Tea.')", "Tea."),
+        ('print(\'[{"type":"system"},{"result":"Tea.","session_id":"s"}]\')', "Tea."),
+        ('print(\'{\\n"result": "Tea.",\\n"session_id": "s"\\n}\')', "Tea."),
+        ('print(\'{"result":"Tea."}\')', "Tea."),
+        ("os.close(0)\nenvelope('Tea.')", "Tea."),
+    ],
+)
+async def test_an_answer_is_found_among_noise(stubs: Stubs, body: str, content: str) -> None:
+    stubs.make("claude", body)
+    assert (await spawn_agent("?" * 90_000, SONNET, gateway=gateway())).content == content
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_a_program_that_writes_without_end_is_ended(stubs: Stubs, stream: str) -> None:
+    stubs.make("claude", f"while True: sys.{stream}.buffer.write(b'x' * 65536)")
+    with pytest.raises(AgentError, match="wrote more than 8 MiB"):
+        await spawn_agent("?", SONNET, gateway=gateway())
+    [start] = stubs.starts("claude")
+    assert not is_alive(start["pid"])
+
+
+# ------------------------------------------------------------------ ends
+
+FORKS = """
+child = subprocess.Popen(["/bin/sleep", "60"])
+note(child=child.pid)
+"""
+
+
+async def test_what_a_program_started_does_not_keep_its_answer_back(stubs: Stubs) -> None:
+    stubs.make("claude", FORKS + "envelope('Tea.')")
+    began = time.monotonic()
+    assert (await spawn_agent("?", SONNET, gateway=gateway())).content == "Tea."
+    took = time.monotonic() - began
+    assert took < 1 + SLACK_S, f"answered after {took:.2f} s"
+    [child] = stubs.notes("claude", "child")
+    await gone(child)
+
+
+async def test_a_program_that_takes_too_long_gets_a_polite_signal_first(stubs: Stubs) -> None:
+    stubs.make("claude", "signal.signal(signal.SIGTERM, lambda *_: (note(polite=True), sys.exit(0)))\ntime.sleep(60)")
+    hurried = SONNET.model_copy(update={"timeout_s": 0.5})
+    with pytest.raises(APITimeoutError, match=r"^Claude timed out after 500ms"):
+        await spawn_agent("?", hurried, gateway=gateway())
+    assert stubs.notes("claude", "polite")
+
+
+@pytest.mark.slow
+async def test_a_program_that_ignores_the_signal_is_killed_with_all_it_started(stubs: Stubs) -> None:
+    ignores = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + FORKS + "time.sleep(60)"
+    stubs.make("claude", ignores)
+    began = time.monotonic()
+    with anyio.move_on_after(1):
+        await spawn_agent("?", SONNET, gateway=gateway())
+    took = time.monotonic() - began
+    assert took < 1 + 5 + 0.5 + SLACK_S, f"gone after {took:.2f} s"
+    [start], [child] = stubs.starts("claude"), stubs.notes("claude", "child")
+    assert not is_alive(start["pid"])
+    assert not is_zombie(start["pid"])
+    await gone(child)
+
+
+async def test_a_call_that_is_cancelled_at_any_time_leaves_nothing(stubs: Stubs) -> None:
+    stubs.make("claude", FORKS + "time.sleep(60)")
+    before = open_files()
+    for step in range(12):
+        with anyio.move_on_after(0.03 * step):
+            await spawn_agent("?", SONNET, gateway=gateway())
+    for start in stubs.starts("claude"):
+        assert not is_alive(start["pid"])
+        assert not is_zombie(start["pid"])
+    for child in stubs.notes("claude", "child"):
+        await gone(child)
+    assert open_files() <= before + 2
+
+
+@pytest.mark.slow
+async def test_fifty_at_once_keep_to_the_limit_and_are_gone_after_six_seconds(stubs: Stubs) -> None:
+    stubborn = "if int(argv[argv.index('--max-turns') + 1]) % 2: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    stubs.make("claude", stubborn + "note(up=1)\ntime.sleep(60)")
+    wide = Gateway(clock=ManualClock(), concurrency=50)
+    before = open_files()
+
+    async def ask(number: int) -> None:
+        await spawn_agent("?", SONNET.model_copy(update={"max_turns": number}), gateway=wide)
+
+    with anyio.fail_after(120):
+        async with anyio.create_task_group() as group:
+            for number in range(1, 51):
+                group.start_soon(ask, number)
+            while len(stubs.notes("claude", "up")) < 50:  # noqa: ASYNC110  (they are other processes)
+                await anyio.sleep(0.1)
+            began = time.monotonic()
+            group.cancel_scope.cancel()
+    took = time.monotonic() - began
+    assert took < 6.5 + SLACK_S, f"50 programs gone after {took:.2f} s"
+    pids = [start["pid"] for start in stubs.starts("claude")]
+    assert len(pids) == 50
+    assert not [pid for pid in pids if is_alive(pid) or is_zombie(pid)]
+    assert open_files() <= before + 2
+
+
+async def test_no_more_run_at_once_than_the_gateway_lets_in(stubs: Stubs) -> None:
+    stubs.make("claude", "note(at=time.time())\ntime.sleep(0.2)\nnote(until=time.time())\nenvelope('Tea.')")
+    narrow = Gateway(clock=ManualClock(), concurrency=2)
+    async with anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(lambda: spawn_agent("?", SONNET, gateway=narrow))
+    moments = [(at, 1) for at in stubs.notes("claude", "at")] + [(at, -1) for at in stubs.notes("claude", "until")]
+    running, most = 0, 0
+    for _, change in sorted(moments, key=str):
+        running += change
+        most = max(most, running)
+    assert most <= 2
+
+
+PARENT = """
+import anyio
+from roundtable.providers.command import SpawnOptions, spawn_agent
+anyio.run(spawn_agent, "?", SpawnOptions(model="sonnet", max_budget_usd=1, system_prompt=""))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel does it")
+def test_a_program_ends_with_a_process_that_is_killed(stubs: Stubs) -> None:
+    stubs.make("claude", "time.sleep(60)")
+    parent = subprocess.Popen([sys.executable, "-c", PARENT])
+    try:
+        until = time.monotonic() + 20
+        while not stubs.starts("claude") and time.monotonic() < until:
+            time.sleep(0.05)
+        [start] = stubs.starts("claude")
+        assert is_alive(start["pid"])
+    finally:
+        parent.kill()
+        parent.wait()
+    until = time.monotonic() + 2 + SLACK_S
+    while is_alive(start["pid"]) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not is_alive(start["pid"])

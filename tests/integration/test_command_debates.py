@@ -1,0 +1,129 @@
+"""Command-line agents at the table: every mode, budget and store, with real programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+from integration.command_kit import SPEAKS, Stubs
+
+from roundtable import Budget, Roundtable
+from roundtable.providers.command import CLAUDE, CommandModel, plain_profile
+from roundtable.providers.command import model as command_model
+from roundtable.types import ChatRequest, Message
+
+PLAIN = """
+asked = sys.stdin.read()
+note(stdin=asked)
+print(json.dumps({"position": "Coffee", "reasoning": "Habit.", "confidence": 0.6}))
+"""
+FORGETS = """
+asked = sys.stdin.read()
+note(stdin=asked)
+if "--resume" in argv:
+    sys.stderr.write("No conversation found with session ID: " + argv[argv.index("--resume") + 1])
+    sys.exit(1)
+envelope(json.dumps({"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}))
+"""
+
+
+@pytest.fixture
+def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stubs:
+    made = Stubs(tmp_path / "bin")
+    monkeypatch.setenv("PATH", made.environment()["PATH"])
+    return made
+
+
+async def test_an_agent_keeps_its_conversation_over_the_rounds(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    stubs.make("mytool", PLAIN)
+    table = Roundtable(["claude-cli:sonnet", "claude-cli:sonnet", "command:mytool"], storage="memory://")
+    result = await table.debate("Tea or coffee?", rounds=2)
+    assert result.status == "completed"
+    assert [response.position for response in result.rounds[1].responses] == ["Tea", "Tea", "Coffee"]
+    argvs = [start["argv"] for start in stubs.starts("claude")]
+    begun = [argv for argv in argvs if isinstance(argv, list) and "--resume" not in argv]
+    resumed = {argv[argv.index("--resume") + 1] for argv in argvs if isinstance(argv, list) and "--resume" in argv}
+    assert (len(argvs), len(begun), len(resumed)) == (4, 2, 2)  # each seat goes on with its own
+    assert result.usage.cost_usd is None  # what the third costs, nobody says
+    assert result.usage.partial_cost_usd == pytest.approx(0.04)
+    turn = result.rounds[0].turns[0]
+    assert turn.outcome == "answered"
+    assert turn.result.request_ids[0].startswith("session-")
+
+
+async def test_a_conversation_that_is_gone_is_begun_anew_with_all_there_is(stubs: Stubs) -> None:
+    stubs.make("claude", FORGETS)
+    result = await Roundtable(["claude-cli"], storage="memory://").debate("Tea?", rounds=2, mode="freeform")
+    assert [turn.outcome for held in result.rounds for turn in held.turns] == ["answered", "answered"]
+    assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, True, False]
+    assert "Tea?" in stubs.read("claude")[2]
+
+
+async def test_a_budget_in_dollars_is_kept_where_the_program_keeps_a_limit(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    model = CommandModel(CLAUDE, "sonnet", max_budget_usd=0.03, environment=stubs.environment())
+    table = Roundtable([model], storage="memory://", budget=Budget(max_cost_usd=0.045))
+    result = await table.debate("Tea?", rounds=5, mode="freeform")
+    assert (result.status, result.exit and result.exit.reason) == ("partial", "budget")
+    assert result.usage.cost_usd == pytest.approx(0.02)  # after 0.02 there is no room for a call that may cost 0.03
+
+
+async def test_skipped_permissions_are_told_with_the_turn(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    model = CommandModel(CLAUDE, yolo=True, environment=stubs.environment())
+    result = await Roundtable([model], storage="memory://").debate("Tea?", rounds=1, mode="freeform")
+    turn = result.rounds[0].turns[0]
+    assert turn.outcome == "answered"
+    assert "permission prompts were skipped" in turn.result.warnings[0]
+
+
+def ask(text: str, **more: str) -> ChatRequest:
+    messages = (Message(role="system", content=more.pop("system", "Be brief.")), Message(role="user", content=text))
+    return ChatRequest(messages=messages, metadata={"session": "s", "agent": "ada", **more})
+
+
+async def test_going_on_sends_what_is_new_and_who_it_is_now(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    first = await model.complete(ask("One."))
+    again = ask("One.")
+    again = again.model_copy(
+        update={"messages": (*again.messages, first.to_message(), Message(role="user", content="As JSON."))}
+    )
+    await model.complete(again)
+    await model.complete(ask("Two.", system="Be long."))
+    assert stubs.read("claude") == ["One.", "As JSON.", "Be long.\n\nTwo."]
+    await model.aclose()
+    await model.complete(again)
+    assert stubs.read("claude")[-1].startswith("One.\n\nYou answered:\n{")
+
+
+async def test_two_questions_at_once_do_not_share_a_conversation(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    await model.complete(ask("One."))
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(model.complete, ask("Two."))
+    assert sorted("--resume" in str(start["argv"]) for start in stubs.starts("claude")) == [False, False, True]
+
+
+async def test_no_more_conversations_are_kept_than_stated(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_model, "_MOST_TALKS", 1)
+    stubs.make("claude", SPEAKS)
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    for agent in ("ada", "bo", "ada"):
+        await model.complete(ask("One.", agent=agent))
+    assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, False, False]
+
+
+async def test_an_answer_comes_whole_where_pieces_are_asked_for(stubs: Stubs) -> None:
+    stubs.make("mytool", PLAIN)
+    model = CommandModel(plain_profile("mytool"), environment=stubs.environment())
+    async with model.stream(ask("One.")) as pieces:
+        assert [piece async for piece in pieces] == []
+    assert pieces.response is not None
+    assert json.loads(pieces.response.text)["position"] == "Coffee"

@@ -1,0 +1,150 @@
+"""Command-line agents without a process: words of a command, what may be seen, what was written."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.errors import AgentError, ConfigurationError
+from roundtable.providers.command import CLAUDE, CODEX, GEMINI, CommandModel, CommandProvider, plain_profile
+from roundtable.providers.command.calls import Call
+from roundtable.providers.command.readers import clean, parse_output, read_codex, read_gemini, read_plain
+from roundtable.settings import Settings
+from roundtable.types import ProviderConfig
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+def line(**facts: object) -> str:
+    return json.dumps(facts) + "\n"
+
+
+# ------------------------------------------------------------------ words
+
+
+def test_codex_goes_on_with_a_thread() -> None:
+    call = Call(profile=CODEX, prompt="Why?", session="th_1", system="Be brief.", yolo=True)
+    assert call.words == (
+        *("exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "resume", "th_1"),
+        *("--dangerously-bypass-approvals-and-sandbox", "-"),
+    )
+    assert call.stdin == "Why?"
+
+
+def test_who_it_is_stands_before_the_prompt_where_there_is_no_option_for_it() -> None:
+    call = Call(profile=GEMINI, prompt="Why?", system="Be brief.", model="flash")
+    assert call.words == ("--output-format", "json", "--model", "flash")
+    assert call.stdin == "Be brief.\n\nWhy?"
+
+
+def test_an_option_without_a_value_is_left_out() -> None:
+    assert Call(profile=CLAUDE, prompt="?").words == ("-p", "--output-format", "json")
+    assert Call(profile=CODEX, prompt="?").words[-2:] == ("read-only", "-")
+    assert Call(profile=plain_profile("mytool"), prompt="?").words == ()
+
+
+@given(system=TEXT, model=TEXT.filter(lambda text: text not in {"{turns}", "{session}"}), session=TEXT)
+def test_what_is_put_in_is_one_word_behind_its_option(system: str, model: str, session: str) -> None:
+    words = Call(profile=CLAUDE, prompt="", model=model, system=system, session=session, turns=3).words
+    known = {"-p", "--output-format", "json", "--model", "--resume", "--max-turns", "3"}
+    given = {session} if session else {model, f"--append-system-prompt={system}"}
+    assert set(words) <= known | given
+
+
+# ------------------------------------------------------------------ readers
+
+
+@given(raw=st.binary(max_size=200))
+def test_nothing_that_steers_a_terminal_is_left(raw: bytes) -> None:
+    text = clean(raw)
+    assert not [char for char in text if char < " " and char not in "\t\n\r"]
+    assert clean(text.encode()) == text
+
+
+@given(noise=st.lists(TEXT, max_size=4), result=TEXT, tail=st.lists(TEXT, max_size=4))
+def test_the_last_envelope_is_found_whatever_stands_round_it(noise: list[str], result: str, tail: list[str]) -> None:
+    stdout = "\n".join([*noise, json.dumps({"result": result, "session_id": "s"}), *tail])
+    assert parse_output(stdout).result == result
+
+
+@given(stdout=st.text(max_size=200))
+def test_no_output_makes_anything_but_an_envelope_or_an_error_of_ours(stdout: str) -> None:
+    for read in (parse_output, read_codex, read_gemini, read_plain):
+        with suppress(AgentError):
+            read(stdout)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [{"result": "x", "session_id": 7}, {"result": "x", "total_cost_usd": "much"}, {"type": "result"}, {"result": 3}],
+)
+def test_an_object_that_only_looks_like_an_envelope_is_passed_over(found: dict[str, object]) -> None:
+    assert parse_output(line(result="Tea.", session_id="s") + line(**found)).result == "Tea."
+
+
+def test_claude_states_what_it_consumed() -> None:
+    usage = {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": "?"}
+    reply = CLAUDE.read(line(result="Tea.", session_id="s", total_cost_usd=0.02, duration_ms=12, usage=usage))
+    assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.cost_usd) == (7, 5, 0.02)
+    assert reply.duration_ms == 12
+
+
+def test_codex_gives_its_last_message_its_thread_and_its_tokens() -> None:
+    stdout = (
+        line(type="thread.started", thread_id="th_1")
+        + line(type="item.completed", item={"type": "reasoning", "text": "hm"})
+        + line(type="item.completed", item={"type": "agent_message", "text": "first"})
+        + line(type="item.completed", item={"type": "agent_message", "text": "last"})
+        + line(type="turn.completed", usage={"input_tokens": 9, "cached_input_tokens": 4, "output_tokens": 2})
+    )
+    reply = read_codex(stdout)
+    assert (reply.text, reply.session_id, reply.failed) == ("last", "th_1", False)
+    assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.output_tokens) == (9, 4, 2)
+
+
+@pytest.mark.parametrize("fault", [{"error": {"message": "no quota"}}, {"message": "no quota"}])
+def test_codex_reports_a_failure(fault: dict[str, object]) -> None:
+    kind = "turn.failed" if "error" in fault else "error"
+    reply = read_codex(line(type="thread.started", thread_id="th_1") + line(type=kind, **fault))
+    assert (reply.text, reply.failed) == ("no quota", True)
+
+
+def test_gemini_gives_its_response_and_the_tokens_of_all_its_models() -> None:
+    tokens = {"prompt": 9, "candidates": 2, "thoughts": 1, "cached": 3}
+    stats = {"models": {"a": {"tokens": tokens}, "b": {"tokens": tokens}, "c": 5}}
+    document = json.dumps({"session_id": "g1", "response": "Tea.", "stats": stats}, indent=2)
+    reply = read_gemini(f"Loaded cached credentials.\n{document}\n".replace("Loaded cached credentials.\n", ""))
+    assert (reply.text, reply.session_id) == ("Tea.", "g1")
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.reasoning_tokens) == (18, 4, 2)
+    assert read_gemini(line(response="Tea.")).usage.input_tokens == 0
+    assert read_gemini(line(error={"message": "no"})).failed
+
+
+def test_any_program_may_write_plain_text() -> None:
+    assert read_plain(" Tea, of course. \n").text == "Tea, of course."
+    assert read_plain(line(position="Tea")).text == line(position="Tea").strip()
+    assert read_plain(line(result="Tea.", session_id="s")).session_id == "s"
+    with pytest.raises(AgentError, match="wrote nothing"):
+        read_plain(" \n")
+
+
+# ------------------------------------------------------------------ models by name
+
+
+@pytest.mark.parametrize("name", [None, "-rf"])
+def test_a_command_needs_the_name_of_a_program(name: str | None) -> None:
+    with pytest.raises(ConfigurationError, match="name of a program"):
+        CommandProvider(None)(name, ProviderConfig(), Settings())
+
+
+def test_models_by_name_have_a_limit_where_the_program_keeps_one() -> None:
+    claude = CommandProvider(CLAUDE)("sonnet", ProviderConfig(timeout_s=9), Settings())
+    assert (claude.provider, claude.model, claude.cost_limit_usd) == ("claude-cli", "sonnet", 1.0)
+    assert CommandProvider(CODEX)(None, ProviderConfig(), Settings()).cost_limit_usd is None
+    tool = CommandProvider(None)("mytool", ProviderConfig(), Settings())
+    assert repr(tool) == "CommandModel('command', 'mytool')"
+    assert CommandModel(CLAUDE).cost_limit_usd is None
