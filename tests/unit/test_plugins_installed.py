@@ -308,7 +308,8 @@ async def test_a_debate_under_the_mode_and_rule_of_an_installed_plugin(site: Sit
 async def test_an_analyzer_and_a_tool_of_installed_plugins_are_asked_for_by_name(site: Site) -> None:
     from roundtable.testing import scripted_agents
 
-    meter = "from roundtable.analysis import BasicMeter\nregistrar.add('themes', lambda model: BasicMeter())"
+    meter = "from roundtable.analysis import ConsensusAnalyzer\n"
+    meter += "registrar.add('themes', lambda model: ConsensusAnalyzer())"
     tool = "from roundtable.tools import tool\ndef roll() -> int:\n    'Roll a die.'\n    return 4\n"
     site.install("roundtable-themes", hook("analyzers", meter))
     site.install("roundtable-dice", hook("tools", f"{tool}registrar.add('dice', lambda: tool(roll))"))
