@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -97,7 +96,15 @@ def _surroundings(given: Mapping[str, Any]) -> Ask:
         tools=split_list(given["tools"], "--tools") or (),
         search=given["search"],
         fetch=given["fetch"],
+        agents=split_list(given.get("agents"), "--agents"),
+        quorum=given.get("quorum"),
+        seed=given.get("seed", 0),
+        analyzer=given.get("analyzer", "auto"),
     )
+
+
+def _chosen(options: list[str] | None, option: list[str] | None) -> tuple[str, ...] | None:
+    return (*(split_list(options, "--options") or ()), *(option or ())) or None
 
 
 @app.command()
@@ -136,11 +143,13 @@ def debate(
     ask = _surroundings(locals())
     from roundtable.cli.debates import hold, weigh
 
-    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed, analyzer=analyzer)
-    chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked |= {"baseline": baseline, "skip_rounds_when": skip_rounds_when}
-    asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    asked |= {
+        "options": _chosen(options, option),
+        "deadline_s": deadline,
+        "exit_on_consensus": exit_on_consensus or None,
+    }
     if perspective:
         asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
