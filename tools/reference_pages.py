@@ -34,7 +34,7 @@ CHAPTERS = {
     "roundtable.client": "HTTP client",
     "roundtable.auth": "Authentication",
     "roundtable.api": "Teams",
-    "roundtable.report": "Export",
+    "roundtable.api.files": "Export",
     "roundtable.bench": "Benchmarks",
 }
 

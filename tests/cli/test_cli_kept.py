@@ -143,3 +143,15 @@ def test_doctor_looks_through_a_database_and_saves_what_can_be_read(command: Com
     assert fields(command("doctor", "--db", "s.db", "--salvage", "again.db", "--json"))["sessions"] == 1
     assert command("doctor", "--db", "s.db", "--salvage", "again.db").code == 7
     assert command("doctor", "--storage", "memory://", "--salvage", "x.db").code == 2
+
+
+def test_a_session_is_forked_and_the_first_stays_as_it_was(command: Command, place: Path, held: str) -> None:
+    before = command("show", held, "--db", "d.db").out
+    forked = command("fork", held, "--at-round", "1", "--rounds", "3", "--focus", "And cold?", "--db", "d.db")
+    assert forked.code == 0, forked.both
+    assert "Round 3 of 3: And cold?" in forked.out
+    assert command("show", held, "--db", "d.db").out == before
+    assert len(command("sessions", "--db", "d.db").out.splitlines()) == 3
+    again = fields(command("fork", held, "--at-round", "0", "--mode", "delphi", "--db", "d.db", "--json"))
+    assert again["mode"] == "delphi"
+    assert command("fork", held, "--at-round", "9", "--db", "d.db").code == 6

@@ -146,8 +146,8 @@ TOOLS: tuple[Row, ...] = tuple(
 
 REST: tuple[Row, ...] = (
     *exits.functions("createDefaultExitCriteria(maxRounds)\n validateExitCriteria(criteria)"),
-    *Block(SEED, 9, "roundtable.report").row(
-        "behaviour", "export_session(format)", "export", Choices(("markdown", "json"))
+    *Block(SEED, 9, "roundtable.api.files").row(
+        "behaviour", "export_session(format)", "ExportFormat", Choices(("markdown", "json"))
     ),
     *agents.row("function", "setup", "setup_agents", note="providers and agents from the keys that are set"),
     *agents.row("function", "light-model-factory", "create_light_model_agent"),

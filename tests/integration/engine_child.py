@@ -8,18 +8,30 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
 
 from roundtable import AgentConfig, Roundtable
 from roundtable.agents import BaseAgent
-from roundtable.storage import SQLiteStorage
-from roundtable.types import ChatRequest, ChatResponse, DurableEvent, ModelProfile, Usage
+from roundtable.result import DebateResult
+from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.types import (
+    ChatRequest,
+    ChatResponse,
+    ContextResult,
+    DurableEvent,
+    Event,
+    ModelProfile,
+    ToolCall,
+    Usage,
+)
 
 NAMES = ("ada", "bo", "cy")
 ROUNDS = 3
+KINDS = {"parallel": "collaborative", "sequential": "adversarial", "tools": "collaborative", "context": "socratic"}
+"""Kinds of debates, and the mode of each: with tools every turn takes two calls, with context Ada asks the caller."""
 
 
 class Countdown:
@@ -41,8 +53,8 @@ class CountingFile:
     model = "file"
     profile = ModelProfile()
 
-    def __init__(self, path: Path, countdown: Countdown, wait_s: float = 0.0) -> None:
-        self._path, self._countdown, self._wait_s = path, countdown, wait_s
+    def __init__(self, path: Path, countdown: Countdown, wait_s: float = 0.0, kind: str = "parallel") -> None:
+        self._path, self._countdown, self._wait_s, self._kind = path, countdown, wait_s, kind
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         who, number = request.metadata["agent"], request.metadata["round"]
@@ -51,17 +63,40 @@ class CountingFile:
         self._countdown.tick()
         await anyio.sleep(self._wait_s)
         self._countdown.tick()
+        wish = self._wish(request)
+        if wish is not None:
+            return ChatResponse(text="", finish_reason="tool_calls", tool_calls=(wish,), usage=Usage(calls=1))
         text = f'{{"position": "Tea {number}", "reasoning": "r", "confidence": 0.8}}'
         return ChatResponse(text=text, usage=Usage(calls=1, output_tokens=1))
+
+    def _wish(self, request: ChatRequest) -> ToolCall | None:
+        """Ask for something before the answer, once a turn."""
+        if any(message.tool_calls for message in request.messages):
+            return None
+        if self._kind == "tools":
+            return ToolCall(id="t", name="look_up", arguments={"word": "tea"})
+        if (self._kind, request.metadata["agent"], request.metadata["round"]) == ("context", "ada", "1"):
+            return ToolCall(id="c", name="request_context", arguments={"query": "How much?", "reason": "It decides."})
+        return None
 
     async def aclose(self) -> None:
         """There is nothing to release."""
 
 
 class CountedStorage(SQLiteStorage):
-    """Ticks before and after each append."""
+    """Ticks before and after each append, and on the writer's thread before and after each commit."""
 
-    countdown = Countdown(0)
+    def __init__(self, path: Path, countdown: Countdown) -> None:
+        super().__init__(path)
+        self.countdown = countdown
+        commit = self._writer._work
+
+        def ticking(*given: object) -> None:
+            countdown.tick()
+            commit(*given)  # type: ignore[arg-type]
+            countdown.tick()  # stored, and nobody was told
+
+        self._writer._work = ticking
 
     async def append(
         self,
@@ -78,27 +113,59 @@ class CountedStorage(SQLiteStorage):
         return last
 
 
-def table_for(database: Path, calls: Path, ticks: int = 0, wait_s: float = 0.0) -> Roundtable:
-    """Make the table that all these processes share."""
+def table_for(
+    database: Path | None, calls: Path, ticks: int = 0, wait_s: float = 0.0, kind: str = "parallel"
+) -> Roundtable:
+    """Make the table that all these processes share; without a database, one in memory."""
     countdown = Countdown(ticks)
-    storage = CountedStorage(database)
-    storage.countdown = countdown
-    model = CountingFile(calls, countdown, wait_s)
+    storage = CountedStorage(database, countdown) if database else MemoryStorage()
+    model = CountingFile(calls, countdown, wait_s, kind)
     agents = [
         BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted", model="file"), model) for name in NAMES
     ]
-    return Roundtable(agents, storage=storage)
+    heard = calls.with_name("heard.txt")
+
+    def hear(event: Event) -> None:
+        if event.type == "agent_complete":
+            with heard.open("a", encoding="utf-8") as file:
+                file.write(f"{event.round} {event.agent}\n")
+
+    def look_up(word: str) -> str:
+        """Look a word up."""
+        countdown.tick()
+        return f"{word} is a drink"
+
+    tools = {"tools": [look_up], "context": ["request_context"]}.get(kind)
+    return Roundtable(agents, storage=storage, tools=tools, observers=[hear])
 
 
-async def main(database: str, calls: str, session_id: str, ticks: str, wait_s: str) -> None:
+async def go_on(table: Roundtable, session_id: str) -> DebateResult:
+    """Go on with a session to its end, and answer whatever the agents ask."""
+    while True:
+        asked = (await table.session(session_id)).context_requests
+        results = [ContextResult(request_id=one.id, success=True, result="Two boxes.") for one in asked]
+        result = await table.resume(session_id, context_results=results)
+        if result.status != "needs_context":
+            return result
+
+
+async def begin(table: Roundtable, kind: str, named: Callable[[str], object] = lambda session_id: None) -> DebateResult:
+    """Hold a debate of some kind from its start."""
+    async with table:
+        handle = await table.start("Tea?", rounds=ROUNDS, mode=KINDS[kind])
+        named(handle.session_id)
+        result = await handle.result()
+        return await go_on(table, handle.session_id) if result.status == "needs_context" else result
+
+
+async def main(database: str, calls: str, session_id: str, ticks: str, wait_s: str, kind: str) -> None:
     """Begin a debate, or go on with one."""
-    async with table_for(Path(database), Path(calls), int(ticks), float(wait_s)) as table:
-        if session_id == "-":
-            handle = await table.start("Tea?", rounds=ROUNDS)
-            Path(calls).with_name("session").write_text(handle.session_id, "utf-8")
-            await handle.result()
-        else:
-            await table.resume(session_id)
+    table = table_for(Path(database), Path(calls), int(ticks), float(wait_s), kind)
+    if session_id == "-":
+        await begin(table, kind, Path(calls).with_name("session").write_text)
+        return
+    async with table:
+        await go_on(table, session_id)
 
 
 def tell(number: int) -> None:
@@ -112,7 +179,7 @@ def serve() -> None:
     for line in sys.stdin:
         process = os.fork()
         if not process:
-            anyio.run(main, *line.split("\t"))
+            anyio.run(main, *line.rstrip("\n").split("\t"))
             os._exit(0)
         tell(process)
         _, status = os.waitpid(process, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from integration.test_tool_debates import agents, once, wish
 
+import roundtable
 from roundtable.errors import APINetworkError, ConfigurationError
 from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.tools import DefaultAgentToolkit, from_mcp, mcp_tools
@@ -136,3 +139,32 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setattr(mcp_tools, "find_spec", lambda name: None)
     with pytest.raises(ConfigurationError, match="extra 'mcp'"):
         from_mcp("server")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_debate_makes_ready_calls_and_releases_a_server_by_itself():
+    tools = from_mcp(COMMAND, only=["shout"])
+    table = roundtable.Roundtable(
+        agents(once(wish("shout", {"text": "tea"})), "ada"), storage="memory://", tools=[tools]
+    )
+    async with table:
+        result = await table.debate("Tea or coffee?", rounds=1)
+    (record,) = result.rounds[0].responses[0].tool_calls
+    assert (record.error, record.output["data"]) == (None, {"result": "TEA"})
+    assert tools.get_tools() == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_server_that_is_gone_by_the_time_of_a_call_is_told_to_the_model(tmp_path):
+    program = tmp_path / "server.py"
+    shutil.copy(SERVER, program)
+    tools = from_mcp([sys.executable, str(program)])
+    await tools.prepare()
+    program.unlink()
+    result = await tools.execute_tool("shout", {"text": "tea"})
+    assert "the MCP server cannot be reached" in result.error
+    with pytest.raises(ConfigurationError, match="offers no tool 'stir'"):
+        async with from_mcp(COMMAND, only=["stir"]):
+            pytest.fail("entered")

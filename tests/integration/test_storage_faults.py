@@ -197,14 +197,15 @@ async def test_a_database_that_is_not_ours_or_too_new_is_left_as_it_was(
     assert names(path.parent) == [path.name]
 
 
-async def test_damage_to_a_file_is_an_error_of_ours_or_harmless(tmp_path: Path) -> None:
+@pytest.mark.parametrize("places", [30, pytest.param(200, marks=pytest.mark.slow)])
+async def test_damage_to_a_file_is_an_error_of_ours_or_harmless(tmp_path: Path, places: int) -> None:
     good = SQLiteStorage(tmp_path / "good.db")
     session, _ = await fill(good, turns=20, length=3000)
     expected = await good.read(session)
     await good.aclose()
     original = content(tmp_path / "good.db")
-    draw = random.Random(4)
-    for _ in range(30):
+    draw = random.Random(places)
+    for _ in range(places):
         damaged = bytearray(original)
         at = draw.randrange(len(damaged))
         damaged[at : at + 64] = draw.randbytes(len(damaged[at : at + 64]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from roundtable.errors import SessionError
 from roundtable.record import advance, start_progress
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, failed, owner_elsewhere, record
-from roundtable.types import DurableEvent, JsonValue, SessionFilter, SessionRecord
+from roundtable.testing.storage_samples import (
+    NOON,
+    ManualClock,
+    answered,
+    broken,
+    control,
+    ended,
+    failed,
+    owner_elsewhere,
+    record,
+    round_start,
+)
+from roundtable.types import DurableEvent, JsonValue, SearchQuery, SessionFilter, SessionRecord
 
 TENANTS = st.sampled_from(["one", "two", "th%ree"])
 SESSIONS = st.sampled_from(["s", "S", "s%"])
@@ -28,9 +39,23 @@ PICKS = st.integers(0, 9)
 """One of the sessions there are, and now and then one that is not."""
 KEYS = st.sampled_from(["k", "k%", "k\0", "l"])
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(["tea", "coffee", "failed", "pause", "extend"]), st.integers(0, 2), st.integers(1, 2)),
+    st.tuples(
+        st.sampled_from(["tea", "coffee", "failed", "pause", "extend", "round", "rest", "end", "go on", "break"]),
+        st.integers(0, 2),
+        st.integers(1, 2),
+    ),
     max_size=3,
 )
+LEADS = {
+    "round": {"created": "active", "active": "active"},
+    "pause": {"created": "created", "active": "active"},
+    "go on": {"created": "active", "active": "active", "paused": "active", "error": "active"},
+    "rest": {"created": "paused", "active": "paused"},
+    "end": {"created": "completed", "active": "completed", "paused": "completed"},
+    "break": dict.fromkeys(("created", "active", "paused", "completed", "error"), "error"),
+    "extend": {"completed": "active"},
+}
+"""From which state each step leads to which; of what is not here, `extend` and turns leave the state as it is."""
 Outcome = tuple[str, Any]
 Call = Callable[[Any], Awaitable[object]]
 
@@ -45,6 +70,7 @@ class Known:
     token: int = 0
     owner: str | None = None
     expires: datetime = NOON
+    state: str = "created"
 
 
 def made(session: str, kind: str, slot: int, attempt: int) -> DurableEvent:
@@ -55,6 +81,14 @@ def made(session: str, kind: str, slot: int, attempt: int) -> DurableEvent:
             return control(session)
         case "extend":
             return control(session, "extend", total_rounds=4 + slot)
+        case "go on":
+            return control(session, "resume")
+        case "round":
+            return round_start(session)
+        case "rest" | "end":
+            return ended(session, "paused" if kind == "rest" else "completed")
+        case "break":
+            return broken(session)
         case _:
             return answered(session, slot, attempt=attempt, position=kind)
 
@@ -171,16 +205,21 @@ class Storages(RuleBasedStateMachine):
             return "refused", "LeaseLost"
         if expected_seq not in {None, len(held.events)}:
             return "refused", "StaleSequence"
-        turns, stored = dict(held.turns), list(held.events)
+        turns, stored, state = dict(held.turns), list(held.events), held.state
         for (kind, slot, attempt), event in zip(drawn, events, strict=True):
-            if kind not in {"pause", "extend"}:
-                said = turns.setdefault(("opening", slot, attempt), kind)
-                if said != kind:
+            if kind in {"tea", "coffee", "failed"}:
+                place = ("opening", slot, attempt)
+                if turns.get(place, kind) != kind:
                     return "refused", "SessionConflict"
-                if len(turns) + sum(event.type == "control" for event in stored) == len(stored):
-                    continue  # it was there already
+                if place in turns:
+                    continue
+                turns[place] = kind
+            elif state in LEADS[kind]:
+                state = LEADS[kind][state]
+            elif kind != "extend":
+                return "refused", "SessionConflict"
             stored.append(event.model_copy(update={"seq": len(stored) + 1}))
-        held.turns, held.events = turns, stored
+        held.turns, held.events, held.state = turns, stored, state
         return "gave", len(stored)
 
     @rule(handle=st.integers(0, 1), pick=PICKS, after=st.integers(-1, 4))
@@ -212,7 +251,46 @@ class Storages(RuleBasedStateMachine):
                 for found in listed
             ]
 
+        assert [state for _, (state, *_) in expected] == [held.state for held in mine]
         self.both(handle, progress, ("gave", expected))
+
+    @rule(handle=st.integers(0, 1), tenant=TENANTS, size=st.integers(1, 3), between=st.booleans())
+    def pages(self, handle: int, tenant: str, size: int, between: bool) -> None:
+        """Each session once, newest first, whatever is added while somebody turns the pages."""
+        mine = [held.record for (whose, _), held in self.known.items() if whose == tenant]
+        mine.sort(key=lambda record: (record.created_at, record.id), reverse=True)
+        newer = record("newer", tenant=tenant, created_at=self.clock.now() + timedelta(days=1))
+
+        async def turn(storage: Any) -> object:
+            seen: list[str] = []
+            wanted = SessionFilter(tenant=tenant, limit=size)
+            while page := await storage.list(wanted):
+                if not seen and between:
+                    await storage.create(newer)
+                seen += [found.id for found in page]
+                wanted = wanted.model_copy(update={"after": page[-1].cursor})
+            if seen and between:
+                await storage.delete("newer", tenant=tenant)
+            return seen
+
+        self.both(handle, turn, ("gave", [one.id for one in mine]))
+
+    @rule(handle=st.integers(0, 1), tenant=TENANTS, word=st.sampled_from(["tea", "COFFEE", "milk"]))
+    def search(self, handle: int, tenant: str, word: str) -> None:
+        mine = [held for (whose, _), held in self.known.items() if whose == tenant]
+        mine.sort(key=lambda held: (held.record.created_at, held.record.id), reverse=True)
+        expected = [
+            (held.record.id, event.seq)
+            for held in mine
+            for event in held.events
+            if event.type == "agent_complete" and event.turn.answer.position == word.lower()  # type: ignore[union-attr]
+        ]
+
+        async def find(storage: Any) -> object:
+            hits = await storage.search(SearchQuery(text=word, tenant=tenant, limit=1000))
+            return [(hit.session_id, hit.seq) for hit in hits]
+
+        self.both(handle, find, ("gave", expected))
 
     @rule(
         handle=st.integers(0, 1),
@@ -256,7 +334,7 @@ class Storages(RuleBasedStateMachine):
         self.both(handle, lambda storage: storage.kv.scan(key, tenant=tenant), ("gave", tuple(found)))
 
     def lives(self, tenant: str, key: str) -> bool:
-        _, expires = self.values.get((tenant, key), (None, NOON))
+        _, expires = self.values.get((tenant, key), (None, datetime.min.replace(tzinfo=UTC)))
         return expires is None or self.clock.now() < expires
 
     def value(self, tenant: str, key: str) -> JsonValue:
@@ -274,6 +352,21 @@ class Storages(RuleBasedStateMachine):
     def reopen(self, handle: int) -> None:
         self.handles[handle].close()
         self.handles[handle] = self.open()
+
+    @rule()
+    def crash(self) -> None:
+        """What a killed process leaves: the file and its log, not emptied, as they stand at this moment."""
+        left = [(path, path.read_bytes()) for path in (self.path, Path(f"{self.path}-wal")) if path.exists()]
+        for handle in self.handles:
+            handle.close()
+        for path, content in left:
+            path.write_bytes(content)
+        self.handles = [self.open(), self.open()]
+
+    @rule(hours=st.sampled_from([-1, 1]))
+    def clock_jumps(self, hours: int) -> None:
+        """Somebody sets the clock; leases move with it, the order of events does not."""
+        self.clock.move(hours * 3600)
 
     @invariant()
     def tokens_only_grow(self) -> None:

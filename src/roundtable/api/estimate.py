@@ -14,7 +14,7 @@ from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
 from roundtable.gateway.prices import to_usd
 from roundtable.gateway.usage import TOKENLESS
-from roundtable.modes import check_config
+from roundtable.modes import check_config, with_baseline
 from roundtable.record import Fold
 from roundtable.stages import narrow
 from roundtable.types import (
@@ -100,7 +100,7 @@ class _Sum:
             return None
         request = agent.first_request(narrow(view, spec))
         longest = request.max_tokens
-        for sent in _prompts(prompt_tokens(request), longest, _tool_calls(agent, spec)):
+        for sent in _prompts(prompt_tokens(request), longest, _tool_results(agent, spec)):
             self._call(request, sent)
         return longest
 
@@ -166,17 +166,19 @@ def _plus(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> 
     return None if sum_so_far is None or price is None else sum_so_far + price * times
 
 
-def _tool_calls(agent: BaseAgent, spec: TurnSpec) -> int:
+def _tool_results(agent: BaseAgent, spec: TurnSpec) -> list[int]:
+    """Give how many results each round of tools adds; it costs most to have most of them at once, first."""
     if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
-        return 0
-    return min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
+        return []
+    rounds = min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
+    return [spec.tools.max - rounds + 1, *[1] * (rounds - 1)] if rounds > 0 else []
 
 
-def _prompts(sent: int, longest: int, tool_calls: int) -> Iterator[int]:
-    """Give the tokens of each prompt of a turn: the first, one after each tool call, and the one that asks again."""
+def _prompts(sent: int, longest: int, tool_results: Sequence[int]) -> Iterator[int]:
+    """Give the tokens of each prompt of a turn: the first, one after each round of tools, one that asks again."""
     yield sent
-    for _ in range(tool_calls):
-        sent += longest + TOOL_RESULT_TOKENS
+    for results in tool_results:
+        sent += longest + results * TOOL_RESULT_TOKENS
         yield sent
     yield sent + longest + REPAIR_TOKENS
 
@@ -205,6 +207,7 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
 
 def _held(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy, *, strays: bool) -> dict[str, _Sum]:
     """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
+    mode = with_baseline(mode) if config.baseline else mode
     sums = {seat.config.id: _Sum(seat.agent, strays=strays) for seat in seats if seat.agent is not None}
     fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
     for number in range(1, config.rounds + 1):

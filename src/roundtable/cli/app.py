@@ -198,6 +198,42 @@ def extend(
     return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
 
 
+@app.command()
+def fork(
+    session: Session,
+    at_round: Annotated[
+        int, typer.Option("--at-round", help="Last round that both share; 0 shares the question alone.")
+    ],
+    *,
+    mode: Annotated[str | None, typer.Option("--mode", "-m", help="Another debate mode.")] = None,
+    agents: Agents = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", "-r", help="Another number of rounds, in all.")] = None,
+    focus: Focus = None,
+    timeout: Timeout = None,
+    tools: Tools = None,
+    search: Search = None,
+    fetch: Fetch = False,
+    base_url: BaseUrls = None,
+    database: Database = None,
+    storage: Storage = None,
+    html: Html = None,
+    as_json: Json = False,
+    no_live: NoLive = False,
+    quiet: Quiet = False,
+) -> int:
+    """Hold a "what if": a new session that shares the past of another, and goes on in another way."""
+    ask = _surroundings(locals())
+    from roundtable.cli.debates import fork as go_elsewhere
+
+    changes: DebateOptions = {}
+    changes |= {} if mode is None else {"mode": mode}
+    changes |= {} if rounds is None else {"rounds": rounds}
+    changes |= {} if focus is None else {"focus_question": focus}
+    others = split_list(agents, "--agents")
+    changes |= {} if others is None else {"agents": others}
+    return open_desk(ask).run(lambda desk: go_elsewhere(desk, session, at_round, changes, html))
+
+
 @app.command(name="agents")
 def list_agents(agents: Agents = None, base_url: BaseUrls = None, as_json: Json = False) -> int:
     """Say who would sit at the table, and why."""

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from roundtable._output import obstacle, write_parts
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.conduct import Continued, conduct
+from roundtable.cli.ending import deliver, whole
 from roundtable.cli.lines import line
 from roundtable.cli.sessions import full_id
+from roundtable.cli.signals import interruptible
 from roundtable.cli.weights import tell_progress
 from roundtable.errors import StorageError
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from roundtable.cli.desk import Desk
     from roundtable.result import DebateResult
 
-__all__ = ["extend", "hold", "html_writer", "resume", "weigh"]
+__all__ = ["extend", "fork", "hold", "html_writer", "resume", "weigh"]
 
 TINY = (
     "The embedded model is tiny: it shows how a debate works, not good arguments. `roundtable doctor` has better ways."
@@ -106,6 +108,19 @@ async def extend(
         )
 
     return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
+
+
+async def fork(desk: Desk, given: str, at_round: int, changes: DebateOptions, html_file: str | None) -> ExitCode:
+    """Hold another debate on the past of a stored one, and show how it ended."""
+    table, keep = desk.table, html_writer(html_file)
+    tell_progress(table, desk.screen)
+    session_id = await full_id(table, desk.place, given)
+    outcome = await interruptible(lambda: table.fork(session_id, at_round=at_round, **changes), desk.screen)
+    if outcome.value is not None:
+        deliver(outcome.value, desk.screen, whole(outcome.value, desk.place), keep)
+    elif not desk.screen.as_json:
+        desk.screen.remark(f"Go on: {desk.place.running('resume', 'last')}")
+    return outcome.code
 
 
 def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:

@@ -28,7 +28,7 @@ OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completi
 """Options that belong to no command."""
 FLAGS: Final = frozenset({"--estimate", "--exit-on-consensus", "--fetch", "--json", "--no-live", "--quiet", "-q"})
 """Options of a debate that take no value."""
-TO_COME: Final = frozenset({"bench", "fork", "mcp", "serve"})
+TO_COME: Final = frozenset({"bench", "mcp", "serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 

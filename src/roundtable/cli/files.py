@@ -35,8 +35,8 @@ async def export_session(
     if format is not None and format not in _FORMATS:
         msg = f"--format: there is no export format {format!r}"
         raise ConfigurationError(msg, hint=f"Formats: {', '.join(_FORMATS)}.")
-    chosen = None if format is None else _FORMATS[format]
-    files = [(_path(name), chosen or format_of(name)) for name in outputs]
+    chosen: ExportFormat | None = None if format is None else _FORMATS[format]
+    files: list[tuple[Path, ExportFormat]] = [(_path(name), chosen or format_of(name)) for name in outputs]
     files += [] if html is None else [(_path(html), _FORMATS["html"])]
     session_id = await full_id(desk.table, desk.place, given)
     if not files:

@@ -107,6 +107,7 @@ thead th { overflow-wrap: normal; }
 th, td { padding: .45rem .5rem .45rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
 tbody tr:last-child > * { border-bottom: 0; }
 tbody th { color: var(--ink); font-size: inherit; }
+.cost tbody th { min-width: 6.75rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; padding-right: 0; padding-left: .5rem;
   overflow-wrap: normal; }
 details { background: var(--card); border: 1px solid var(--rule); border-radius: 14px; margin: .75rem 0; }

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from roundtable.errors import RoundtableError, StorageError
-from roundtable.record import Fold, store_whole
+from roundtable.record import Fold, read_record, store_whole
 from roundtable.storage.database import Database, storage_error
 from roundtable.storage.pages import stored_rows
 from roundtable.storage.sqlite import SQLiteStorage
-from roundtable.types import SessionRecord, durable_event
+from roundtable.types import durable_event
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from roundtable.types import DurableEvent
+    from roundtable.types import DurableEvent, SessionRecord
 
 __all__ = ["Salvaged", "find_damage", "salvage"]
 
@@ -71,7 +71,7 @@ def _unreadable_sessions(connection: sqlite3.Connection) -> list[str]:
             "SELECT body FROM events WHERE tenant = ? AND session_id = ? ORDER BY seq", (tenant, name)
         )
         try:
-            Fold(SessionRecord.from_json(text), (durable_event(body) for (body,) in bodies)).to_record()
+            Fold(read_record(text), (durable_event(body) for (body,) in bodies)).to_record()
         except (ValueError, TypeError) as error:
             damage.append(f"session {name!r} cannot be read: {type(error).__name__}")
     return damage
@@ -137,7 +137,7 @@ def _event(text: str) -> DurableEvent | None:
 
 def _record(text: str) -> SessionRecord | None:
     try:
-        return SessionRecord.from_json(text)
+        return read_record(text)
     except ValueError:
         return None
 

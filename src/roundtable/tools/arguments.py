@@ -130,7 +130,7 @@ def _resolved(schema: object, root: Mapping[str, Any]) -> object:
         if not isinstance(schema, Mapping) or "$ref" not in schema:
             return schema
         place: object = root
-        for step in str(schema["$ref"]).removeprefix("#/").split("/"):
+        for step in filter(None, str(schema["$ref"]).removeprefix("#").split("/")):
             place = place.get(step) if isinstance(place, Mapping) else None
         schema = place
     return None
