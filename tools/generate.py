@@ -23,6 +23,7 @@ def wanted() -> dict[Path, str]:
     import reference_modes as modes
     import reference_pages as pages
     import reference_schemas as schemas
+    import reference_surface as surface
 
     if missing := pages.unplaced():
         raise SystemExit(f"no chapter on the TypeScript page for {', '.join(missing)}")
@@ -30,6 +31,7 @@ def wanted() -> dict[Path, str]:
     files[SCHEMAS / "index.md"] = pages.schemas_page()
     files[REFERENCE / "errors.md"] = pages.errors_page()
     files[REFERENCE / "environment.md"] = pages.environment_page()
+    files[surface.SURFACE] = surface.text(Path.cwd())
     files[REFERENCE / "hooks.md"] = hooks.page()
     files[REFERENCE / "provider-features.md"] = features.features_page()
     files[REFERENCE / "from-typescript.md"] = pages.typescript_page()

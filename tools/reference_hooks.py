@@ -9,8 +9,8 @@ HEAD = """# Hooks
 <!-- Written by tools/generate.py. Change the specifications in roundtable/plugins, not this page. -->
 
 Every thing that is found by name comes through one of these hooks, the built-in ones too. A plugin implements those it
-needs, as functions of a module or methods of an object, marked with `@roundtable.hookimpl`. [Write a
-plugin](../how-to/write-a-plugin.md) shows how; the number of this contract is `HOST_API` = {api}.
+needs, as functions of a module or methods of an object, marked with `@roundtable.hookimpl`. [Your first
+plugin](../tutorial/plugin.md) shows how; the number of this contract is `HOST_API` = {api}.
 
 Each is called with `registrar` and `host`, and may take fewer of them. It must not block and opens nothing: what is
 costly happens in the factory it registers. What it returns means nothing.
@@ -25,10 +25,10 @@ ASKED = {
     "providers": "`agents=['NAME:model']`",
     "modes": "`mode='NAME'`",
     "rules": "`decide='NAME'`",
-    "analyzers": LATER,
+    "analyzers": "`analyzer='NAME'`",
     "exits": "the `kind` of a stored criterion; in a program by its class",
     "storages": "`storage='NAME://...'`",
-    "tools": LATER,
+    "tools": "`tools=['NAME']`",
     "search_providers": LATER,
     "personas": LATER,
     "exporters": LATER,

@@ -221,6 +221,8 @@ class Roundtable:
         perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
+        baseline: bool = False,
+        skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
@@ -238,6 +240,8 @@ class Roundtable:
                 perspectives=perspectives,
                 agents=agents,
                 budget=budget,
+                baseline=baseline,
+                skip_rounds_when=skip_rounds_when,
                 deadline_s=deadline_s,
                 metadata=metadata,
             )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from roundtable.analysis import BasicMeter
+from roundtable.analysis import ConsensusAnalyzer
 from roundtable.exits import (
     AllConfident,
     BudgetSpent,
@@ -80,10 +80,10 @@ class TestRulesOfOtherBallots(_GivenRule):
     reads_choices = False
 
 
-class TestBasicMeter(AnalyzerSuite):
+class TestBasicAnalyzer(AnalyzerSuite):
     @pytest.fixture
     def meter(self) -> ConsensusMeter:
-        return BasicMeter()
+        return ConsensusAnalyzer()
 
 
 @pytest.mark.parametrize(

@@ -303,3 +303,20 @@ async def test_a_debate_under_the_mode_and_rule_of_an_installed_plugin(site: Sit
     result = await table.debate("Tea?", mode="court", decide="veto", rounds=1)
     await table.aclose()
     assert (result.session.mode, result.decision.rule if result.decision else None) == ("court", "veto")
+
+
+async def test_an_analyzer_and_a_tool_of_installed_plugins_are_asked_for_by_name(site: Site) -> None:
+    from roundtable.testing import scripted_agents
+
+    meter = "from roundtable.analysis import ConsensusAnalyzer\n"
+    meter += "registrar.add('themes', lambda model: ConsensusAnalyzer())"
+    tool = "from roundtable.tools import tool\ndef roll() -> int:\n    'Roll a die.'\n    return 4\n"
+    site.install("roundtable-themes", hook("analyzers", meter))
+    site.install("roundtable-dice", hook("tools", f"{tool}registrar.add('dice', lambda: tool(roll))"))
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    table = Roundtable(agents, storage="memory://", analyzer="themes", tools=["dice"])
+    result = await table.debate("Tea?", rounds=1)
+    assert [one.name for one in table.wiring.tools.toolkit.get_tools()] == ["roll"]  # type: ignore[union-attr]
+    await table.aclose()
+    assert result.consensus is not None
+    assert result.consensus.agreement_level == 1

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
-from roundtable.analysis import BasicMeter
+from roundtable.analysis import ConsensusAnalyzer
 from roundtable.errors import APITimeoutError
 from roundtable.exits import Exit, MaxRounds
 from roundtable.protocols import ExitRound
@@ -92,14 +92,14 @@ def test_a_rule_that_breaks_a_law_is_caught(count: Callable[[Electorate, Paramet
     assert decide(["a"], rule=Rule("fine", plurality)).winner == "a"
 
 
-class Flawed(BasicMeter):
+class Flawed(ConsensusAnalyzer):
     """A meter that gives what it was made with."""
 
     def __init__(self, **changes: object) -> None:
         self.changes = changes
 
-    async def measure(self, responses: Sequence[AgentResponse], topic: str) -> ConsensusResult:
-        return (await super().measure(responses, topic)).model_copy(update=self.changes)
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        return super().analyze(responses).model_copy(update=self.changes)
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ class Flawed(BasicMeter):
 )
 async def test_a_meter_that_breaks_a_law_is_caught(changes: dict[str, object], law: str) -> None:
     more = {"said": ("Tea", "Coffee")} if law == "test_a_round_is_measured" else {}
-    await getattr(AnalyzerSuite(), law)(meter=BasicMeter(), **more)
+    await getattr(AnalyzerSuite(), law)(meter=ConsensusAnalyzer(), **more)
     with pytest.raises(AssertionError):
         await getattr(AnalyzerSuite(), law)(meter=Flawed(**changes), **more)
 
 
 async def test_a_meter_that_forgets_somebody_is_caught() -> None:
-    whole = await BasicMeter().measure(positions("Tea", "Coffee", "Tea", "Milk"), "")
+    whole = ConsensusAnalyzer().analyze(positions("Tea", "Coffee", "Tea", "Milk"))
     with pytest.raises(AssertionError):
         await AnalyzerSuite().test_nobody_is_forgotten_or_named_twice(Flawed(clusters=whole.clusters[1:]))
 

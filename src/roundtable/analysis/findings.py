@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from roundtable.analysis.decision import ballots_of
 from roundtable.scoring import casefold, decide
 from roundtable.types import Share, Usage, Value
+from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,9 +126,10 @@ def baselines_of(record: DebateRecord, answer: str | None) -> Baselines | None:
     if record.independent_agreement is None:
         return Baselines(single=None, reason=record.independent_agreement_reason)
     first = record.rounds[0]
-    turns = independent_turns(first.turns)
+    alone = [turn for turn in first.turns if turn.stage == BASELINE_STAGE]
+    turns = independent_turns(alone or first.turns)
     said = [turn.answer for turn in turns if turn.answer.kind == "position"]
-    measured: AnyConsensus | None = first.consensus
+    measured: AnyConsensus | None = first.baseline or first.consensus
     options = record.session.config.options
     if not said:
         return Baselines(single=None, reason="no independent answer is stored")

@@ -94,11 +94,14 @@ class Helpers:
         return AnalyzerChain(chain) if chain else ConsensusAnalyzer()
 
     def _foreign(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
-        if name not in self._analyzers:
-            msg = f"there is no analyzer {name!r}"
-            raise ConfigurationError(msg, hint=f"Analyzers are: {', '.join((*ANALYZERS, *self._analyzers.names()))}.")
+        try:
+            make = self._analyzers.get(name)
+        except ConfigurationError as error:
+            msg = f"there is no analyzer {name!r}: {error.message}"
+            hint = f"Analyzers are: {', '.join((*ANALYZERS, *self._analyzers.names()))}."
+            raise ConfigurationError(msg, hint=hint) from error
         models = self._reader(configs, capped=capped).models
-        return self._analyzers.get(name)(models[0] if models else None)
+        return make(models[0] if models else None)
 
     def _reader(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
         given = self.seated("analyzer")

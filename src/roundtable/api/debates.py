@@ -24,10 +24,10 @@ from roundtable.api.checks import (
 from roundtable.api.estimate import estimated
 from roundtable.api.forks import first_events, inherited, kept
 from roundtable.api.live import Prepared
+from roundtable.api.naming import named_mode
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
-from roundtable.modes import check_mode
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
 from roundtable.types import DebateConfig, ForkOrigin, Perspective
@@ -66,6 +66,8 @@ class _Ask:
     perspectives: Perspectives = None
     agents: Sequence[AgentLike] | None = None
     budget: Budget | None = None
+    baseline: bool = False
+    skip_rounds_when: float | None = None
     deadline_s: float | None = None
     metadata: Mapping[str, JsonValue] | None = None
 
@@ -144,9 +146,10 @@ class Debates:
         check_options(ask.options)
         check_mapping("metadata", ask.metadata)
         check_flag("exit_on_consensus", ask.exit_on_consensus)
+        check_flag("baseline", ask.baseline)
         check_mode_given(ask.mode)
         ask = _facilitated(ask, wiring.engine.modes)
-        name, own_mode = _mode(ask.mode, wiring.engine.modes)
+        name, own_mode = named_mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
         config = _config(ask, (name, rule), [seat.config.id for seat in seats], wiring)
@@ -355,22 +358,6 @@ def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:
     return replace(ask, mode=written, perspectives=None)
 
 
-def _mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
-    """Give the name of a mode, and the mode itself when the caller brought it.
-
-    Raises:
-        ConfigurationError: The mode is unknown, is none, or has the name of another one.
-    """
-    if isinstance(asked, str):
-        known.get_mode(asked)
-        return asked, None
-    check_mode(type(asked).__name__, asked)
-    if known.has_mode(asked.name) and type(known.get_mode(asked.name)) is not type(asked):
-        msg = f"{type(asked).__name__} has the name of another mode, {asked.name!r}"
-        raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with it.")
-    return asked.name, asked
-
-
 def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wiring) -> DebateConfig:
     mode, rule = names
     try:
@@ -389,6 +376,8 @@ def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wi
             exit_on_consensus=ask.exit_on_consensus,
             budget=ask.budget,
             quorum=wiring.options.quorum,
+            baseline=ask.baseline,
+            skip_rounds_when=ask.skip_rounds_when,
             seed=wiring.options.seed,
             metadata=dict(ask.metadata or {}),
         )

@@ -14,7 +14,7 @@ from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
 from roundtable.gateway.prices import to_usd
 from roundtable.gateway.usage import TOKENLESS
-from roundtable.modes import check_config
+from roundtable.modes import check_config, with_baseline
 from roundtable.record import Fold
 from roundtable.stages import narrow
 from roundtable.types import (
@@ -207,6 +207,7 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
 
 def _held(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy, *, strays: bool) -> dict[str, _Sum]:
     """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
+    mode = with_baseline(mode) if config.baseline else mode
     sums = {seat.config.id: _Sum(seat.agent, strays=strays) for seat in seats if seat.agent is not None}
     fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
     for number in range(1, config.rounds + 1):

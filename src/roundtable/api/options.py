@@ -43,6 +43,8 @@ class DebateOptions(TypedDict, total=False):
     perspectives: Perspectives
     agents: Sequence[AgentLike] | None
     budget: Budget | None
+    baseline: bool
+    skip_rounds_when: float | None
     deadline_s: float | None
     metadata: Mapping[str, JsonValue] | None
 

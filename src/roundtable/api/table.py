@@ -155,6 +155,8 @@ class Roundtable(SessionFiles, StoredSessions):
         perspectives: Perspectives = None,
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
+        baseline: bool = False,
+        skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
@@ -179,6 +181,10 @@ class Roundtable(SessionFiles, StoredSessions):
                 question.
             agents: Who debates, instead of the table's agents.
             budget: The most this debate may consume, beside what the table may.
+            baseline: Whether everybody answers alone before the first round, at the price of one call each. Nobody ever
+                sees these answers; `independent_agreement` and `baselines` are then theirs.
+            skip_rounds_when: Agreement of independent answers, in [0, 1], from which no round after the first is held;
+                `exit` says what was saved.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
             metadata: Your own notes, kept with the session.
 
@@ -200,6 +206,8 @@ class Roundtable(SessionFiles, StoredSessions):
             perspectives=perspectives,
             agents=agents,
             budget=budget,
+            baseline=baseline,
+            skip_rounds_when=skip_rounds_when,
             deadline_s=deadline_s,
             metadata=metadata,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from roundtable.analysis import AnalyzerChain, NamedMeter, decide_round, independent_agreement
@@ -9,6 +10,7 @@ from roundtable.errors import QuorumLost
 from roundtable.exits import broken_in
 from roundtable.stages import error_from_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateExit, ExitResult, RoundComplete
+from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import AnyTurn, JsonValue, Measured, RoundRecord, SessionRecord, SessionStatus, Stage
+    from roundtable.types import AnyTurn, JsonValue, Measured, RoundRecord, SessionRecord, SessionStatus, Stage, Usage
 
 __all__ = [
     "exit_after",
@@ -28,6 +30,7 @@ __all__ = [
     "lost_round",
     "measure_round",
     "measured_events",
+    "skipping",
     "with_measure",
 ]
 
@@ -106,21 +109,44 @@ def _lost(turns: Sequence[AnyTurn], answered: int, asked: int, quorum: int) -> Q
 
 async def measure_round(
     meter: ConsensusMeter, record: RoundRecord, session: SessionRecord, mode: DebateModeStrategy
-) -> Measured:
-    """Measure the agreement of a round; where the meter breaks, by the basic formula, with the cause."""
+) -> tuple[Measured, Measured | None]:
+    """Measure the agreement of a round, and that of the private answers before it, where there are any.
+
+    Where the meter breaks, the basic formula measures, with the cause.
+    """
     chain = meter if isinstance(meter, AnalyzerChain) else AnalyzerChain([NamedMeter("analyzer", meter)])
-    return await chain.measure(
-        record.responses,
-        session.config.topic,
-        session_id=session.id,
-        groupthink=mode.needs_groupthink_detection,
-    )
+    topic, looks = session.config.topic, mode.needs_groupthink_detection
+    alone = [turn.answer for turn in _private(record) if turn.outcome == "answered" and turn.answer.kind == "position"]
+    before = await chain.measure(alone, topic, session_id=session.id, groupthink=looks) if alone else None
+    return await chain.measure(record.responses, topic, session_id=session.id, groupthink=looks), before
+
+
+def _private(record: RoundRecord) -> list[AnyTurn]:
+    return [turn for turn in record.turns if turn.stage == BASELINE_STAGE]
+
+
+def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
+    """Say that the rounds to come are not held, because independent answers agree as far as was asked for."""
+    threshold, level = fold.record.config.skip_rounds_when, measured.independent_agreement
+    left = fold.progress.total_rounds - record.number
+    if threshold is None or level is None or left < 1 or Fraction(str(level)) < Fraction(str(threshold)):
+        return None
+    saved = left * (len(record.turns) - len(_private(record)))
+    figures: dict[str, JsonValue] = {
+        "independentAgreement": level,
+        "threshold": threshold,
+        "roundsSkipped": left,
+        "turnsSaved": saved,
+    }
+    details = f"independent answers agree by {level:.2f}, at least {threshold:g}; {left} rounds, {saved} turns saved"
+    return ExitResult(should_exit=True, reason="skipped", details=details, figures=figures)
 
 
 def measured_events(
     fold: Fold,
     record: RoundRecord,
     measured: Measured,
+    before: Measured | None,
     now: datetime,
     *,
     assigned: bool,
@@ -131,7 +157,9 @@ def measured_events(
     if assigned:
         consensus = consensus.model_copy(update={"assigned": True})
     independent: tuple[float | None, str | None] = (None, None)
-    if record.number == 1:
+    if before is not None:
+        independent = independent_agreement(_private(record), before.consensus, assigned=False)
+    elif record.number == 1:
         independent = independent_agreement(record.turns, consensus, assigned=assigned)
     answered = sum(turn.outcome == "answered" for turn in record.turns)
     return (
@@ -143,7 +171,8 @@ def measured_events(
             decision=decide_round(record.responses, consensus, fold.record.config, rules),
             independent_agreement=independent[0],
             independent_agreement_reason=independent[1],
-            usage=measured.usage,
+            baseline=None if before is None else before.consensus,
+            usage=_sum(measured.usage, None if before is None else before.usage),
         ),
         RoundComplete(
             session_id=fold.record.id,
@@ -153,6 +182,10 @@ def measured_events(
             failed=len(record.turns) - answered,
         ),
     )
+
+
+def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
+    return one if other is None else other if one is None else one + other
 
 
 def with_measure(record: RoundRecord, measured: ConsensusMeasured) -> RoundRecord:

@@ -15,6 +15,7 @@ from roundtable.engine.closing import (
     lost_round,
     measure_round,
     measured_events,
+    skipping,
     with_measure,
 )
 from roundtable.engine.hooks import StoringHooks
@@ -29,6 +30,7 @@ from roundtable.errors import (
     StorageError,
 )
 from roundtable.exits import guarded, unmet
+from roundtable.modes import with_baseline
 from roundtable.stages import error_info, run_stage, shaper_of
 from roundtable.types import (
     Control,
@@ -88,7 +90,7 @@ class DebateRun:
         funds: Funds,
     ) -> None:
         self.journal = journal
-        self.mode = mode
+        self.mode = with_baseline(mode) if journal.fold.record.config.baseline else mode
         self.agents = agents
         self.meter = meter
         self.exits = exits
@@ -298,18 +300,19 @@ class DebateRun:
         lost = lost_round(current.turns, fold.record.config.quorum)
         if lost is not None:
             raise lost
-        measured: Measured | None = None
+        measured: tuple[Measured, Measured | None] | None = None
         with anyio.CancelScope() as self._work:
             measured = await measure_round(self.meter, current, fold.record, self.mode)
         if measured is None:  # somebody asked to stop meanwhile
             return
         now = self.journal.clock.now()
-        closing = measured_events(fold, current, measured, now, assigned=self.mode.assigns_stances, rules=self.rules)
+        closing = measured_events(fold, current, *measured, now, assigned=self.mode.assigns_stances, rules=self.rules)
         rounds = [held.to_record() for held in fold.rounds[:-1]]
         rounds.append(with_measure(current, closing[0]))
         # A criterion that held when the debate was extended by hand has had its say.
         exits = self.exits and unmet(guarded(self.exits), rounds[: fold.extended_after])
         leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
+        leaving = leaving or skipping(fold, current, closing[0])
         status: SessionStatus = "completed" if leaving is not None else "paused"
         asked = requested_events(fold, current, now)
         leaving = leaving or waits_for(fold, asked)

@@ -2,6 +2,7 @@
 
 from roundtable.modes.adversarial import AdversarialMode
 from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.baseline import BaselineMode, with_baseline
 from roundtable.modes.collaborative import CollaborativeMode
 from roundtable.modes.council import CouncilMode, mean_ranks
 from roundtable.modes.delphi import DelphiMode
@@ -62,6 +63,7 @@ __all__ = [
     "AnonymizationProcessor",
     "Ask",
     "BaseModeStrategy",
+    "BaselineMode",
     "CollaborativeMode",
     "ConfidenceRangeValidator",
     "ContextProcessor",
@@ -117,6 +119,7 @@ __all__ = [
     "teams",
     "trajectories",
     "two_phase",
+    "with_baseline",
     "with_facilitator",
     "with_reask",
 ]

@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from roundtable.plugins.registrar import (
         ExitRegistrar,
         ModeRegistrar,
+        ObserverRegistrar,
         ProviderRegistrar,
         RuleRegistrar,
         StorageRegistrar,
         ToolRegistrar,
     )
+    from roundtable.protocols import Observer
+    from roundtable.settings import Settings
 
 __all__ = [
     "roundtable_register_exits",
     "roundtable_register_modes",
+    "roundtable_register_observers",
     "roundtable_register_providers",
     "roundtable_register_rules",
     "roundtable_register_storages",
@@ -65,6 +69,19 @@ def roundtable_register_rules(registrar: RuleRegistrar) -> None:
     """Add the built-in decision rules."""
     for rule in BUILTIN_RULES:
         registrar.add(rule.name, rule, summary=rule.summary)
+
+
+@hookimpl
+def roundtable_register_observers(registrar: ObserverRegistrar) -> None:
+    """Add the built-in observer, which hears only where it is asked for."""
+    registrar.add("otel", _open_telemetry, summary="Writes traces for OpenTelemetry (extra `otel`).")
+
+
+def _open_telemetry(settings: Settings) -> Observer:
+    # Late on purpose: nobody loads it who has not asked for it.
+    from roundtable.plugins.otel import open_telemetry
+
+    return open_telemetry(settings)
 
 
 @hookimpl

@@ -44,6 +44,7 @@ class _Round:
     turns: dict[tuple[str, int], AnyTurn] = field(default_factory=dict)
     consensus: AnyConsensus | None = None
     decision: Decision | None = None
+    baseline: AnyConsensus | None = None
     begun: bool = False
     complete: bool = False
     usage: Usage = field(default_factory=Usage)
@@ -65,6 +66,7 @@ class _Round:
                 focus_question=self.focus_question,
                 consensus=self.consensus,
                 decision=self.decision,
+                baseline=self.baseline,
                 complete=self.complete,
                 usage=self.usage,
             )
@@ -186,7 +188,7 @@ class Fold:
 
     def _measured(self, event: ConsensusMeasured) -> None:
         held = self._find(event.round)
-        held.consensus, held.decision = event.consensus, event.decision
+        held.consensus, held.decision, held.baseline = event.consensus, event.decision, event.baseline
         held.usage += event.usage or Usage()
         if self._is_own:
             self.usage += event.usage or Usage()

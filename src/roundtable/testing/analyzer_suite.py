@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roundtable.testing.suite import Suite
-from roundtable.types import AgentResponse, ConsensusResult
+from roundtable.types import AgentResponse, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +58,10 @@ class AnalyzerSuite(Suite):
 
     async def _measure(self, meter: ConsensusMeter, responses: Sequence[AgentResponse]) -> AnyConsensus:
         with anyio.fail_after(self.limit_s):
-            found: object = await meter.measure(responses, "Tea or coffee?")
-        assert isinstance(found, ConsensusResult), f"a meter gives a consensus, not {type(found).__name__}"
-        return found
+            found: object = await meter.measure(responses, "Tea or coffee?", session_id=None, groupthink=True)
+        assert isinstance(found, Measured), f"a meter gives what it measured, not {type(found).__name__}"
+        assert found.usage is None or found.usage.calls >= 0
+        return found.consensus
 
     @pytest.mark.parametrize(
         "said",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -28,7 +28,7 @@ def roundtable_table() -> Callable[..., Roundtable]:
         from roundtable import Roundtable
         from roundtable.testing.scripted import scripted_agents
 
-        make_table: Callable[..., Roundtable] = Roundtable
+        make_table = cast("Callable[..., Roundtable]", Roundtable)
         return make_table(scripted_agents(says), **{"storage": "memory://", **options})
 
     return make
@@ -42,7 +42,7 @@ def roundtable_model() -> Iterator[Callable[..., ScriptedModel]]:
     def make(script: object, **options: object) -> ScriptedModel:
         from roundtable.testing.scripted import ScriptedModel
 
-        make_model: Callable[..., ScriptedModel] = ScriptedModel
+        make_model = cast("Callable[..., ScriptedModel]", ScriptedModel)
         made.append(make_model(script, **options))
         return made[-1]
 

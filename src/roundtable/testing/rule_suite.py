@@ -118,7 +118,7 @@ class RuleSuite(Suite):
         """Who wins is renamed with the options, where the rule is neutral."""
         if not self.is_neutral:
             return
-        names = dict(zip(_OPTIONS, (*_OPTIONS[turn:], *_OPTIONS[:turn]), strict=True))
+        names: dict[str, str] = dict(zip(_OPTIONS, (*_OPTIONS[turn:], *_OPTIONS[:turn]), strict=True))
         renamed = [None if vote is None else names[vote] for vote in ballots]
         before = decide(ballots, rule=rule, options=_OPTIONS).winners
         after = decide(renamed, rule=rule, options=tuple(names.values())).winners

@@ -108,11 +108,12 @@ def _plain(annotation: object, rules: tuple[object, ...]) -> st.SearchStrategy[A
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return values(annotation)
     if isinstance(annotation, type) and issubclass(annotation, tuple):
-        return st.tuples(*map(drawn_from, get_type_hints(annotation).values())).map(lambda parts: annotation(*parts))
-    make = SCALARS.get(annotation)
-    if make is None:
+        make = cast("Callable[..., object]", annotation)
+        return st.tuples(*map(drawn_from, get_type_hints(annotation).values())).map(lambda parts: make(*parts))
+    scalar = SCALARS.get(annotation)
+    if scalar is None:
         raise TypeError(f"no strategy for {annotation!r}; add one to SCALARS")
-    return _allowed(make(rules), annotation, rules)
+    return _allowed(scalar(rules), annotation, rules)
 
 
 def _allowed(drawn: st.SearchStrategy[Any], annotation: object, rules: tuple[object, ...]) -> st.SearchStrategy[Any]:

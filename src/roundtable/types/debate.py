@@ -14,7 +14,7 @@ from roundtable.types.budget import Budget
 from roundtable.types.chat import Usage
 from roundtable.types.consensus import AnyConsensus, Decision
 from roundtable.types.exits import ExitResult
-from roundtable.types.plan import TurnSpec
+from roundtable.types.plan import BASELINE_STAGE, TurnSpec
 from roundtable.types.requests import ContextRequest, ContextResult
 from roundtable.types.turns import AnyTurn, ErrorInfo
 
@@ -103,6 +103,10 @@ class DebateConfig(Value):
     """The most this debate may consume; `None` leaves it to the table."""
     quorum: Annotated[int, Field(ge=1)] | None = None
     """Answers needed in each stage that asks for positions; `None` asks for one."""
+    baseline: bool = False
+    """Whether everybody answers alone, in private, before the first round."""
+    skip_rounds_when: Share | None = None
+    """Agreement of independent answers from which the rounds after the first are not held; `None` holds them."""
     seed: int = 0
     """Seed of everything random."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
@@ -172,6 +176,8 @@ class RoundRecord(Value):
     """Measured agreement; `None` until the round is complete."""
     decision: Decision | None = None
     """Outcome of the decision rule over this round's positions."""
+    baseline: AnyConsensus | None = None
+    """Agreement of the private answers given before the round, where there are any."""
     complete: bool = False
     """Whether the round ran to its end."""
     usage: Usage = Usage()
@@ -183,7 +189,7 @@ class RoundRecord(Value):
         said = [
             (turn.stage, turn.answer)
             for turn in self.turns
-            if turn.outcome == "answered" and turn.answer.kind == "position"
+            if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != BASELINE_STAGE
         ]
         last = {answer.agent_id: stage for stage, answer in said}
         return tuple(answer for stage, answer in said if last[answer.agent_id] == stage)

@@ -236,6 +236,8 @@ class ConsensusMeasured(_Durable):
     """The measure."""
     decision: Decision | None = None
     """Outcome of the decision rule."""
+    baseline: AnyConsensus | None = None
+    """Agreement of the private answers given before the round, where there are any."""
     independent_agreement: Share | None = None
     """Agreement of independent answers; told with the first round that can have any."""
     independent_agreement_reason: str | None = None

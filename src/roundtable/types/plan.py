@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -21,6 +21,10 @@ __all__ = [
     "TurnSpec",
     "Visible",
 ]
+
+
+BASELINE_STAGE: Final = "private-baseline"
+"""Stage of answers given alone before the first round; they count in no round, and nobody sees them."""
 
 
 class TurnKey(NamedTuple):

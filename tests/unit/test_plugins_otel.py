@@ -1,0 +1,154 @@
+"""Debates as traces: the names of OpenTelemetry's conventions, and nothing of what was said unless asked for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from roundtable import Roundtable
+from roundtable.errors import APIAuthError, ConfigurationError
+from roundtable.plugins.otel import CONTENT_VARIABLE, OpenTelemetryObserver, open_telemetry
+from roundtable.settings import Settings
+from roundtable.testing import scripted_agents
+from roundtable.types import AgentComplete, DebateError, ErrorInfo, RoundStart, ToolCallRecord, Turn, utc_now
+
+SECRET = "CANARY-7"
+
+
+class Traced:
+    """An observer with the spans it wrote."""
+
+    def __init__(self, *, content: bool = False) -> None:
+        self.spans = InMemorySpanExporter()
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(self.spans))
+        self.observer = OpenTelemetryObserver(provider.get_tracer("test"), content=content)
+
+    def named(self, start: str) -> list[ReadableSpan]:
+        return [span for span in self.spans.get_finished_spans() if span.name.startswith(start)]
+
+    @property
+    def text(self) -> str:
+        return "".join(span.to_json() for span in self.spans.get_finished_spans())
+
+
+def facts(span: ReadableSpan) -> Mapping[str, Any]:
+    return dict(span.attributes or {})
+
+
+async def held(traced: Traced, says: Mapping[str, Any]) -> Any:
+    table = Roundtable(scripted_agents(says), storage="memory://", observers=[traced.observer])
+    result = await table.debate(f"Tea? {SECRET}", rounds=2)
+    await table.aclose()
+    return result
+
+
+async def test_a_debate_is_one_trace_of_rounds_and_turns() -> None:
+    traced = Traced()
+    result = await held(traced, {"ada": "Tea", "bo": "Tea"})
+    (debate,) = traced.named("debate")
+    rounds, turns = traced.named("round"), traced.named("invoke_agent")
+    assert ([span.name for span in rounds], len(turns)) == (["round 1", "round 2"], 4)
+    assert {span.context.trace_id for span in (debate, *rounds, *turns)} == {debate.context.trace_id}
+    assert all(span.parent and span.parent.span_id == debate.context.span_id for span in rounds)
+    assert {span.parent.span_id for span in turns if span.parent} == {span.context.span_id for span in rounds}
+    assert facts(debate)["gen_ai.conversation.id"] == result.session.id
+    assert facts(debate)["roundtable.status"] == "completed"
+    ada = facts(traced.named("invoke_agent Ada")[0])
+    assert ada["gen_ai.operation.name"] == "invoke_agent"
+    assert (ada["gen_ai.agent.id"], ada["gen_ai.agent.name"]) == ("ada", "Ada")
+    assert (ada["gen_ai.provider.name"], ada["gen_ai.response.model"]) == ("scripted", "scripted")
+    assert ada["gen_ai.usage.output_tokens"] > 0
+    assert all((span.end_time or 0) >= (span.start_time or 1) for span in (debate, *rounds, *turns))
+
+
+async def test_what_was_said_is_written_only_when_it_is_asked_for() -> None:
+    quiet, loud = Traced(), Traced(content=True)
+    for traced in (quiet, loud):
+        await held(traced, {"ada": f"Tea {SECRET}", "bo": "Tea"})
+    assert SECRET not in quiet.text
+    assert "Tea" not in quiet.text
+    (debate,) = loud.named("debate")
+    assert SECRET in facts(debate)["roundtable.topic"]
+    said = json.loads(facts(loud.named("invoke_agent Ada")[0])["gen_ai.output.messages"])
+    assert said["position"] == f"Tea {SECRET}"
+
+
+async def test_a_failed_turn_has_its_error_without_its_words() -> None:
+    traced = Traced()
+    await held(traced, {"ada": "Tea", "bo": [APIAuthError(SECRET), "Tea"]})
+    failed = traced.named("invoke_agent Bo")[0]
+    assert facts(failed)["error.type"] == "APIAuthError"
+    assert failed.status.is_ok is False
+    assert SECRET not in traced.text
+
+
+def test_tools_are_spans_of_their_turn() -> None:
+    traced = Traced(content=True)
+    done = ToolCallRecord(tool_name="look_up", input={"word": "tea"}, output="a drink", duration_s=0.5)
+    lost = ToolCallRecord(tool_name="look_up", input={}, error="no such word")
+    turn = Turn.model_validate(
+        {
+            "round": 1, "stage": "s", "slot": 0, "agent_id": "ada", "timestamp": utc_now(),
+            "result": {
+                "answer": {"kind": "text", "text": "Tea"}, "tool_calls": (done, lost), "usage": {"cost_usd": 0.25},
+            },
+        }
+    )  # fmt: skip
+    traced.observer.notify(AgentComplete(session_id="s", timestamp=utc_now(), turn=turn, agent="ada", round=1))
+    (span,) = traced.named("invoke_agent ada")
+    first, second = traced.named("execute_tool look_up")
+    assert first.parent is not None
+    assert first.parent.span_id == span.context.span_id
+    assert facts(first)["gen_ai.tool.call.result"] == '"a drink"'
+    assert (first.end_time or 0) - (first.start_time or 0) == 500_000_000
+    assert facts(second)["error.type"] == "ToolError"
+    assert facts(span)["roundtable.cost_usd"] == 0.25
+    info = ErrorInfo(name="QuorumLost", message="nobody", code="QUORUM_LOST")
+    traced.observer.notify(
+        DebateError(session_id="s", timestamp=utc_now(), error="nobody", code="QUORUM_LOST", info=info)
+    )
+    (debate,) = traced.named("debate")
+    assert facts(debate)["error.type"] == "QuorumLost"
+
+
+def test_what_is_open_at_the_end_is_ended() -> None:
+    traced = Traced()
+    traced.observer.notify(RoundStart(session_id="s", timestamp=utc_now(), round=1, agents=("ada",)))
+    assert traced.spans.get_finished_spans() == ()
+    traced.observer.close()
+    assert [span.name for span in traced.spans.get_finished_spans()] == ["round 1", "debate"]
+
+
+@pytest.mark.parametrize(("given", "content"), [(None, False), ("true", True), ("no", False), ("SPAN_ONLY", True)])
+def test_the_variable_of_opentelemetry_lets_content_in(given: str | None, content: bool) -> None:
+    environment = {} if given is None else {CONTENT_VARIABLE: given}
+    assert open_telemetry(Settings.from_env(environment))._content is content
+
+
+async def test_it_is_asked_for_by_name() -> None:
+    agents = scripted_agents({"ada": "Tea"})
+    table = Roundtable(agents, storage="memory://", observers=["otel"], settings=Settings())
+    assert (await table.debate("Tea?", rounds=1)).status == "completed"
+    await table.aclose()
+
+
+def test_nobody_loads_it_who_has_not_asked_for_it() -> None:
+    code = "import sys, roundtable; roundtable.Roundtable(storage='memory://').wiring; "
+    code += "assert 'opentelemetry' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    with pytest.raises(ConfigurationError, match="traces need OpenTelemetry") as refusal:
+        _ = Roundtable(storage="memory://", observers=["otel"], settings=Settings()).wiring
+    assert refusal.value.hint == "pip install 'roundtable-sdk[otel]'"

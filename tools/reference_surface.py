@@ -1,0 +1,97 @@
+"""The frozen public surface: every name that the API reference describes, with its signature, one a line.
+
+A change of a public name or signature changes this file, so that it is seen in review and never happens by accident.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from pydantic import BaseModel
+
+SURFACE = Path("tools/public_surface.txt")
+DESCRIBED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
+HEAD = "# Public names and their signatures. Written by tools/generate.py; a change here is a change for users.\n"
+
+
+def text(root: Path) -> str:
+    """Give the file."""
+    pages = sorted((root / "docs/reference/api").glob("*.md"))
+    described = {name for page in pages for name in DESCRIBED.findall(page.read_text("utf-8"))}
+    lines = {line for name in {"roundtable", *described} for line in _described(name)}
+    return HEAD + "\n".join(sorted(lines)) + "\n"
+
+
+def _described(name: str) -> Iterator[str]:
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError:
+        home, _, leaf = name.rpartition(".")
+        yield from _thing(name, getattr(import_module(home), leaf))
+        return
+    for public in getattr(module, "__all__", ()):
+        yield from _thing(f"{name}.{public}", getattr(module, public))
+
+
+def _thing(name: str, thing: object) -> Iterator[str]:
+    if isinstance(thing, type):
+        yield f"{name} is {_kind(thing)}"
+        if not issubclass(thing, Exception):
+            yield from _members(name, thing)
+    elif callable(thing) and not _is_alias(thing):
+        yield f"{name}{_signature(thing)}"
+    else:
+        yield name
+
+
+def _kind(thing: type) -> str:
+    bases = ", ".join(base.__name__ for base in thing.__bases__ if base is not object)
+    return f"a class of {bases}" if bases else "a class"
+
+
+def _members(name: str, thing: type) -> Iterator[str]:
+    if issubclass(thing, BaseModel):
+        for field, facts in thing.model_fields.items():
+            yield f"{name}.{field}{'' if facts.is_required() else ' (may be left out)'}"
+    for member, value in vars(thing).items():
+        inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        if member == "__init__" and not issubclass(thing, BaseModel):
+            yield f"{name}{_signature(inner)}"
+        elif not member.startswith("_") and inspect.isfunction(inner):
+            yield f"{name}.{member}{_signature(inner)}"
+        elif not member.startswith(("_", "model_")) and isinstance(value, property):
+            yield f"{name}.{member}"
+
+
+def _is_alias(thing: object) -> bool:
+    return not (inspect.isroutine(thing) or inspect.isclass(thing))
+
+
+def _signature(thing: object) -> str:
+    """Give names, kinds and defaults of parameters; a default that is no literal as three dots."""
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):
+        return "(...)"
+    shown = [one.replace(annotation=one.empty, default=_default(one.default)) for one in parameters]
+    return str(inspect.Signature([one for one in shown if one.name != "self"]))
+
+
+class _Dots:
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _default(given: object) -> object:
+    if given is inspect.Parameter.empty:
+        return given
+    try:
+        ast.literal_eval(repr(given))
+    except (ValueError, SyntaxError):
+        return _Dots()
+    return given
