@@ -31,6 +31,7 @@ ASKED = {
     "tools": "`tools=['NAME']`",
     "search_providers": LATER,
     "personas": LATER,
+    "profiles": "`table.converse(agents=[\"scout\"], ...)`",
     "exporters": LATER,
     "observers": "`observers=['NAME']`; those of a plugin that a table was given hear unasked",
     "commands": "`roundtable NAME ...`",

@@ -18,6 +18,7 @@ from roundtable.analysis import (
     debate_health,
     minority_report,
 )
+from roundtable.record import team_outcome
 from roundtable.report import csv_parts, to_fragment, to_markdown, to_page, to_text
 from roundtable.types import (
     AgentConfig,
@@ -35,6 +36,7 @@ from roundtable.types import (
     Session,
     SessionStatus,
     Share,
+    TeamOutcome,
     Timestamp,
     Usage,
     Value,
@@ -96,6 +98,8 @@ class DebateResult(Value):
     """Why the debate stopped."""
     usage: Usage
     """What all calls consumed."""
+    team: TeamOutcome | None = None
+    """What a team came to, where this was no debate."""
     error: ErrorInfo | None = None
     """What broke the debate, if it broke."""
     context_requests: tuple[ContextRequest, ...] = ()
@@ -125,8 +129,11 @@ class DebateResult(Value):
         measured = [held for held in record.rounds if held.complete]
         last = measured[-1] if measured else None
         decision = last.decision if last else None
-        answer = decision.winner if decision else None
+        team = team_outcome(record)
+        answer = (decision.winner if decision else None) if team is None else team.summary
         source: AnswerSource = "none" if answer is None else "option" if config.options is not None else "cluster"
+        if team is not None and answer is not None:
+            source = "synthesis"
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -134,7 +141,7 @@ class DebateResult(Value):
             status=_status(record),
             answer=answer,
             answer_source=source,
-            answer_reason=None if answer is not None else _why_none(last, decision),
+            answer_reason=None if answer is not None else _why_none(last, decision, team),
             decision=decision,
             consensus=last.consensus if last else None,
             independent_agreement=record.independent_agreement,
@@ -144,12 +151,13 @@ class DebateResult(Value):
             ),
             minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
             baselines=baselines_of(record, answer),
-            health=debate_health(measured, record.session.agents),
-            response=build_response(record, thresholds or ResponseSettings()),
+            health=None if team else debate_health(measured, record.session.agents),
+            response=None if team else build_response(record, thresholds or ResponseSettings()),
             rounds=record.rounds,
             roster=_roster(record),
             exit=record.exit,
             usage=record.usage,
+            team=team,
             error=record.error,
             context_requests=record.context_requests,
             session_status=record.status,
@@ -270,7 +278,9 @@ def _status(record: DebateRecord) -> DebateStatus:
     return "paused" if record.status == "paused" and reason == "paused" else "partial"
 
 
-def _why_none(last: RoundRecord | None, decision: Decision | None) -> str:
+def _why_none(last: RoundRecord | None, decision: Decision | None, team: TeamOutcome | None) -> str:
+    if team is not None:
+        return "the team was not summed up"
     if last is None:
         return "no round was completed"
     if decision is None:

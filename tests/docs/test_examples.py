@@ -53,3 +53,55 @@ def test_the_comparison_takes_agents_by_name(tmp_path: Path) -> None:
     done = subprocess.run([*script, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "scripted (ada.json)" in done.stdout
+
+
+@pytest.mark.usefixtures("no_keys")
+def test_the_team_of_the_crm_answers_from_its_records(tmp_path: Path) -> None:
+    agents = "data-steward,prospect-finder,contract-reader"
+    script = [sys.executable, "-W", "error", str(EXAMPLES / "crm_team.py"), "--agents", agents]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout
+    assert "4 healthcare accounts without contact for 6 months: St. Maren Care Homes (005HC)" in said
+    assert "contract-reader: CONTRACTS: C-102 of 005HC ends 2023-12-31; C-101 of 001HC ends 2024-03-31." in said
+    assert said.splitlines()[-1].startswith(
+        "Call in this order: 1. General Hospital (68.9); 2. Lakeside Clinics (19.8)"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_keys")
+def test_the_team_of_the_crm_answers_with_the_embedded_model(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    script = [sys.executable, str(EXAMPLES / "crm_team.py"), "--model", "local", "--agents", "data-steward"]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "goal: " in done.stdout
+    assert len(done.stdout.splitlines()[-1]) > 20
+
+
+async def call(tool: str, **given: object) -> object:
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        from crm.tools import TOOLS
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    return await {one.definition.name: one for one in TOOLS}[tool].run(given)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM Account",
+        "SELECT 1; DROP TABLE Account",
+        "PRAGMA writable_schema = 1",
+        "ATTACH 'x.db' AS x",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+    ],
+)
+async def test_a_statement_of_a_model_can_only_read_and_only_for_so_long(query: str) -> None:
+    result = await call("getSFDCData", query=query)
+    assert not result.success
+    found = await call("getSFDCData", query="SELECT count(*) AS n FROM Account")
+    assert found.data["rows"] == [{"n": 10}]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Unpack
-
-from pydantic import ValidationError
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
 
 from roundtable.analysis import ResponseSettings
+from roundtable.api.asking import Ask, Asked, config_asked, facilitated
 from roundtable.api.changes import check_on_change, effective, seated_again
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
     check_flag,
-    check_list,
     check_mapping,
     check_mode_given,
     check_options,
@@ -26,50 +24,26 @@ from roundtable.api.forks import first_events, inherited, kept
 from roundtable.api.live import Prepared
 from roundtable.api.naming import named_mode
 from roundtable.api.seats import seat_agents
+from roundtable.api.team_seats import restored
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
-from roundtable.types import DebateConfig, ForkOrigin, Perspective
+from roundtable.types import ForkOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.api.changes import OnChange
-    from roundtable.api.options import DebateOptions, Perspectives
-    from roundtable.api.seats import AgentLike, Seated
+    from roundtable.api.options import DebateOptions
     from roundtable.api.wiring import Wiring
     from roundtable.engine import Adoption, DebateRun
-    from roundtable.exits import Exit
-    from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
-    from roundtable.scoring import Rule
-    from roundtable.types import Budget, ContextResult, Estimate, JsonValue, RunningCalls
+    from roundtable.types import Budget, ContextResult, Estimate, RunningCalls
 
 __all__ = ["Debates", "finish"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ask:
-    """What a caller asks for in one debate."""
-
-    topic: str
-    mode: str | DebateModeStrategy = "collaborative"
-    rounds: int = 3
-    options: Sequence[str] | None = None
-    decide: str | Rule = "plurality"
-    exit_when: Exit | None = None
-    exit_on_consensus: bool | None = None
-    focus_question: str | None = None
-    perspectives: Perspectives = None
-    agents: Sequence[AgentLike] | None = None
-    budget: Budget | None = None
-    baseline: bool = False
-    skip_rounds_when: float | None = None
-    deadline_s: float | None = None
-    metadata: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +56,6 @@ class _Cast:
 
 
 _KEPT = 1000
-
-
-class _Asked(NamedTuple):
-    """What a caller asks for, checked."""
-
-    ask: _Ask
-    seats: tuple[Seated, ...]
-    config: DebateConfig
-    mode: DebateModeStrategy | None
-    """The mode itself, where the caller brought it."""
 
 
 class Debates:
@@ -109,9 +73,10 @@ class Debates:
             ConfigurationError: Something asked for does not exist or does not fit.
             StorageError: The session could not be stored.
         """
-        return await self._begun(self._asked(topic, **options))
+        return await self.begun(self._asked(topic, **options))
 
-    async def _begun(self, asked: _Asked, forked_from: ForkOrigin | None = None) -> Prepared:
+    async def begun(self, asked: Asked, forked_from: ForkOrigin | None = None) -> Prepared:
+        """Store an empty session for what is asked."""
         wiring, (ask, seats, config, own_mode) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await self._make_ready(agents, ask.budget)
@@ -137,9 +102,9 @@ class Debates:
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
-    def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> _Asked:
+    def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> Asked:
         """Check what is asked for, and seat who takes part."""
-        ask, wiring = _Ask(topic=topic, **options), self._wiring
+        ask, wiring = Ask(topic=topic, **options), self._wiring
         check_rounds(ask.rounds, wiring.settings.max_rounds)
         check_budget(ask.budget)
         check_deadline(ask.deadline_s)
@@ -148,12 +113,12 @@ class Debates:
         check_flag("exit_on_consensus", ask.exit_on_consensus)
         check_flag("baseline", ask.baseline)
         check_mode_given(ask.mode)
-        ask = _facilitated(ask, wiring.engine.modes)
+        ask = facilitated(ask, wiring.engine.modes)
         name, own_mode = named_mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
-        config = _config(ask, (name, rule), [seat.config.id for seat in seats], wiring)
-        return _Asked(ask, seats, config, own_mode)
+        config = config_asked(ask, (name, rule), [seat.config.id for seat in seats], wiring)
+        return Asked(ask, seats, config, own_mode)
 
     def _keep(self, session_id: str, cast: _Cast) -> None:
         self._brought[session_id] = cast
@@ -211,6 +176,9 @@ class Debates:
         check_whole("at_round", at_round)
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        if record.config.team is not None:
+            msg = f"session {session_id!r} is a team's; only debates can be forked"
+            raise ConfigurationError(msg, hint="Ask the team again, with what it found among the messages.")
         fold = Fold(record, events)
         past = past_until(fold, events, at_round)
         before = self._brought.get(session_id, _Cast({}))
@@ -222,7 +190,7 @@ class Debates:
         asked = asked._replace(config=kept(asked.config, record.config, changes))
         first = first_events(fold, past, asked.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
-        prepared = await self._begun(asked, origin)
+        prepared = await self.begun(asked, origin)
         if first:
             await wiring.sessions.give_past(prepared.session_id, first)
         return prepared
@@ -269,7 +237,9 @@ class Debates:
         seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in here}, on_change)
         brought = {seat.config.id: wiring.tools.equip(seat.agent) for seat in here if seat.agent} | {**before.agents}
         missing = [config for config in seating.agents if config.id not in brought]
-        agents = {**wiring.agents.resolve(missing), **brought}
+        team = fold.record.config.team
+        made = wiring.agents.resolve(missing) if team is None else restored(missing, team, wiring)
+        agents = {**made, **brought}
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
         return _Cast(agents, before.mode, wiring.meter(seating.agents, budget)), seating.adoption
@@ -339,51 +309,3 @@ class Debates:
 async def finish(prepared: Prepared) -> DebateResult:
     """Run a prepared session to its end."""
     return prepared.to_result(await prepared.run(lambda _: None))
-
-
-def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:
-    """Turn `perspectives="auto"` into the option of the mode that has them written."""
-    if ask.perspectives is None:
-        return ask
-    if ask.perspectives != "auto":
-        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
-        return ask
-    if not isinstance(ask.mode, str):
-        msg = "perspectives='auto' goes with a mode given by name"
-        raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
-    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
-        msg = f"perspectives='auto' does not go with the mode {ask.mode!r}"
-        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
-    written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
-    return replace(ask, mode=written, perspectives=None)
-
-
-def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wiring) -> DebateConfig:
-    mode, rule = names
-    try:
-        return DebateConfig(
-            topic=ask.topic,
-            mode=mode,
-            agents=tuple(agents),
-            rounds=ask.rounds,
-            focus_question=ask.focus_question,
-            perspectives=tuple(
-                Perspective(name=one) if isinstance(one, str) else one for one in ask.perspectives or ()
-            ),
-            options=None if ask.options is None else tuple(ask.options),
-            decide=rule,
-            exit=None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),
-            exit_on_consensus=ask.exit_on_consensus,
-            budget=ask.budget,
-            quorum=wiring.options.quorum,
-            baseline=ask.baseline,
-            skip_rounds_when=ask.skip_rounds_when,
-            seed=wiring.options.seed,
-            metadata=dict(ask.metadata or {}),
-        )
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the debate"
-        msg = f"{where}: {first['msg'].removeprefix('Value error, ')}"
-        hint = "Give a question of 1 to 10,000 characters." if where == "topic" else f"Mend {where!r} and try again."
-        raise ConfigurationError(msg, cause=error, hint=hint) from None

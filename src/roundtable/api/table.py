@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from roundtable.api.converse import TeamTable
 from roundtable.api.files import SessionFiles
 from roundtable.api.options import Options
 from roundtable.api.stored import StoredSessions
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
+    from roundtable.api.live import Prepared
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
+    from roundtable.api.profiles import ProfileLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.tools import ToolLike
@@ -45,7 +48,7 @@ __all__ = ["Roundtable"]
 _CLOSE_S = 15.0
 
 
-class Roundtable(SessionFiles, StoredSessions):
+class Roundtable(SessionFiles, StoredSessions, TeamTable):
     """A table at which agents debate.
 
     `debate`, `resume` and `extend` work at once; `start` needs `async with`, which also releases
@@ -61,6 +64,8 @@ class Roundtable(SessionFiles, StoredSessions):
             `./data/roundtable.db` when left out.
         tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
             agent that has tools of its own keeps those.
+        profiles: Profiles of specialised agents that `converse` may be asked for by name: `AgentProfile`s, or TOML or
+            YAML files with several.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
             a meter of yours.
         seats: Models beside the debate: `{"analyzer": "provider:model"}`; several on one seat are a panel.
@@ -102,6 +107,7 @@ class Roundtable(SessionFiles, StoredSessions):
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
@@ -246,11 +252,15 @@ class Roundtable(SessionFiles, StoredSessions):
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as `debate`.
         """
+        group = self._tasks("start")
+        return self._started(group, await self._debates.prepare(topic, **options))
+
+    def _started(self, group: TaskGroup, prepared: Prepared) -> DebateHandle:
+        """Let a prepared session run by itself."""
         from roundtable.api.handle import DebateHandle
         from roundtable.api.live import Live
 
-        group = self._tasks("start")
-        live = Live(await self._debates.prepare(topic, **options))
+        live = Live(prepared)
         group.start_soon(live.drive)
         return DebateHandle(self, live)
 

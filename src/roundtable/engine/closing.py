@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from roundtable.analysis import AnalyzerChain, NamedMeter, decide_round, independent_agreement
 from roundtable.errors import QuorumLost
 from roundtable.exits import broken_in
-from roundtable.stages import error_from_info
-from roundtable.types import ConsensusMeasured, DebateComplete, DebateExit, ExitResult, RoundComplete
+from roundtable.stages import error_from_info, error_info
+from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
 from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable._registry import Registry
+    from roundtable.errors import RoundtableError
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import AnyTurn, JsonValue, Measured, RoundRecord, SessionRecord, SessionStatus, Stage, Usage
 
 __all__ = [
+    "error_event",
     "exit_after",
     "last_events",
     "leaving_events",
@@ -56,6 +58,20 @@ def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit, DebateComplet
         )
     return last_events(
         fold, now, ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause"), "paused"
+    )
+
+
+def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateError:
+    """Give the event that tells what broke a run, and whose turn it was where the error says so."""
+    agent = None if error.details is None else error.details.get("agentId")
+    return DebateError(
+        session_id=fold.record.id,
+        timestamp=now,
+        error=error.message,
+        code=error.code,
+        info=error_info(error),
+        agent=agent if isinstance(agent, str) else None,
+        round=fold.current.number if fold.current else None,
     )
 
 

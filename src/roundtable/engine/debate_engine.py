@@ -21,6 +21,7 @@ from roundtable.engine.owning import release, take_lease
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
+from roundtable.engine.team_run import TeamRun
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.exits import (
     AnyOf,
@@ -30,7 +31,7 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
-from roundtable.modes import check_config
+from roundtable.modes import TeamMode, check_config
 from roundtable.scoring import find_rule, rule_registry
 from roundtable.types import RoundResult
 
@@ -152,7 +153,7 @@ class DebateEngine:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
                 range, or the mode cannot be held for so many rounds or by so many agents.
         """
-        mode = mode or self.modes.get_mode(config.mode)
+        mode = mode or self.mode_of(config)
         check_config(mode, config)
         check_rule(config.decide, self.rules)
         config = self._with_exit(config)
@@ -170,6 +171,14 @@ class DebateEngine:
             msg = f"unknown agents: {', '.join(missing)}. Known: {there}"
             raise ConfigurationError(msg, hint="Create them in the agent registry first.")
         return await self.sessions.create_session(config, tuple(known.values()), forked_from=forked_from)
+
+    def mode_of(self, config: DebateConfig) -> DebateModeStrategy:
+        """Give the mode of a debate; that of a team needs more than a name, so it is in no registry.
+
+        Raises:
+            ConfigurationError: The mode is unknown.
+        """
+        return TeamMode() if config.team is not None else self.modes.get_mode(config.mode)
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:
         """State in `exit` all that ends the debate, so that whoever resumes it does not depend on its environment.
@@ -257,7 +266,7 @@ class DebateEngine:
         limits = limits or RunLimits()
         async with self._owned(session_id, limits) as journal:
             fold = check_past(journal.fold)
-            mode = mode or self.modes.get_mode(fold.record.config.mode)
+            mode = mode or self.mode_of(fold.record.config)
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
             await self._change(journal, mode, extension, adoption)
@@ -267,7 +276,8 @@ class DebateEngine:
             answered(fold, ())
             fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
-                run = DebateRun(
+                kind = TeamRun if fold.record.config.team is not None else DebateRun
+                run = kind(
                     journal,
                     mode,
                     table,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from roundtable.engine.closing import (
+    error_event,
     exit_after,
     last_events,
     leaving_events,
@@ -31,10 +32,9 @@ from roundtable.errors import (
 )
 from roundtable.exits import guarded, unmet
 from roundtable.modes import with_baseline
-from roundtable.stages import error_info, run_stage, shaper_of
+from roundtable.stages import run_stage, shaper_of
 from roundtable.types import (
     Control,
-    DebateError,
     DebateExit,
     DebateStart,
     EndDebate,
@@ -42,9 +42,10 @@ from roundtable.types import (
     RoundStart,
     Stage,
 )
+from roundtable.types.teams import INITIATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from roundtable._registry import Registry
@@ -54,13 +55,23 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import DebateContext, DurableEvent, Measured, RoundRecord, SessionStatus
+    from roundtable.types import (
+        AnyTurn,
+        ConversationStart,
+        DebateContext,
+        DurableEvent,
+        Measured,
+        RoundRecord,
+        SessionStatus,
+    )
 
 __all__ = ["DebateRun"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
+_NOT_PLANNED = frozenset({"external", INITIATOR})
+"""Stages that are not what the mode had planned for the round."""
 
 
 class DebateRun:
@@ -177,19 +188,21 @@ class DebateRun:
             session_id, now = self._stamp()
             await self.journal.append(Control(session_id=session_id, timestamp=now, action="resume"))
         if not fold.started:
-            session_id, now = self._stamp()
-            config = fold.record.config
-            await self.journal.append(
-                DebateStart(
-                    session_id=session_id,
-                    timestamp=now,
-                    topic=config.topic,
-                    mode=config.mode,
-                    agents=config.agents,
-                    rounds=config.rounds,
-                )
-            )
+            await self.journal.append(self._first_event())
         self._unfinished = fold.current is not None and not fold.current.complete
+
+    def _first_event(self) -> DebateStart | ConversationStart:
+        """Give the event that a session begins with."""
+        session_id, now = self._stamp()
+        config = self.fold.record.config
+        return DebateStart(
+            session_id=session_id,
+            timestamp=now,
+            topic=config.topic,
+            mode=config.mode,
+            agents=config.agents,
+            rounds=config.rounds,
+        )
 
     def _stamp(self) -> tuple[str, datetime]:
         return self.journal.session_id, self.journal.clock.now()
@@ -242,13 +255,26 @@ class DebateRun:
                 agents=fold.record.config.agents,
                 focus_question=fold.next_focus,
                 context_results=fold.next_context,
+                goal=self._goal(),
             )
         )
+
+    def _goal(self) -> str | None:
+        """Give the goal of the round that begins; debates have none."""
+        return None
+
+    def _hooks(self, stage: Stage) -> StoringHooks:
+        """Give what stores and tells the turns of a stage."""
+        return StoringHooks(self.journal, stage.name, self._may_call)
+
+    def _once_more(self, turns: Iterable[AnyTurn]) -> dict[int, int]:
+        """Give the failed turns that are to be taken again at once, by slot; debates go on without them."""
+        return {}
 
     async def _finish_stage(self) -> bool:
         """After a break: take the turns that are missing from the stage that was under way."""
         current = self.fold.current
-        stages = [stage for stage, _ in current.turns if stage != "external"] if current else []
+        stages = [stage for stage, _ in current.turns if stage not in _NOT_PLANNED] if current else []
         if not stages or current is None:
             return False
         retry_failed, self._retry_failed = self._retry_failed, False
@@ -256,6 +282,7 @@ class DebateRun:
         plan = same_stage(self.mode, plan_of(self.mode, view), stages[-1])
         held = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
+        attempts |= self._once_more(turn for turn in held.values() if turn is not None)
         # A process may have died between the last failure and the word that quorum was lost.
         taken = [turn for turn in held.values() if turn is not None]
         needed = self.fold.record.config.quorum
@@ -272,13 +299,12 @@ class DebateRun:
             self._refused = self.funds.refusal(spent)
             await self._leave("budget", spent)
             return
-        hooks = StoringHooks(self.journal, stage.name, self._may_call)
         with anyio.CancelScope() as self._work:
             await run_stage(
                 stage,
                 self.agents,
                 view,
-                hooks=hooks,
+                hooks=self._hooks(stage),
                 attempts=attempts,
                 clock=self.journal.clock,
                 turn_timeout_s=self.limits.turn_timeout_s,
@@ -346,16 +372,8 @@ class DebateRun:
         self._ended = True
         if isinstance(error, LeaseLost):
             return
-        current = self.fold.current
         session_id, now = self._stamp()
-        event = DebateError(
-            session_id=session_id,
-            timestamp=now,
-            error=error.message,
-            code=error.code,
-            info=error_info(error),
-            round=current.number if current else None,
-        )
+        event = error_event(self.fold, error, now)
         reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
         result = ExitResult(should_exit=True, reason=reason, details=error.message)
         await self._write_last(DebateExit(session_id=session_id, timestamp=now, exit=result), event)

@@ -48,6 +48,7 @@ from roundtable.modes.shapes import (
 )
 from roundtable.modes.socratic import SocraticMode
 from roundtable.modes.statistics import DebateStatistics, calculate_stats
+from roundtable.modes.team import TeamMode
 from roundtable.modes.validators import (
     ConfidenceRangeValidator,
     RequiredFieldsValidator,
@@ -92,6 +93,7 @@ __all__ = [
     "StanceValidator",
     "StatisticsProcessor",
     "Step",
+    "TeamMode",
     "ValidatorChain",
     "calculate_stats",
     "check_config",
