@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -80,28 +81,23 @@ def test_the_team_of_the_crm_answers_with_the_embedded_model(tmp_path: Path) -> 
     assert len(done.stdout.splitlines()[-1]) > 20
 
 
-async def call(tool: str, **given: object) -> object:
-    sys.path.insert(0, str(EXAMPLES))
-    try:
-        from crm.tools import TOOLS
-    finally:
-        sys.path.remove(str(EXAMPLES))
-    return await {one.definition.name: one for one in TOOLS}[tool].run(given)
-
-
-@pytest.mark.anyio
 @pytest.mark.parametrize(
-    "query",
+    ("query", "fault"),
     [
-        "DELETE FROM Account",
-        "SELECT 1; DROP TABLE Account",
-        "PRAGMA writable_schema = 1",
-        "ATTACH 'x.db' AS x",
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        ("DELETE FROM Account", "not authorized"),
+        ("SELECT 1; DROP TABLE Account", "one statement"),
+        ("PRAGMA writable_schema = 1", "not authorized"),
+        ("ATTACH 'x.db' AS x", "not authorized"),
+        ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", "not authorized"),
+        ("SELECT count(*) FROM Account a, Account b, Account c, Account d, Account e, Account f", "interrupted"),
     ],
 )
-async def test_a_statement_of_a_model_can_only_read_and_only_for_so_long(query: str) -> None:
-    result = await call("getSFDCData", query=query)
-    assert not result.success
-    found = await call("getSFDCData", query="SELECT count(*) AS n FROM Account")
-    assert found.data["rows"] == [{"n": 10}]
+def test_a_statement_of_a_model_can_only_read_and_only_for_so_long(
+    query: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from crm.tools import get_sfdc_data
+
+    with pytest.raises(sqlite3.Error, match=fault):
+        get_sfdc_data(query)
+    assert get_sfdc_data("SELECT count(*) AS n FROM Account") == {"rows": [{"n": 10}], "count": 1}
