@@ -14,10 +14,11 @@ import pytest
 import roundtable
 from roundtable import sync, tool
 from roundtable.agents import BaseAgent
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, QuorumLost, StorageError
 from roundtable.plugins import ToolRegistrar
 from roundtable.providers import Cassette
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.storage import MemoryStorage
 from roundtable.tools import DefaultAgentToolkit, ToolDefinition, ToolTurn
 from roundtable.types import (
     AgentConfig,
@@ -358,3 +359,18 @@ async def test_a_debate_with_tools_is_replayed_without_a_model(tmp_path: Path, n
         )
     assert said[0] == said[1]
     assert len(said[0]) == 4
+
+
+async def test_a_tool_call_that_cannot_be_stored_is_not_made() -> None:
+    class Full(MemoryStorage):
+        async def append(self, session_id: str, expected_seq: Any, token: Any, events: Any, **more: Any) -> int:
+            if any(event.type == "agent_tool_call" for event in events):
+                raise StorageError("the disk is full")
+            return await super().append(session_id, expected_seq, token, events, **more)
+
+    ran: list[str] = []
+    note = ToolDefinition("note", "Notes.", {}, lambda given: ran.append("x"))
+    at_table = roundtable.Roundtable(agents(once(wish("note"))), storage=Full(), tools=[note])
+    with pytest.raises(QuorumLost, match="the disk is full"):
+        await at_table.debate(TOPIC, rounds=1)
+    assert ran == []

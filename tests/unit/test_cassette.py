@@ -447,3 +447,15 @@ async def test_a_breaker_finds_the_time_that_a_replay_does_not_wait(path):
 def test_what_is_no_path_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="must be a path or a Cassette"):
         Cassette(wrong)
+
+
+async def test_a_model_that_was_made_and_never_called_is_closed(path):
+    class Closing(ScriptedModel):
+        closed = 0
+
+        async def aclose(self):
+            self.closed += 1
+
+    made = Closing([])
+    await Cassette(path, "record").model("scripted", None, lambda: made).aclose()
+    assert made.closed == 1

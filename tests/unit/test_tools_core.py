@@ -466,3 +466,8 @@ async def test_the_default_toolkit_looks_at_the_context_it_is_given() -> None:
     found = await kit.execute_tool("get_context", {})
     assert isinstance(found.data, dict)
     assert found.data["topic"] == view().topic
+
+
+async def test_a_long_error_of_a_tool_is_cut() -> None:
+    given = ToolResult(success=False, error="no " * 1000)
+    assert len(str((await call_tool(definition(lambda _: given), {})).error)) == 500

@@ -65,7 +65,7 @@ class Roundtable(SessionFiles, StoredSessions):
             agent that has tools of its own keeps those.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
             a meter of yours.
-        seats: Models beside the debate, by `"analyzer"` and `"judge"`; several on one seat are a panel.
+        seats: Models beside the debate: `{"analyzer": "provider:model"}`; several on one seat are a panel.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.

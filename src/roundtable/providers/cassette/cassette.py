@@ -147,7 +147,7 @@ class Cassette:
             raise CassetteMiss(f"the cassette {self.path!r} knows no model {name!r}; it knows: {there}")
         made = make()
         self._remember(provider, asked, made)
-        return TapedModel(self, provider, lambda: made, known=Known.of(made))
+        return TapedModel(self, provider, lambda: made, known=Known.of(made), made=made)
 
     def first_model(self) -> Known | None:
         """Give the model that was recorded first, if any was."""

@@ -29,14 +29,24 @@ class TapedModel:
         provider: Name of the provider.
         make: Gives the model behind, when it has to be called.
         known: Its id and profile.
+        made: The model behind, where it is made already; it is closed with this one, called or not.
     """
 
-    def __init__(self, cassette: Cassette, provider: str, make: Callable[[], ChatModel], *, known: Known) -> None:
+    def __init__(
+        self,
+        cassette: Cassette,
+        provider: str,
+        make: Callable[[], ChatModel],
+        *,
+        known: Known,
+        made: ChatModel | None = None,
+    ) -> None:
         self._cassette = cassette
         self._provider = provider
         self._make = make
         self._known = known
         self._inner: ChatModel | None = None
+        self._made = made
 
     def __repr__(self) -> str:
         return f"TapedModel({self._provider}:{self._known.model}, {self._cassette!r})"
@@ -135,8 +145,9 @@ class TapedModel:
 
     async def aclose(self) -> None:
         """Release what the model holds, where there is one; idempotent."""
-        if self._inner is not None:
-            await self._inner.aclose()
+        held = self._inner or self._made
+        if held is not None:
+            await held.aclose()
 
 
 def _facts(response: ChatResponse) -> JsonObject:
