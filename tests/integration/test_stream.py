@@ -285,7 +285,10 @@ async def test_a_session_is_carried_on_round_by_round() -> None:
         assert second.rounds[1].focus_question == "At night?"
         with pytest.raises(SessionConflict, match="completed"):
             await table.carry_on(first.session_id)
-        third = await (await table.carry_on(first.session_id, rounds=1)).result()
+        handle = await table.carry_on(first.session_id, rounds=1)
+        await handle.wait()
+        assert handle.done
+        third = await handle.result()
         assert (len(third.rounds), third.session_status) == (3, "completed")
     with pytest.raises(ConfigurationError, match="carry_on"):
         await table.carry_on(first.session_id)
