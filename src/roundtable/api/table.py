@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import (
         Budget,
-        ContextResult,
         Estimate,
         Event,
         JsonValue,
@@ -294,64 +293,22 @@ class Roundtable(SessionFiles, StoredSessions):
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as `debate`.
         """
-        group = self._tasks("start")
-        return self._detached(group, await self._debates.prepare(topic, step=step, **options))
+        begin = self._starter("start")
+        return begin(await self._debates.prepare(topic, step=step, **options))
 
-    async def carry_on(
-        self,
-        session_id: str,
-        *,
-        rounds: int = 0,
-        step: bool = False,
-        focus_question: str | None = None,
-        context_results: Sequence[ContextResult] = (),
-        force: bool = False,
-    ) -> DebateHandle:
-        """Go on with a stored session that then runs by itself while the table is entered.
-
-        Args:
-            session_id: Which session.
-            rounds: Rounds to add, counted as `extend` counts them; with 0 it goes on as planned, as with `resume`.
-            step: Whether to hold the next round alone.
-            focus_question: Narrower question for the rounds to come.
-            context_results: Answers to what the agents asked for.
-            force: As for `resume`.
-
-        Raises:
-            ConfigurationError: The table was not entered with `async with`, or as `extend` and `resume`.
-            SessionNotFound: There is no such session.
-            SessionConflict: It is completed and no round is added.
-
-        Example:
-            >>> import anyio
-            >>> from roundtable.testing import scripted_agents
-            >>> async def main():
-            ...     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
-            ...     async with Roundtable(agents, storage="memory://") as table:
-            ...         first = await (await table.start("Tea or coffee?", rounds=2, step=True)).result()
-            ...         handle = await table.carry_on(first.session_id, focus_question="And at night?")
-            ...         return len(first.rounds), len((await handle.result()).rounds)
-            >>> anyio.run(main)
-            (1, 2)
-        """
-        group = self._tasks("carry_on")
-        prepared = await self._debates.continued(
-            session_id,
-            rounds=rounds,
-            step=step,
-            focus_question=focus_question,
-            context_results=context_results,
-            force=force,
-        )
-        return self._detached(group, prepared)
-
-    def _detached(self, group: TaskGroup, prepared: Prepared) -> DebateHandle:
+    def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
+        """Give what lets a prepared session run by itself."""
         from roundtable.api.handle import DebateHandle
         from roundtable.api.live import Live
 
-        live = Live(prepared)
-        group.start_soon(live.drive)
-        return DebateHandle(self, live)
+        group = self._tasks(method)
+
+        def begin(prepared: Prepared) -> DebateHandle:
+            live = Live(prepared)
+            group.start_soon(live.drive)
+            return DebateHandle(self, live)
+
+        return begin
 
     def _tasks(self, method: str) -> TaskGroup:
         """Give the tasks of the entered table."""
