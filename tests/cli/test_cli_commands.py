@@ -67,6 +67,13 @@ def test_a_topic_that_is_the_name_of_a_command_needs_the_word_debate(command: Co
     assert DebateResult.from_json(done.out).topic == "modes"
 
 
+def test_a_private_round_and_the_gate_are_options(command: Command, agree: str) -> None:
+    asked = ("--agents", agree, "--rounds", "3", "--baseline", "--skip-rounds-when", "0.3", "--json")
+    shown = json.loads(command("Tea or coffee?", *asked).out)
+    assert (shown["exit"]["reason"], len(shown["rounds"])) == ("skipped", 1)
+    assert shown["rounds"][0]["baseline"]["method"] == "semantic"
+
+
 def test_json_is_the_result_and_fits_the_published_schema(command: Command, agree: str) -> None:
     done = command("Tea?", "--agents", agree, "--rounds", "2", "--json")
     schema = json.loads((ROOT / "docs/reference/schemas/DebateResult.json").read_text("utf-8"))

@@ -33,12 +33,12 @@ __all__ = ["ANALYZERS", "Helpers"]
 ANALYZERS: Final = ("auto", "ai", "semantic", "stance", "basic")
 """Analyzers by name; `auto` is ai, then semantic, then basic."""
 
-_SEATS: Final = ("analyzer", "judge")
+_SEATS: Final = ("analyzer",)
 _TOO_SMALL: Final = "local"
 
 
 class Helpers:
-    """The models beside the debate: who analyses it, who judges it.
+    """The models beside the debate: who analyses it.
 
     Args:
         seats: Models by seat, as the caller gave them.

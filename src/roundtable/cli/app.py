@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -14,6 +13,7 @@ from roundtable.cli.kept import kept
 from roundtable.cli.options import (
     Agents,
     Analyzer,
+    Baseline,
     BaseUrls,
     Context,
     Database,
@@ -33,6 +33,7 @@ from roundtable.cli.options import (
     Quiet,
     Search,
     Session,
+    SkipRounds,
     Storage,
     Timeout,
     Tools,
@@ -95,7 +96,15 @@ def _surroundings(given: Mapping[str, Any]) -> Ask:
         tools=split_list(given["tools"], "--tools") or (),
         search=given["search"],
         fetch=given["fetch"],
+        agents=split_list(given.get("agents"), "--agents"),
+        quorum=given.get("quorum"),
+        seed=given.get("seed", 0),
+        analyzer=given.get("analyzer", "auto"),
     )
+
+
+def _chosen(options: list[str] | None, option: list[str] | None) -> tuple[str, ...] | None:
+    return (*(split_list(options, "--options") or ()), *(option or ())) or None
 
 
 @app.command()
@@ -112,6 +121,8 @@ def debate(
     perspective: Perspectives = None,
     focus: Focus = None,
     analyzer: Analyzer = "auto",
+    baseline: Baseline = False,
+    skip_rounds_when: SkipRounds = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     estimate: Estimate = False,
@@ -132,10 +143,9 @@ def debate(
     ask = _surroundings(locals())
     from roundtable.cli.debates import hold, weigh
 
-    ask = replace(ask, agents=split_list(agents, "--agents"), quorum=quorum, seed=seed, analyzer=analyzer)
-    chosen = (*(split_list(options, "--options") or ()), *(option or ())) or None
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
-    asked |= {"options": chosen, "deadline_s": deadline, "exit_on_consensus": exit_on_consensus or None}
+    asked |= {"baseline": baseline, "skip_rounds_when": skip_rounds_when, "deadline_s": deadline}
+    asked |= {"options": _chosen(options, option), "exit_on_consensus": exit_on_consensus or None}
     if perspective:
         asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))

@@ -26,7 +26,9 @@ __all__ = ["complete_words", "run"]
 
 OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completion", "--show-completion"})
 """Options that belong to no command."""
-FLAGS: Final = frozenset({"--estimate", "--exit-on-consensus", "--fetch", "--json", "--no-live", "--quiet", "-q"})
+FLAGS: Final = frozenset(
+    {"--estimate", "--exit-on-consensus", "--baseline", "--fetch", "--json", "--no-live", "--quiet", "-q"}
+)
 """Options of a debate that take no value."""
 TO_COME: Final = frozenset({"bench", "mcp", "serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""

@@ -10,6 +10,7 @@ __all__ = [
     "Agents",
     "Analyzer",
     "BaseUrls",
+    "Baseline",
     "Context",
     "Database",
     "Deadline",
@@ -27,6 +28,7 @@ __all__ = [
     "Quiet",
     "Search",
     "Session",
+    "SkipRounds",
     "Storage",
     "Timeout",
     "Tools",
@@ -66,6 +68,15 @@ Options = Annotated[
 ]
 Option = Annotated[
     list[str] | None, typer.Option("--option", metavar="TEXT", help="One option, whole; may be repeated.")
+]
+Baseline = Annotated[
+    bool, typer.Option("--baseline", help="Have everybody answer alone first; nobody sees these answers.")
+]
+SkipRounds = Annotated[
+    float | None,
+    typer.Option(
+        "--skip-rounds-when", metavar="LEVEL", help="Hold one round where independent answers agree so far, 0 to 1."
+    ),
 ]
 Analyzer = Annotated[
     str,
