@@ -35,6 +35,7 @@ from roundtable.cli.options import (
     Session,
     SkipRounds,
     Storage,
+    Synthesize,
     Timeout,
     Tools,
 )
@@ -122,6 +123,7 @@ def debate(
     focus: Focus = None,
     analyzer: Analyzer = "auto",
     baseline: Baseline = False,
+    synthesize: Synthesize = False,
     skip_rounds_when: SkipRounds = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
@@ -145,6 +147,7 @@ def debate(
 
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
     asked |= {"baseline": baseline, "skip_rounds_when": skip_rounds_when, "deadline_s": deadline}
+    asked |= {"synthesize": synthesize}
     asked |= {"options": _chosen(options, option), "exit_on_consensus": exit_on_consensus or None}
     if perspective:
         asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
