@@ -148,10 +148,8 @@ class DebateResult(Value):
             consensus=last.consensus if last else None,
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
-            conformity_delta=conformity_delta(
-                last.consensus.agreement_level if last and last.consensus else None, record.independent_agreement
-            ),
-            minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
+            conformity_delta=_conformity(record, last),
+            minority_report=last and minority_report(last, by_choice=config.options is not None),
             baselines=baselines_of(record, winner),
             health=debate_health(measured, record.session.agents),
             response=build_response(record, thresholds or ResponseSettings()),
@@ -314,6 +312,11 @@ def _why_no_synthesis(record: DebateRecord) -> str | None:
     if record.synthesis_error is not None:
         return record.synthesis_error.message
     return "the debate was not put together at its end" if record.session.config.synthesize else None
+
+
+def _conformity(record: DebateRecord, last: RoundRecord | None) -> float | None:
+    level = last.consensus.agreement_level if last and last.consensus else None
+    return conformity_delta(level, record.independent_agreement)
 
 
 def _why_none(last: RoundRecord | None, decision: Decision | None) -> str:

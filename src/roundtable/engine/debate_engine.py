@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of, first_writer
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
-from roundtable.engine.adoption import Adoption, adopted, check_past
+from roundtable.engine.adoption import Adoption, adopted, check_open, check_past
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -266,9 +266,7 @@ class DebateEngine:
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
             await self._change(journal, mode, extension, adoption)
-            if fold.progress.status == "completed":
-                msg = f"session {session_id!r} is completed"
-                raise SessionConflict(msg, hint="Extend it to hold further rounds.")
+            check_open(fold)
             answered(fold, ())
             fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
