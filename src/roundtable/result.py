@@ -149,7 +149,7 @@ class DebateResult(Value):
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
             conformity_delta=_conformity(record, last),
-            minority_report=last and minority_report(last, by_choice=config.options is not None),
+            minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
             baselines=baselines_of(record, winner),
             health=debate_health(measured, record.session.agents),
             response=build_response(record, thresholds or ResponseSettings()),
