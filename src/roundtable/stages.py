@@ -23,11 +23,11 @@ from roundtable.errors import (
 from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
     from datetime import datetime
 
     from roundtable.protocols import Agent, Clock, TurnListener
-    from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
+    from roundtable.types import AnyTurn, DebateContext, Stage, ToolCall, ToolCallRecord, TurnKey, TurnSpec
 
 __all__ = [
     "Halt",
@@ -54,11 +54,7 @@ class StageHooks(Protocol):
     """What a caller of `run_stage` may add: hearing and storing turns."""
 
     async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
-        """A turn begins; give what should hear it.
-
-        Raises:
-            Halt: The turn must not begin.
-        """
+        """A turn begins; give what should hear it. `Halt` keeps it from beginning, any other error ends the stage."""
 
     async def settled(self, turn: AnyTurn) -> None:
         """A turn ended. An error raised here ends the whole stage and is raised by `run_stage`."""
@@ -155,6 +151,7 @@ async def run_stage(
 
     Raises:
         ConfigurationError: A turn asks for an agent that is not there.
+        Exception: What `hooks` or a listener of theirs raised; unlike an agent's error, it ends the stage.
     """
     clock = clock or SystemClock()
     todo = {spec.slot: 1 for spec in stage.turns} if attempts is None else dict(attempts)
@@ -169,11 +166,17 @@ async def run_stage(
     async def run(spec: TurnSpec) -> None:
         try:
             order = _Order(spec, stage.name, todo[spec.slot], agents[spec.agent], turn_timeout_s, shaper)
-            outcome = await _take(order, view, hooks, clock)
+            listener = None if hooks is None else await hooks.started(spec, order.attempt)
+            ears = None if listener is None else _Ears(listener)
+            outcome = await _take(order, view, ears, clock)
+            if ears is not None:
+                ears.check()
             if outcome is not None:
                 if hooks is not None:
                     await hooks.settled(outcome)
                 outcomes[spec.slot] = outcome
+        except Halt:
+            return
         except Exception as error:  # noqa: BLE001  (kept and raised below, so that nobody meets an exception group)
             broken.append(error)
             group.cancel_scope.cancel()
@@ -195,14 +198,13 @@ class _Order(NamedTuple):
     shaper: TurnShaper | None
 
 
-async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
+async def _take(order: _Order, view: DebateContext, ears: _Ears | None, clock: Clock) -> AnyTurn | None:
     spec, agent = order.spec, order.agent
     began = clock.monotonic()
     failure: RoundtableError
     try:
-        listener = None if hooks is None else await hooks.started(spec, order.attempt)
         context = _transformed(narrow(view, spec), order)
-        result = _checked(await _timed(order, context, listener), spec, agent)
+        result = _checked(await _timed(order, context, ears), spec, agent)
         result = _shaped(result, context, order.shaper)
     except Halt:
         return None
@@ -260,10 +262,9 @@ def _shaped(result: TurnResult, context: DebateContext, shaper: TurnShaper | Non
     return result.model_copy(update={"answer": answer, "warnings": told})
 
 
-async def _timed(order: _Order, view: DebateContext, listener: TurnListener | None) -> TurnResult:
+async def _timed(order: _Order, view: DebateContext, ears: _Ears | None) -> TurnResult:
     if order.timeout_s is None:
-        return await order.agent.take_turn(view, listener)
-    ears = None if listener is None else _Counting(listener)
+        return await order.agent.take_turn(view, ears)
     with anyio.move_on_after(order.timeout_s):
         return await order.agent.take_turn(view, ears)
     late = APITimeoutError(
@@ -276,20 +277,43 @@ async def _timed(order: _Order, view: DebateContext, listener: TurnListener | No
     raise late
 
 
-class _Counting:
-    """Passes on what it hears, and counts the calls."""
+class _Ears:
+    """Passes on what it hears, counts the calls, and keeps what the listener raised, whatever the agent makes of it."""
 
     def __init__(self, listener: TurnListener) -> None:
         self._listener = listener
         self.calls = 0
-        self.chunk = listener.chunk
-        self.retrying = listener.retrying
-        self.tool_called = listener.tool_called
-        self.tool_answered = listener.tool_answered
+        self.failure: Exception | None = None
 
     async def before_call(self) -> None:
-        await self._listener.before_call()
+        await self._pass_on(self._listener.before_call())
         self.calls += 1
+
+    async def chunk(self, text: str) -> None:
+        await self._pass_on(self._listener.chunk(text))
+
+    async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
+        await self._pass_on(self._listener.retrying(attempt, delay_s, error))
+
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        await self._pass_on(self._listener.tool_called(step, call))
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        await self._pass_on(self._listener.tool_answered(step, call_id, record))
+
+    def check(self) -> None:
+        """Raise what the listener raised."""
+        if self.failure is not None:
+            raise self.failure
+
+    async def _pass_on(self, heard: Awaitable[None]) -> None:
+        try:
+            await heard
+        except Halt:
+            raise
+        except Exception as error:
+            self.failure = error
+            raise
 
 
 def _has_spent(error: BudgetExceeded) -> bool:
