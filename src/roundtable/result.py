@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
+from roundtable._frames import draw_debate, frame_of
 from roundtable._view import COLUMNS, view_of
 from roundtable.analysis import (
     BallotBasis,
@@ -41,6 +42,9 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
     from roundtable.types import DebateRecord, JsonObject
 
 __all__ = ["AnswerSource", "DebateResult"]
@@ -225,6 +229,25 @@ class DebateResult(Value):
                     row |= {"choice": said.choice, "reasoning": said.reasoning}
                 rows.append(row)
         return rows
+
+    def to_frame(self) -> DataFrame:
+        """Give `to_records` as a data frame of pandas (extra `frames`).
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.to_records(), COLUMNS)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw agreement and each agent's confidence, round by round, with matplotlib (extra `plot`).
+
+        Args:
+            ax: Where to draw; a new figure when left out.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+        """
+        return draw_debate(self, ax)
 
     def to_markdown(self) -> str:
         """Render as Markdown; what agents wrote is escaped."""
