@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard
 import anyio
 
 from roundtable._clock import SystemClock
+from roundtable._ears import Ears, Halt
 from roundtable.errors import (
     AgentError,
     APITimeoutError,
@@ -23,11 +24,11 @@ from roundtable.errors import (
 from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from roundtable.protocols import Agent, Clock, TurnListener
-    from roundtable.types import AnyTurn, DebateContext, Stage, ToolCall, ToolCallRecord, TurnKey, TurnSpec
+    from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
 
 __all__ = [
     "Halt",
@@ -44,10 +45,6 @@ __all__ = [
 
 
 _MESSAGE_CHARS = 500
-
-
-class Halt(Exception):
-    """Raised by a listener to keep a model call from starting; the turn ends without an outcome."""
 
 
 class StageHooks(Protocol):
@@ -166,17 +163,9 @@ async def run_stage(
     async def run(spec: TurnSpec) -> None:
         try:
             order = _Order(spec, stage.name, todo[spec.slot], agents[spec.agent], turn_timeout_s, shaper)
-            listener = None if hooks is None else await hooks.started(spec, order.attempt)
-            ears = None if listener is None else _Ears(listener)
-            outcome = await _take(order, view, ears, clock)
-            if ears is not None:
-                ears.check()
+            outcome = await _heard(order, view, hooks, clock)
             if outcome is not None:
-                if hooks is not None:
-                    await hooks.settled(outcome)
                 outcomes[spec.slot] = outcome
-        except Halt:
-            return
         except Exception as error:  # noqa: BLE001  (kept and raised below, so that nobody meets an exception group)
             broken.append(error)
             group.cancel_scope.cancel()
@@ -198,7 +187,22 @@ class _Order(NamedTuple):
     shaper: TurnShaper | None
 
 
-async def _take(order: _Order, view: DebateContext, ears: _Ears | None, clock: Clock) -> AnyTurn | None:
+async def _heard(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
+    """Take a turn that is heard and settled; what hooks and their listeners raise is raised."""
+    try:
+        listener = None if hooks is None else await hooks.started(order.spec, order.attempt)
+    except Halt:
+        return None
+    ears = None if listener is None else Ears(listener)
+    outcome = await _take(order, view, ears, clock)
+    if ears is not None:
+        ears.check()
+    if outcome is not None and hooks is not None:
+        await hooks.settled(outcome)
+    return outcome
+
+
+async def _take(order: _Order, view: DebateContext, ears: Ears | None, clock: Clock) -> AnyTurn | None:
     spec, agent = order.spec, order.agent
     began = clock.monotonic()
     failure: RoundtableError
@@ -262,7 +266,7 @@ def _shaped(result: TurnResult, context: DebateContext, shaper: TurnShaper | Non
     return result.model_copy(update={"answer": answer, "warnings": told})
 
 
-async def _timed(order: _Order, view: DebateContext, ears: _Ears | None) -> TurnResult:
+async def _timed(order: _Order, view: DebateContext, ears: Ears | None) -> TurnResult:
     if order.timeout_s is None:
         return await order.agent.take_turn(view, ears)
     with anyio.move_on_after(order.timeout_s):
@@ -275,45 +279,6 @@ async def _timed(order: _Order, view: DebateContext, ears: _Ears | None) -> Turn
         # What the calls consumed went with the turn that was cut off; that they were made is known.
         late.usage = Usage(calls=ears.calls, unreported_calls=ears.calls)
     raise late
-
-
-class _Ears:
-    """Passes on what it hears, counts the calls, and keeps what the listener raised, whatever the agent makes of it."""
-
-    def __init__(self, listener: TurnListener) -> None:
-        self._listener = listener
-        self.calls = 0
-        self.failure: Exception | None = None
-
-    async def before_call(self) -> None:
-        await self._pass_on(self._listener.before_call())
-        self.calls += 1
-
-    async def chunk(self, text: str) -> None:
-        await self._pass_on(self._listener.chunk(text))
-
-    async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
-        await self._pass_on(self._listener.retrying(attempt, delay_s, error))
-
-    async def tool_called(self, step: int, call: ToolCall) -> None:
-        await self._pass_on(self._listener.tool_called(step, call))
-
-    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
-        await self._pass_on(self._listener.tool_answered(step, call_id, record))
-
-    def check(self) -> None:
-        """Raise what the listener raised."""
-        if self.failure is not None:
-            raise self.failure
-
-    async def _pass_on(self, heard: Awaitable[None]) -> None:
-        try:
-            await heard
-        except Halt:
-            raise
-        except Exception as error:
-            self.failure = error
-            raise
 
 
 def _has_spent(error: BudgetExceeded) -> bool:

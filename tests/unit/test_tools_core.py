@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import functools
 import threading
 import time
@@ -125,11 +125,11 @@ async def test_methods_partials_and_callable_objects_are_functions_too() -> None
 
 async def test_arguments_of_the_right_shape_and_a_wrong_value_are_told_in_plain_words() -> None:
     @tool
-    def opened(day: datetime.date) -> str:
+    def opened(day: dt.date) -> str:
         return str(day)
 
     @tool
-    async def closed(day: datetime.date) -> str:
+    async def closed(day: dt.date) -> str:
         return str(day)
 
     for made in (opened, closed):
