@@ -81,7 +81,7 @@ class Wiring:
         self.watchers: Watchers = Watchers(self.catalog.observers, self.settings)
         self.hub: EventHub = EventHub(self._hearing())
         self.agents: AgentRegistry = self._registry()
-        self.tools: TableTools = TableTools(options.tools, self.catalog.tools)
+        self.tools: TableTools = TableTools(options.tools, self.catalog.tools, self.models.guarded)
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)
         self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
