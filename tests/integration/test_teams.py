@@ -25,6 +25,11 @@ def tally(industry: str) -> int:
     return len(industry)
 
 
+class Connects:
+    async def aclose(self) -> None:
+        raise NotImplementedError
+
+
 @rt.tool
 def count(industry: str) -> int:
     """Count accounts."""
@@ -285,6 +290,7 @@ async def test_the_conversation_before_the_request_is_shown_as_quotations() -> N
         ({"initiator": AgentProfile("chief")}, "VALIDATION_ERROR", "named 'initiator'"),
         ({"timeout_s": -1}, "CONFIGURATION_ERROR", "timeout_s"),
         ({"agents": [AgentProfile("ada", tools=["saw"])]}, "CONFIGURATION_ERROR", "saw"),
+        ({"agents": [AgentProfile("ada", tools=[Connects()])]}, "CONFIGURATION_ERROR", "belongs to the table"),
         ({"agents": [AgentProfile("ada", model=7)]}, "CONFIGURATION_ERROR", "chat model, not int"),
         ({"agents": [AgentProfile("ada", model="nowhere:m")]}, "CONFIGURATION_ERROR", "nowhere"),
     ],

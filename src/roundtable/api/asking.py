@@ -1,4 +1,4 @@
-"""What a caller asks for in one debate, and the configuration that comes of it."""
+"""What a caller asks for in one debate, and what is stored of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from roundtable.api.checks import check_list
+from roundtable.api.checks import (
+    check_budget,
+    check_deadline,
+    check_flag,
+    check_list,
+    check_mapping,
+    check_mode_given,
+    check_options,
+    check_rounds,
+)
 from roundtable.errors import ConfigurationError
 from roundtable.types import DebateConfig, Perspective
 
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from roundtable.scoring import Rule
     from roundtable.types import Budget, JsonValue
 
-__all__ = ["Ask", "Asked", "config_asked", "facilitated", "unusable"]
+__all__ = ["Ask", "Asked", "checked", "config_of", "facilitated", "unusable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +51,7 @@ class Ask:
     agents: Sequence[AgentLike] | None = None
     budget: Budget | None = None
     baseline: bool = False
+    synthesize: bool = False
     skip_rounds_when: float | None = None
     deadline_s: float | None = None
     metadata: Mapping[str, JsonValue] | None = None
@@ -55,6 +65,23 @@ class Asked(NamedTuple):
     config: DebateConfig
     mode: DebateModeStrategy | None
     """The mode itself, where the caller brought it."""
+
+
+def checked(ask: Ask, most_rounds: int) -> Ask:
+    """Refuse what is of the wrong kind or out of range.
+
+    Raises:
+        ConfigurationError: Something is.
+    """
+    check_rounds(ask.rounds, most_rounds)
+    check_budget(ask.budget)
+    check_deadline(ask.deadline_s)
+    check_options(ask.options)
+    check_mapping("metadata", ask.metadata)
+    for flag in ("exit_on_consensus", "baseline", "synthesize"):
+        check_flag(flag, getattr(ask, flag))
+    check_mode_given(ask.mode)
+    return ask
 
 
 def facilitated(ask: Ask, known: ModeRegistry) -> Ask:
@@ -74,8 +101,14 @@ def facilitated(ask: Ask, known: ModeRegistry) -> Ask:
     return replace(ask, mode=written, perspectives=None)
 
 
-def config_asked(ask: Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wiring) -> DebateConfig:
-    """Give the configuration of a debate.
+def config_of(ask: Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wiring) -> DebateConfig:
+    """Give what is stored of it.
+
+    Args:
+        ask: What a caller asks for.
+        names: Names of mode and rule.
+        agents: Ids of who takes part, in speaking order.
+        wiring: What belongs to the table.
 
     Raises:
         ConfigurationError: A value is out of range.
@@ -98,6 +131,7 @@ def config_asked(ask: Ask, names: tuple[str, str], agents: Sequence[str], wiring
             budget=ask.budget,
             quorum=wiring.options.quorum,
             baseline=ask.baseline,
+            synthesize=ask.synthesize,
             skip_rounds_when=ask.skip_rounds_when,
             seed=wiring.options.seed,
             metadata=dict(ask.metadata or {}),

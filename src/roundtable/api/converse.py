@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -53,8 +53,8 @@ class TeamTable(ABC):
         """Give the tasks of the entered table."""
 
     @abstractmethod
-    def _started(self, group: TaskGroup, prepared: Prepared) -> DebateHandle:
-        """Let a prepared session run by itself."""
+    def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
+        """Give what lets a prepared session run by itself."""
 
     async def converse(
         self,
@@ -161,5 +161,5 @@ class TeamTable(ABC):
         """
         from roundtable.api.teams import prepare_team
 
-        group = self._tasks("start_conversation")
-        return self._started(group, await prepare_team(self._debates, self.wiring, agents, messages, **options))
+        begin = self._starter("start_conversation")
+        return begin(await prepare_team(self._debates, self.wiring, agents, messages, **options))

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from roundtable.analysis import ResponseSettings
-from roundtable.api.asking import Ask, Asked, config_asked, facilitated
+from roundtable.api.asking import Ask, Asked, checked, config_of, facilitated
 from roundtable.api.changes import check_on_change, effective, seated_again
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
-    check_flag,
-    check_mapping,
-    check_mode_given,
-    check_options,
     check_rounds,
     check_whole,
 )
@@ -26,6 +22,7 @@ from roundtable.api.naming import named_mode
 from roundtable.api.seats import seat_agents
 from roundtable.api.team_seats import restored
 from roundtable.engine import Extension, RunLimits
+from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
@@ -38,8 +35,9 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.api.wiring import Wiring
     from roundtable.engine import Adoption, DebateRun
+    from roundtable.engine.synthesis import Writer
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
-    from roundtable.types import Budget, ContextResult, Estimate, RunningCalls
+    from roundtable.types import Budget, ContextResult, Estimate, RunningCalls, SynthesisResult
 
 __all__ = ["Debates", "finish"]
 
@@ -53,6 +51,7 @@ class _Cast:
     agents: Mapping[str, Agent]
     mode: DebateModeStrategy | None = None
     meter: ConsensusMeter | None = None
+    writer: Writer | None = None
 
 
 _KEPT = 1000
@@ -66,26 +65,28 @@ class Debates:
         self._brought: dict[str, _Cast] = {}
         """Given for one debate, so that it can be continued with it; of the latest debates only."""
 
-    async def prepare(self, topic: str, **options: Unpack[DebateOptions]) -> Prepared:
+    async def prepare(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> Prepared:
         """Check everything and store an empty session; nobody is asked anything yet.
 
         Raises:
             ConfigurationError: Something asked for does not exist or does not fit.
             StorageError: The session could not be stored.
         """
-        return await self.begun(self._asked(topic, **options))
+        return await self.begun(self._asked(topic, **options), step=step)
 
-    async def begun(self, asked: Asked, forked_from: ForkOrigin | None = None) -> Prepared:
+    async def begun(self, asked: Asked, forked_from: ForkOrigin | None = None, *, step: bool = False) -> Prepared:
         """Store an empty session for what is asked."""
         wiring, (ask, seats, config, own_mode) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await self._make_ready(agents, ask.budget)
         configs = [effective(seat) for seat in seats]
         meter = wiring.meter(configs, ask.budget)
+        writer = wiring.writer(configs, agents, ask.budget) if ask.synthesize else None
         session = await wiring.engine.start_debate(config, configs, mode=own_mode, forked_from=forked_from)
         if ask.agents is not None or own_mode is not None:
             self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode, meter))
+        limits = RunLimits(rounds=1 if step else None, deadline_s=ask.deadline_s)
+        return self._prepared(session.id, limits, _Cast(agents, own_mode, meter, writer))
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the worst case of a debate.
@@ -104,20 +105,13 @@ class Debates:
 
     def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> Asked:
         """Check what is asked for, and seat who takes part."""
-        ask, wiring = Ask(topic=topic, **options), self._wiring
-        check_rounds(ask.rounds, wiring.settings.max_rounds)
-        check_budget(ask.budget)
-        check_deadline(ask.deadline_s)
-        check_options(ask.options)
-        check_mapping("metadata", ask.metadata)
-        check_flag("exit_on_consensus", ask.exit_on_consensus)
-        check_flag("baseline", ask.baseline)
-        check_mode_given(ask.mode)
+        wiring = self._wiring
+        ask = checked(Ask(topic=topic, **options), wiring.settings.max_rounds)
         ask = facilitated(ask, wiring.engine.modes)
         name, own_mode = named_mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
-        config = config_asked(ask, (name, rule), [seat.config.id for seat in seats], wiring)
+        config = config_of(ask, (name, rule), [seat.config.id for seat in seats], wiring)
         return Asked(ask, seats, config, own_mode)
 
     def _keep(self, session_id: str, cast: _Cast) -> None:
@@ -149,6 +143,7 @@ class Debates:
                     agents=cast.agents,
                     mode=cast.mode,
                     meter=cast.meter,
+                    writer=cast.writer,
                     extension=extension,
                     adoption=adoption,
                     on_start=started,
@@ -199,28 +194,37 @@ class Debates:
         self,
         session_id: str,
         *,
+        rounds: int = 0,
+        focus_question: str | None = None,
+        step: bool = False,
         budget: Budget | None = None,
         deadline_s: float | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
         on_change: OnChange = "error",
     ) -> Prepared:
-        """Prepare a stored session to go on from where it stopped.
+        """Prepare a stored session to go on from where it stopped, for further rounds too.
 
         Raises:
             SessionError: There is no such session, or it is completed, or it waits for information that is not given.
             ConfigurationError: An agent of the session cannot be made here.
         """
+        most = self._wiring.settings.max_rounds
+        if rounds:
+            check_rounds(rounds, most)
         fold = await self._wiring.sessions.load(session_id)
-        if fold.progress.status == "completed":
+        if not rounds and fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
             raise SessionConflict(msg, hint="Extend it to hold further rounds.")
         check_budget(budget)
         check_deadline(deadline_s)
-        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
+        own = RunLimits(rounds=1 if step else None, deadline_s=deadline_s, resume=True, budget=budget)
+        limits = replace(own, wait_s=own.lease_ttl_s)
         extension: Extension | None = None
-        if context_results or force:
-            extension = Extension(rounds=0, context_results=tuple(context_results), force=force)
+        if rounds or focus_question is not None or context_results or force:
+            given = tuple(context_results)
+            extension = Extension(rounds=rounds, focus_question=focus_question, context_results=given, force=force)
+            extension = replace(extension, max_rounds=most if rounds else None)
         cast, adoption = await self._cast_of(session_id, fold, budget, on_change)
         return self._prepared(session_id, limits, cast, extension, adoption)
 
@@ -242,7 +246,19 @@ class Debates:
         agents = {**made, **brought}
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
-        return _Cast(agents, before.mode, wiring.meter(seating.agents, budget)), seating.adoption
+        meter = wiring.meter(seating.agents, budget)
+        writer = wiring.writer(seating.agents, agents, budget) if fold.record.config.synthesize else None
+        return _Cast(agents, before.mode, meter, writer), seating.adoption
+
+    async def synthesize(self, session_id: str, by: str | None) -> SynthesisResult:
+        """Give the synthesis of a stored session, made now unless it is stored."""
+        fold = await self._wiring.sessions.load(session_id)
+        held = stored_synthesis(fold, by)
+        if held is not None:
+            return held
+        cast, _ = await self._cast_of(session_id, fold, on_change="adopt")
+        writer = self._wiring.writer(fold.record.agents, cast.agents, fold.record.config.budget, by=by)
+        return await self._wiring.engine.synthesize(session_id, writer, by=by)
 
     def _mode_of(self, fold: Fold) -> DebateModeStrategy | None:
         """Give the mode of a stored session, where it is known here; the run refuses one that is not."""

@@ -9,6 +9,7 @@ from roundtable.agents import BaseAgent
 from roundtable.api.seats import Seated
 from roundtable.api.tools import TableTools
 from roundtable.errors import ConfigurationError
+from roundtable.protocols import Prepares
 from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig, TeamMember
 
@@ -85,7 +86,11 @@ def _toolkit(tools: Sequence[object], wiring: Wiring) -> tuple[AgentToolkit | No
     there = set() if own is None else {tool.name for tool in own.get_tools()}
     names = tuple(one for one in tools if isinstance(one, str) and one in there)
     others = [one for one in tools if one not in names]
-    toolkit = TableTools(cast("Sequence[ToolLike]", others), wiring.catalog.tools).toolkit
+    if any(isinstance(one, Prepares) or hasattr(one, "aclose") for one in others):
+        msg = "a tool that connects to something belongs to the table, which opens and closes it"
+        raise ConfigurationError(msg, hint="Give it in Roundtable(tools=[...]), and its names in the profile.")
+    given = cast("Sequence[ToolLike]", others)
+    toolkit = TableTools(given, wiring.catalog, wiring.settings, wiring.models.guarded).toolkit
     names += () if toolkit is None else tuple(tool.name for tool in toolkit.get_tools())
     if toolkit is None or own is None:
         return toolkit or own, names

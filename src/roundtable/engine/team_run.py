@@ -8,10 +8,10 @@ from roundtable.engine.closing import error_event, lost_round
 from roundtable.engine.run import DebateRun
 from roundtable.engine.team_hooks import TeamHooks, action_after, complete_event
 from roundtable.errors import AgentError, RoundtableError
-from roundtable.modes.team import TeamMode, goal_of, team_of
+from roundtable.modes.team import TeamMode, team_of
 from roundtable.record import reports, result_of
 from roundtable.stages import error_from_info
-from roundtable.types import ConversationStart, DebateExit, ExitResult, RoundComplete
+from roundtable.types import DebateExit, ExitResult, RoundComplete
 from roundtable.types.teams import INITIATOR, SUMMARIZER
 
 if TYPE_CHECKING:
@@ -33,16 +33,8 @@ class TeamRun(DebateRun):
 
     _frame = TeamMode()
 
-    def _first_event(self) -> ConversationStart:
-        session_id, now = self._stamp()
-        config = self.fold.record.config
-        return ConversationStart(session_id=session_id, timestamp=now, agents=config.agents, rounds=config.rounds)
-
     def _hooks(self, stage: Stage) -> StoringHooks:
         return TeamHooks(self.journal, stage.name, self._may_call)
-
-    def _goal(self) -> str:
-        return goal_of(self.fold.view()).goal
 
     async def _open_round(self) -> None:
         """Open a round; take the initiator's turn first, and the summarizer's after the last round."""

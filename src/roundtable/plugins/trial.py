@@ -46,6 +46,12 @@ def _check_profile(name: str, thing: object) -> None:
         raise ConfigurationError(msg, hint=f"Give roundtable.api.AgentProfile({name!r}, instructions=...).")
 
 
+def _check_exporter(name: str, thing: object) -> None:
+    if name == "json":
+        raise ConfigurationError("'json' is the session itself, which no exporter writes", hint="Use another name.")
+    _check_callable(name, thing)
+
+
 HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "providers": _check_callable,
     "modes": check_mode,
@@ -57,7 +63,7 @@ HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "search_providers": _check_callable,
     "personas": _check_persona,
     "profiles": _check_profile,
-    "exporters": _check_callable,
+    "exporters": _check_exporter,
     "observers": _check_callable,
     "commands": _check_callable,
 }

@@ -288,11 +288,13 @@ class Control(DurableBase):
 
 
 class SynthesisComplete(DurableBase):
-    """The debate was put together by one model."""
+    """The debate was put together by one model, or could not be."""
 
     type: Literal["synthesis_complete"] = "synthesis_complete"
-    synthesis: SynthesisResult
+    synthesis: SynthesisResult | None = None
     """The synthesis."""
+    error: ErrorInfo | None = None
+    """Why there is none."""
     usage: Usage | None = None
     """What it consumed."""
 

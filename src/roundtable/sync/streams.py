@@ -1,25 +1,21 @@
-"""Streams, handles and conversations without `await`, for `roundtable.sync`."""
+"""What a running debate is followed by, without `await`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from types import TracebackType
 
     from roundtable._portal import Portal
-    from roundtable.api.converse import ConverseOptions
     from roundtable.api.handle import DebateHandle as AsyncHandle
     from roundtable.api.stream import DebateStream as AsyncStream
     from roundtable.api.stream import Watch as AsyncWatch
-    from roundtable.api.table import Roundtable as AsyncRoundtable
     from roundtable.result import DebateResult
-    from roundtable.types import Budget, ChatMessage, Event, JsonValue, RunningCalls
-    from roundtable.types.profiles import AgentProfile
-    from roundtable.types.teams import TeamOrder
+    from roundtable.types import Event, RunningCalls
 
-__all__ = ["DebateHandle", "DebateStream", "TeamTable", "Watch", "made"]
+__all__ = ["DebateHandle", "DebateStream", "Watch", "made_on_loop"]
 
 T = TypeVar("T")
 
@@ -87,7 +83,7 @@ class Watch(_Events):
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start`."""
+    """A running debate, made by `Roundtable.start` or `Roundtable.carry_on`."""
 
     def __init__(self, handle: AsyncHandle, portal: Portal) -> None:
         self._handle = handle
@@ -105,7 +101,11 @@ class DebateHandle:
 
     def events(self, *, after: int = 0) -> Watch:
         """Follow the debate from the event after number `after`."""
-        return Watch(made(self._portal, lambda: self._handle.events(after=after)), self._portal)
+        return Watch(made_on_loop(self._portal, lambda: self._handle.events(after=after)), self._portal)
+
+    def wait(self) -> None:
+        """Wait until the debate is over, however it ends."""
+        self._portal.call(self._handle.wait)
 
     def result(self) -> DebateResult:
         """Wait for the end and give the result; raises what `Roundtable.debate` would have raised."""
@@ -120,70 +120,10 @@ class DebateHandle:
         self._portal.call(lambda: self._handle.stop(running=running))
 
 
-def made(portal: Portal, make: Callable[[], T]) -> T:
+def made_on_loop(portal: Portal, make: Callable[[], T]) -> T:
     """Make an object on the portal's loop, which some objects bind to when they are made."""
 
     async def run() -> T:
         return make()
 
     return portal.call(run)
-
-
-class TeamTable:
-    """Conversations of teams without `await`; see `roundtable.Roundtable` for arguments, results and errors."""
-
-    _portal: Portal
-    _table: AsyncRoundtable
-
-    def converse(
-        self,
-        *,
-        agents: Sequence[str | AgentProfile],
-        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
-        rounds: int = 2,
-        order: TeamOrder = "sequential",
-        initiator: AgentProfile | None = None,
-        summarizer: AgentProfile | None = None,
-        timeout_s: float | None = None,
-        budget: Budget | None = None,
-        metadata: Mapping[str, JsonValue] | None = None,
-    ) -> DebateResult:
-        """Have a team of specialised agents work on a request."""
-        return self._portal.call(
-            lambda: self._table.converse(
-                agents=agents,
-                messages=messages,
-                rounds=rounds,
-                order=order,
-                initiator=initiator,
-                summarizer=summarizer,
-                timeout_s=timeout_s,
-                budget=budget,
-                metadata=metadata,
-            )
-        )
-
-    def stream_conversation(
-        self,
-        *,
-        agents: Sequence[str | AgentProfile],
-        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
-        **options: Unpack[ConverseOptions],
-    ) -> DebateStream:
-        """Have a team work and give its events as they happen; enter it with `with`."""
-        stream = self._table.stream_conversation(agents=agents, messages=messages, **options)
-        return DebateStream(stream, self._portal)
-
-    def start_conversation(
-        self,
-        *,
-        agents: Sequence[str | AgentProfile],
-        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
-        **options: Unpack[ConverseOptions],
-    ) -> DebateHandle:
-        """Begin a conversation that runs by itself while the table is entered."""
-
-        async def start() -> AsyncHandle:
-            return await self._table.start_conversation(agents=agents, messages=messages, **options)
-
-        return DebateHandle(self._portal.call(start), self._portal)

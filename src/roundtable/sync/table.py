@@ -1,16 +1,14 @@
-"""The facade for scripts and notebooks: the same methods, without `await`.
-
-Works inside a running event loop too, as in a notebook, since everything runs on a loop of its own.
-"""
+"""The table and its methods, without `await`."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
-from roundtable._blocking import DebateHandle, DebateStream, TeamTable, Watch, made
 from roundtable._portal import Portal
 from roundtable.api.table import Roundtable as AsyncRoundtable
+from roundtable.sync.streams import DebateHandle, DebateStream, Watch, made_on_loop
+from roundtable.sync.teams import TeamTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.changes import OnChange
     from roundtable.api.files import ExportFormat
+    from roundtable.api.many import OnError
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.profiles import ProfileLike
     from roundtable.api.seats import AgentLike
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
+    from roundtable.results import Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import (
@@ -47,11 +47,10 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionStatus,
         SessionSummary,
+        SynthesisResult,
     )
 
-__all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
-
-T = TypeVar("T")
+__all__ = ["Roundtable", "debate_sync"]
 
 
 @cache
@@ -117,29 +116,27 @@ class Roundtable(TeamTable):
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         baseline: bool = False,
+        synthesize: bool = False,
         skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
         """Hold a debate and give its result."""
+        given = {name: value for name, value in locals().items() if name != "self"}
+        return self._portal.call(lambda: self._table.debate(**given))
+
+    def debate_many(
+        self,
+        topics: Sequence[str],
+        *,
+        modes: Sequence[str | DebateModeStrategy] = ("collaborative",),
+        concurrency: int = 8,
+        on_error: OnError = "record",
+        **options: Unpack[DebateOptions],
+    ) -> Results:
+        """Hold a debate of every question in every mode, a few at a time, and give all results."""
         return self._portal.call(
-            lambda: self._table.debate(
-                topic,
-                mode=mode,
-                rounds=rounds,
-                options=options,
-                decide=decide,
-                exit_when=exit_when,
-                exit_on_consensus=exit_on_consensus,
-                focus_question=focus_question,
-                perspectives=perspectives,
-                agents=agents,
-                budget=budget,
-                baseline=baseline,
-                skip_rounds_when=skip_rounds_when,
-                deadline_s=deadline_s,
-                metadata=metadata,
-            )
+            lambda: self._table.debate_many(topics, modes=modes, concurrency=concurrency, on_error=on_error, **options)
         )
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
@@ -150,13 +147,36 @@ class Roundtable(TeamTable):
         """Hold a debate and give its events as they happen; enter it with `with`."""
         return DebateStream(self._table.stream(topic, **options), self._portal)
 
-    def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
+    def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
         """Begin a debate that runs by itself while the table is entered."""
-        return DebateHandle(self._portal.call(lambda: self._table.start(topic, **options)), self._portal)
+        return DebateHandle(self._portal.call(lambda: self._table.start(topic, step=step, **options)), self._portal)
+
+    def carry_on(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 0,
+        step: bool = False,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+    ) -> DebateHandle:
+        """Go on with a stored session that then runs by itself while the table is entered."""
+        handle = self._portal.call(
+            lambda: self._table.carry_on(
+                session_id,
+                rounds=rounds,
+                step=step,
+                focus_question=focus_question,
+                context_results=context_results,
+                force=force,
+            )
+        )
+        return DebateHandle(handle, self._portal)
 
     def watch(self, session_id: str, *, after: int = 0) -> Watch:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
-        return Watch(made(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
+        return Watch(made_on_loop(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
 
     def resume(
         self,
@@ -213,6 +233,10 @@ class Roundtable(TeamTable):
             )
         )
 
+    def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together; what is stored is given again."""
+        return self._portal.call(lambda: self._table.synthesize(session_id, by=by))
+
     def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it."""
         self._portal.call(lambda: self._table.pause(session_id, running=running))
@@ -245,11 +269,13 @@ class Roundtable(TeamTable):
         """Copy all that the storage holds to a new file, while debates go on."""
         self._portal.call(lambda: self._table.backup(path))
 
-    def export(self, session_id: str, format: ExportFormat = "markdown") -> str:
+    def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
         """Give a stored session as text."""
         return self._portal.call(lambda: self._table.export(session_id, format))
 
-    def export_file(self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | None = None) -> Path:
+    def export_file(
+        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
+    ) -> Path:
         """Write a stored session to a file, and give the file's path."""
         return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
 
