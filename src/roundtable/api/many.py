@@ -84,9 +84,9 @@ class ManyDebates:
         if not self.modes:
             raise ConfigurationError("modes is empty", hint="Leave it out for collaborative debates.")
         for mode in self.modes if self.topics else ():
-            debates.estimate(self.topics[0], **self._options(mode))
+            debates.check(self.topics[0], **self._options(mode))
         for topic in self.topics[1:]:
-            debates.estimate(topic, **self._options(self.modes[0]))
+            debates.check(topic, **self._options(self.modes[0]))
 
 
 def _failed(topic: str, mode: str | DebateModeStrategy, error: RoundtableError) -> FailedDebate:
