@@ -103,16 +103,16 @@ class Debates:
         self._brought: dict[str, _Cast] = {}
         """Given for one debate, so that it can be continued with it; of the latest debates only."""
 
-    async def prepare(self, topic: str, **options: Unpack[DebateOptions]) -> Prepared:
+    async def prepare(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> Prepared:
         """Check everything and store an empty session; nobody is asked anything yet.
 
         Raises:
             ConfigurationError: Something asked for does not exist or does not fit.
             StorageError: The session could not be stored.
         """
-        return await self._begun(self._asked(topic, **options))
+        return await self._begun(self._asked(topic, **options), step=step)
 
-    async def _begun(self, asked: _Asked, forked_from: ForkOrigin | None = None) -> Prepared:
+    async def _begun(self, asked: _Asked, forked_from: ForkOrigin | None = None, *, step: bool = False) -> Prepared:
         wiring, (ask, seats, config, own_mode) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
         await self._make_ready(agents, ask.budget)
@@ -121,7 +121,8 @@ class Debates:
         session = await wiring.engine.start_debate(config, configs, mode=own_mode, forked_from=forked_from)
         if ask.agents is not None or own_mode is not None:
             self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
-        return self._prepared(session.id, RunLimits(deadline_s=ask.deadline_s), _Cast(agents, own_mode, meter))
+        limits = RunLimits(rounds=1 if step else None, deadline_s=ask.deadline_s)
+        return self._prepared(session.id, limits, _Cast(agents, own_mode, meter))
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the worst case of a debate.
@@ -241,28 +242,37 @@ class Debates:
         self,
         session_id: str,
         *,
+        rounds: int = 0,
+        focus_question: str | None = None,
+        step: bool = False,
         budget: Budget | None = None,
         deadline_s: float | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
         on_change: OnChange = "error",
     ) -> Prepared:
-        """Prepare a stored session to go on from where it stopped.
+        """Prepare a stored session to go on from where it stopped, for further rounds too.
 
         Raises:
             SessionError: There is no such session, or it is completed, or it waits for information that is not given.
             ConfigurationError: An agent of the session cannot be made here.
         """
+        most = self._wiring.settings.max_rounds
+        if rounds:
+            check_rounds(rounds, most)
         fold = await self._wiring.sessions.load(session_id)
-        if fold.progress.status == "completed":
+        if not rounds and fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
             raise SessionConflict(msg, hint="Extend it to hold further rounds.")
         check_budget(budget)
         check_deadline(deadline_s)
-        limits = RunLimits(deadline_s=deadline_s, wait_s=RunLimits().lease_ttl_s, resume=True, budget=budget)
+        own = RunLimits(rounds=1 if step else None, deadline_s=deadline_s, resume=True, budget=budget)
+        limits = replace(own, wait_s=own.lease_ttl_s)
         extension: Extension | None = None
-        if context_results or force:
-            extension = Extension(rounds=0, context_results=tuple(context_results), force=force)
+        if rounds or focus_question is not None or context_results or force:
+            given = tuple(context_results)
+            extension = Extension(rounds=rounds, focus_question=focus_question, context_results=given, force=force)
+            extension = replace(extension, max_rounds=most if rounds else None)
         cast, adoption = await self._cast_of(session_id, fold, budget, on_change)
         return self._prepared(session_id, limits, cast, extension, adoption)
 

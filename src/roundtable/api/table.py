@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
+    from roundtable.api.live import Prepared
     from roundtable.api.many import OnError
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
@@ -280,21 +281,34 @@ class Roundtable(SessionFiles, StoredSessions):
 
         return DebateStream(lambda: self._debates.prepare(topic, **options), lambda: self._tasks("stream"))
 
-    async def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
-        """Begin a debate that runs by itself while the table is entered; see `debate` for the arguments.
+    async def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
+        """Begin a debate that runs by itself while the table is entered; see `debate` for the other arguments.
 
         Leaving the table's block pauses it.
+
+        Args:
+            topic: The question.
+            step: Whether to hold the first round alone; `carry_on` holds the next one.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as `debate`.
         """
+        begin = self._starter("start")
+        return begin(await self._debates.prepare(topic, step=step, **options))
+
+    def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
+        """Give what lets a prepared session run by itself."""
         from roundtable.api.handle import DebateHandle
         from roundtable.api.live import Live
 
-        group = self._tasks("start")
-        live = Live(await self._debates.prepare(topic, **options))
-        group.start_soon(live.drive)
-        return DebateHandle(self, live)
+        group = self._tasks(method)
+
+        def begin(prepared: Prepared) -> DebateHandle:
+            live = Live(prepared)
+            group.start_soon(live.drive)
+            return DebateHandle(self, live)
+
+        return begin
 
     def _tasks(self, method: str) -> TaskGroup:
         """Give the tasks of the entered table."""

@@ -83,7 +83,7 @@ class Watch(_Events):
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start`."""
+    """A running debate, made by `Roundtable.start` or `Roundtable.carry_on`."""
 
     def __init__(self, handle: AsyncHandle, portal: Portal) -> None:
         self._handle = handle
@@ -102,6 +102,10 @@ class DebateHandle:
     def events(self, *, after: int = 0) -> Watch:
         """Follow the debate from the event after number `after`."""
         return Watch(made_on_loop(self._portal, lambda: self._handle.events(after=after)), self._portal)
+
+    def wait(self) -> None:
+        """Wait until the debate is over, however it ends."""
+        self._portal.call(self._handle.wait)
 
     def result(self) -> DebateResult:
         """Wait for the end and give the result; raises what `Roundtable.debate` would have raised."""

@@ -159,9 +159,32 @@ class Roundtable:
         """Hold a debate and give its events as they happen; enter it with `with`."""
         return DebateStream(self._table.stream(topic, **options), self._portal)
 
-    def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
+    def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
         """Begin a debate that runs by itself while the table is entered."""
-        return DebateHandle(self._portal.call(lambda: self._table.start(topic, **options)), self._portal)
+        return DebateHandle(self._portal.call(lambda: self._table.start(topic, step=step, **options)), self._portal)
+
+    def carry_on(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 0,
+        step: bool = False,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+    ) -> DebateHandle:
+        """Go on with a stored session that then runs by itself while the table is entered."""
+        handle = self._portal.call(
+            lambda: self._table.carry_on(
+                session_id,
+                rounds=rounds,
+                step=step,
+                focus_question=focus_question,
+                context_results=context_results,
+                force=force,
+            )
+        )
+        return DebateHandle(handle, self._portal)
 
     def watch(self, session_id: str, *, after: int = 0) -> Watch:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
