@@ -205,6 +205,8 @@ def test_a_question_that_fails_in_one_way_is_left_out_of_all() -> None:
         pytest.param({"questions": []}, "at least one question", id="no question"),
         pytest.param({"modes": []}, "at least one mode", id="no mode"),
         pytest.param({"options": ["a"]}, "stand with its questions", id="options"),
+        pytest.param({"modes": ["duel"]}, "duel", id="unknown mode"),
+        pytest.param({"concurrency": 0}, "at least 1", id="none at a time"),
         pytest.param({"normalise": "fuzzy"}, "fuzzy", id="normalise"),
     ],
 )

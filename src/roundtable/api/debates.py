@@ -14,7 +14,6 @@ from roundtable.api.checks import (
     check_budget,
     check_deadline,
     check_flag,
-    check_list,
     check_mapping,
     check_mode_given,
     check_options,
@@ -24,7 +23,7 @@ from roundtable.api.checks import (
 from roundtable.api.estimate import estimated
 from roundtable.api.forks import first_events, inherited, kept
 from roundtable.api.live import Prepared
-from roundtable.api.naming import named_mode
+from roundtable.api.naming import facilitated, named_mode
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from roundtable.api.wiring import Wiring
     from roundtable.engine import Adoption, DebateRun
     from roundtable.exits import Exit
-    from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import Budget, ContextResult, Estimate, JsonValue, RunningCalls
@@ -159,7 +157,8 @@ class Debates:
         check_flag("exit_on_consensus", ask.exit_on_consensus)
         check_flag("baseline", ask.baseline)
         check_mode_given(ask.mode)
-        ask = _facilitated(ask, wiring.engine.modes)
+        if (written := facilitated(ask.mode, ask.perspectives, wiring.engine.modes)) is not None:
+            ask = replace(ask, mode=written, perspectives=None)
         name, own_mode = named_mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
@@ -359,23 +358,6 @@ class Debates:
 async def finish(prepared: Prepared) -> DebateResult:
     """Run a prepared session to its end."""
     return prepared.to_result(await prepared.run(lambda _: None))
-
-
-def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:
-    """Turn `perspectives="auto"` into the option of the mode that has them written."""
-    if ask.perspectives is None:
-        return ask
-    if ask.perspectives != "auto":
-        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
-        return ask
-    if not isinstance(ask.mode, str):
-        msg = "perspectives='auto' goes with a mode given by name"
-        raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
-    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
-        msg = f"perspectives='auto' does not go with the mode {ask.mode!r}"
-        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
-    written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
-    return replace(ask, mode=written, perspectives=None)
 
 
 def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wiring) -> DebateConfig:

@@ -3,6 +3,15 @@
 from roundtable.bench.arms import BASELINES, Extract, StudyAnswer
 from roundtable.bench.collector import MetricsCollector, metrics_of
 from roundtable.bench.comparison import Comparison, Delta, Recommendation, calculate_delta, compare_metrics
+from roundtable.bench.experiment_run import ExperimentRun, run_experiment
+from roundtable.bench.experiments import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentOutput,
+    ExperimentVariables,
+    read_experiment,
+)
+from roundtable.bench.folders import read_metrics
 from roundtable.bench.metrics import (
     BenchmarkMetrics,
     ConsensusMetrics,
@@ -29,6 +38,11 @@ __all__ = [
     "ContentMetrics",
     "Delta",
     "Executor",
+    "Experiment",
+    "ExperimentOptions",
+    "ExperimentOutput",
+    "ExperimentRun",
+    "ExperimentVariables",
     "Extract",
     "InteractionMetrics",
     "Interval",
@@ -52,7 +66,10 @@ __all__ = [
     "metrics_of",
     "paired_bootstrap",
     "questions_needed",
+    "read_experiment",
+    "read_metrics",
     "read_questions",
+    "run_experiment",
     "run_study",
     "wilson_interval",
 ]

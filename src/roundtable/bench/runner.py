@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from anyio import CapacityLimiter, create_task_group, move_on_after
+from anyio import move_on_after
 
+from roundtable.api.together import together
 from roundtable.bench.collector import metrics_of
 from roundtable.bench.comparison import Comparison, Delta, calculate_delta, compare_metrics
 from roundtable.bench.scenarios import BenchmarkScenario, RepeatedScenario, ScenarioRun, repeated
@@ -106,20 +108,11 @@ class BenchmarkRunner:
     async def run_scenarios(self, scenarios: Sequence[BenchmarkScenario]) -> tuple[RepeatedScenario, ...]:
         """Hold every scenario as often as the runner repeats, in order, or several at once."""
         asked = [scenario for scenario in scenarios for _ in range(self._repetitions)]
-        runs: dict[int, ScenarioRun] = {}
-        limiter = CapacityLimiter(_AT_ONCE if self._parallel else 1)
-
-        async def hold(place: int, scenario: BenchmarkScenario) -> None:
-            async with limiter:
-                runs[place] = await self.run_scenario(scenario)
-
-        async with create_task_group() as group:
-            for place, scenario in enumerate(asked):
-                group.start_soon(hold, place, scenario)
+        at_once = _AT_ONCE if self._parallel else 1
+        runs = await together([partial(self.run_scenario, scenario) for scenario in asked], at_once=at_once)
         times = self._repetitions
         return tuple(
-            repeated(scenario, [runs[place] for place in range(number * times, (number + 1) * times)])
-            for number, scenario in enumerate(scenarios)
+            repeated(scenario, runs[number * times : (number + 1) * times]) for number, scenario in enumerate(scenarios)
         )
 
     async def compare_scenarios(self, baseline: BenchmarkScenario, candidate: BenchmarkScenario) -> Comparison:

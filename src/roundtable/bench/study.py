@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
-from anyio import CapacityLimiter, create_task_group
-
+from roundtable.api.together import together
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from
 from roundtable.bench.study_report import StudyReport, report_of
 from roundtable.errors import ConfigurationError, RoundtableError
@@ -115,18 +115,12 @@ async def run_study(
         raise ConfigurationError("a study needs at least one question")
     if not modes:
         raise ConfigurationError("a study needs at least one mode")
+    if concurrency < 1:
+        raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
     normaliser(normalise)
     if "options" in options:
         raise ConfigurationError("the options of a study stand with its questions")
     study = _Study(table, modes, normalise, extract, options)
-    limiter = CapacityLimiter(concurrency)
-
-    async def ask(question: Question) -> None:
-        async with limiter:
-            await study.ask(question)
-
-    async with create_task_group() as group:
-        for question in questions:
-            group.start_soon(ask, question)
+    await together([partial(study.ask, question) for question in questions], at_once=concurrency)
     answers = [one for question in questions for one in study.answers.get(question.id, ())]
     return report_of(answers, study.moved, study.failed, resamples=resamples, seed=seed)
