@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from roundtable._version import __version__
+from roundtable.cli.bench import bench
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.kept import kept
@@ -35,6 +36,7 @@ from roundtable.cli.options import (
     Session,
     SkipRounds,
     Storage,
+    Synthesize,
     Timeout,
     Tools,
 )
@@ -61,6 +63,7 @@ app: typer.Typer = typer.Typer(
 models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
+app.add_typer(bench, name="bench")
 app.add_typer(kept)  # without a name: its commands stand beside those below
 
 
@@ -122,6 +125,7 @@ def debate(
     focus: Focus = None,
     analyzer: Analyzer = "auto",
     baseline: Baseline = False,
+    synthesize: Synthesize = False,
     skip_rounds_when: SkipRounds = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
@@ -144,10 +148,9 @@ def debate(
     from roundtable.cli.debates import hold, weigh
 
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
-    asked |= {"baseline": baseline, "skip_rounds_when": skip_rounds_when, "deadline_s": deadline}
+    asked |= {"baseline": baseline, "synthesize": synthesize, "skip_rounds_when": skip_rounds_when}
     asked |= {"options": _chosen(options, option), "exit_on_consensus": exit_on_consensus or None}
-    if perspective:
-        asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
+    asked |= {"perspectives": "auto" if perspective == ["auto"] else perspective, "deadline_s": deadline}
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 

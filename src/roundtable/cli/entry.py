@@ -27,10 +27,20 @@ __all__ = ["complete_words", "run"]
 OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completion", "--show-completion"})
 """Options that belong to no command."""
 FLAGS: Final = frozenset(
-    {"--estimate", "--exit-on-consensus", "--baseline", "--fetch", "--json", "--no-live", "--quiet", "-q"}
+    {
+        "--estimate",
+        "--exit-on-consensus",
+        "--baseline",
+        "--synthesize",
+        "--fetch",
+        "--json",
+        "--no-live",
+        "--quiet",
+        "-q",
+    }
 )
 """Options of a debate that take no value."""
-TO_COME: Final = frozenset({"bench", "mcp", "serve"})
+TO_COME: Final = frozenset({"mcp", "serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 

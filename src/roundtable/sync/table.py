@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionStatus,
         SessionSummary,
+        SynthesisResult,
     )
 
 __all__ = ["Roundtable", "debate_sync"]
@@ -112,30 +113,14 @@ class Roundtable:
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         baseline: bool = False,
+        synthesize: bool = False,
         skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
         """Hold a debate and give its result."""
-        return self._portal.call(
-            lambda: self._table.debate(
-                topic,
-                mode=mode,
-                rounds=rounds,
-                options=options,
-                decide=decide,
-                exit_when=exit_when,
-                exit_on_consensus=exit_on_consensus,
-                focus_question=focus_question,
-                perspectives=perspectives,
-                agents=agents,
-                budget=budget,
-                baseline=baseline,
-                skip_rounds_when=skip_rounds_when,
-                deadline_s=deadline_s,
-                metadata=metadata,
-            )
-        )
+        given = {name: value for name, value in locals().items() if name != "self"}
+        return self._portal.call(lambda: self._table.debate(**given))
 
     def debate_many(
         self,
@@ -244,6 +229,10 @@ class Roundtable:
                 force=force,
             )
         )
+
+    def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together; what is stored is given again."""
+        return self._portal.call(lambda: self._table.synthesize(session_id, by=by))
 
     def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it."""
