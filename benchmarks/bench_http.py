@@ -3,7 +3,7 @@
     python benchmarks/bench_http.py [--calls 400] [--reps 3] [--no-fast]
 
 CPU is the process time of the caller; the server is a process of its own. Ratios matter, not milliseconds:
-other work on the machine moves both alike. The clients of openai and anthropic stand beside it where they are installed.
+other work on the machine moves both alike. The clients of openai and anthropic stand beside it where installed.
 Printed, never asserted.
 """
 
