@@ -18,6 +18,7 @@ from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
 from roundtable.engine.owning import release, take_lease
+from roundtable.engine.pacing import Pace
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
@@ -129,6 +130,7 @@ class DebateEngine:
         self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
         self.exit_settings: ExitSettings = exit_settings or ExitSettings()
         self.ledger: Ledger = ledger or Ledger()
+        self.pace: Pace = Pace()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -255,6 +257,7 @@ class DebateEngine:
             StorageError: Something could not be stored.
         """
         limits = limits or RunLimits()
+        await self.pace.step()
         async with self._owned(session_id, limits) as journal:
             fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
@@ -276,6 +279,7 @@ class DebateEngine:
                     rules=self.rules,
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
+                    pace=self.pace,
                 )
                 if on_start is not None:
                     on_start(run)

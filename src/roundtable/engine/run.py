@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
     from roundtable.engine.limits import RunLimits
+    from roundtable.engine.pacing import Pace
     from roundtable.engine.spending import Funds
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
@@ -75,6 +76,7 @@ class DebateRun:
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
         funds: What this run may spend.
+        pace: Where its turns queue up when many debates run side by side.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class DebateRun:
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
         funds: Funds,
+        pace: Pace,
     ) -> None:
         self.journal = journal
         self.mode = with_baseline(mode) if journal.fold.record.config.baseline else mode
@@ -97,6 +100,7 @@ class DebateRun:
         self.rules = rules
         self.limits = limits
         self.funds = funds
+        self.pace = pace
         self.closed = False
         """Set from outside to keep any further call from starting."""
         self._fields = {"session": journal.session_id}
@@ -272,7 +276,7 @@ class DebateRun:
             self._refused = self.funds.refusal(spent)
             await self._leave("budget", spent)
             return
-        hooks = StoringHooks(self.journal, stage.name, self._may_call)
+        hooks = StoringHooks(self.journal, stage.name, self._may_call, self.pace)
         with anyio.CancelScope() as self._work:
             await run_stage(
                 stage,
