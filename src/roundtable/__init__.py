@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from roundtable.plugins import hookimpl
     from roundtable.result import DebateResult
+    from roundtable.results import Results
     from roundtable.scoring import decide
     from roundtable.sync import debate_sync
     from roundtable.tools import tool
@@ -86,6 +87,7 @@ __all__ = [
     "Persona",
     "Perspective",
     "ProviderConfig",
+    "Results",
     "Roundtable",
     "RoundtableError",
     "Session",
@@ -128,6 +130,7 @@ _HOME = {
     "Persona": "types.agents",
     "Perspective": "types.agents",
     "ProviderConfig": "types.agents",
+    "Results": "results",
     "Roundtable": "api.table",
     "RoundtableError": "errors",
     "Session": "types.debate",

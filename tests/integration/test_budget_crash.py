@@ -57,10 +57,10 @@ async def test_a_budget_holds_over_a_kill(tmp_path, kill_at):
     async with Roundtable(seated(model, "ada", "bo", "cy"), storage=f"sqlite:///{tmp_path}/d.db") as table:
         (summary,) = await table.sessions(SessionFilter())
         stored = (await table.session(summary.id)).usage.calls
-        result = await table.resume(summary.id)
+        result = await table.resume(summary.id, on_change="adopt")
         assert (result.exit.reason, result.usage.calls) == ("budget", 7)
         assert len(model.begun) == 7 - stored
         # No more than one stage was under way, and only that was paid for twice.
         assert made - stored <= 3
-        done = await table.resume(summary.id, budget=Budget(max_calls=15))
+        done = await table.resume(summary.id, budget=Budget(max_calls=15), on_change="adopt")
         assert (done.status, done.usage.calls) == ("completed", 15)

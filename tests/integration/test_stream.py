@@ -20,8 +20,9 @@ from integration.engine_kit import (
 )
 
 from roundtable import DebateStream, Roundtable
-from roundtable.errors import ConfigurationError, QuorumLost
+from roundtable.errors import ConfigurationError, QuorumLost, SessionConflict
 from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.testing import scripted_agents
 from roundtable.types import AgentResponseChunk, Event
 
 
@@ -273,3 +274,21 @@ async def test_a_slow_reader_loses_no_durable_event_and_holds_nothing_up(tmp_pat
             heard.extend([event async for event in stream])
         assert tuple(durable(heard)) == await log_of(storage, stream.session_id)
     await storage.aclose()
+
+
+async def test_a_session_is_carried_on_round_by_round() -> None:
+    async with Roundtable(scripted_agents({"ada": "Tea", "bo": "Coffee"}), storage="memory://") as table:
+        first = await (await table.start("Tea?", rounds=2, step=True)).result()
+        assert (len(first.rounds), first.session_status, first.exit) == (1, "active", None)
+        second = await (await table.carry_on(first.session_id, step=True, focus_question="At night?")).result()
+        assert (len(second.rounds), second.session_status) == (2, "completed")
+        assert second.rounds[1].focus_question == "At night?"
+        with pytest.raises(SessionConflict, match="completed"):
+            await table.carry_on(first.session_id)
+        handle = await table.carry_on(first.session_id, rounds=1)
+        await handle.wait()
+        assert handle.done
+        third = await handle.result()
+        assert (len(third.rounds), third.session_status) == (3, "completed")
+    with pytest.raises(ConfigurationError, match="carry_on"):
+        await table.carry_on(first.session_id)

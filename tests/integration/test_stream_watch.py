@@ -41,15 +41,6 @@ async def test_a_finished_session_is_watched_from_anywhere_to_its_end() -> None:
         assert await watched(table, result.session_id, after) == list(range(after + 1, last + 1))
 
 
-async def test_a_request_after_the_end_does_not_keep_a_watch_waiting() -> None:
-    table = table_of(CountingModel("Tea"))
-    result = await table.debate("Tea?", rounds=1)
-    last = (await log_of(table.wiring.storage, result.session_id))[-1].seq
-    await table.wiring.sessions.control(result.session_id, "pause")
-    assert await watched(table, result.session_id, last - 1) == [last, last + 1]
-    assert await watched(table, result.session_id, last + 1) == []
-
-
 async def test_a_running_session_is_watched_as_it_goes() -> None:
     storage = MemoryStorage()
     async with table_of(CountingModel(late(0.02, "Tea"), streams=True), storage=storage) as table:

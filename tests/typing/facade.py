@@ -28,6 +28,10 @@ async def asynchronous(table: rt.Roundtable) -> None:
     assert_type(await handle.result(), rt.DebateResult)
     assert_type(await table.resume("id"), rt.DebateResult)
     assert_type(await table.sessions(), tuple[SessionSummary, ...])
+    results = await table.debate_many(["Tea?"], modes=["delphi"], rounds=1)
+    assert_type(results, rt.Results)
+    assert_type(results[0], rt.DebateResult)
+    assert_type(results.redecide("majority"), rt.Results)
 
 
 async def models(table: rt.Roundtable) -> None:

@@ -266,7 +266,7 @@ async def test_a_health_check_reports_and_never_raises() -> None:
     assert (await ada.health_check()).healthy
     assert model.requests[0].max_tokens == 16
     assert (await ada.health_check()).error == "no key"
-    assert (await ada.health_check()).error == "ValueError"
+    assert (await ada.health_check()).error == "the model call failed: ValueError"
 
 
 async def test_a_raw_completion_is_plain_text_without_a_frame() -> None:

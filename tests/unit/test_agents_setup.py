@@ -20,8 +20,9 @@ from roundtable.agents import (
 )
 from roundtable.api.options import Options
 from roundtable.api.wiring import Wiring
-from roundtable.gateway import GuardedModel
-from roundtable.providers import chat_model
+from roundtable.errors import APINetworkError
+from roundtable.gateway import FallbackModel, Gateway, GuardedModel
+from roundtable.providers import Delay, chat_model
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
@@ -172,3 +173,33 @@ def test_a_model_by_name_takes_the_one_its_configuration_names() -> None:
         "gpt-mine",
         "gpt-5.2",
     ]
+
+
+async def test_a_health_check_tries_each_model_once() -> None:
+    with LoopbackServer(lambda seen: http_reply(b"{}", status=503)) as down:
+        registry = AgentRegistry()
+        found = await setup_agents(registry, Settings(openai_api_key="sk-1", openai_base_url=down.url))
+        await registry.aclose()
+        assert len(down.seen) == 1
+    assert "attempts" not in (found.agents[0].error or "")
+
+
+async def test_a_health_check_asks_the_next_model_of_a_fallback() -> None:
+    gateway, asked = Gateway(), []
+    dead, well = ScriptedModel([APINetworkError()] * 2), ScriptedModel(["OK"])
+    ada = AgentConfig(id="ada", name="Ada", provider="scripted")
+    for model, healthy in (
+        (gateway.guard(dead), False),
+        (FallbackModel(gateway.guard(dead), gateway.guard(well)), True),
+    ):
+        assert (await BaseAgent(ada, model).health_check()).healthy is healthy
+        asked.append(len(dead.requests))
+    assert asked == [1, 2]
+
+
+async def test_a_health_check_has_little_time() -> None:
+    silent = ScriptedModel([Delay(60, "late")])
+    guarded = Gateway(timeout_s=0.05).guard(silent)
+    health = await BaseAgent(AgentConfig(id="ada", name="Ada", provider="scripted"), guarded).health_check()
+    assert health.error == "no complete answer within 0.05 s"
+    assert [Gateway(timeout_s=of).guard(silent).tried_once(15).guard.timeout_s for of in (None, 5, 120)] == [15, 5, 15]

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import anyio
 import pytest
 from unit.test_gateway_retry import Waiting
 
@@ -21,7 +22,7 @@ from roundtable.gateway import Gateway, RetryRule
 from roundtable.prompts import Fence
 from roundtable.providers import Cassette, ScriptedModel
 from roundtable.settings import Settings
-from roundtable.types import ChatRequest, ChatResponse, Message, ModelProfile, ProviderConfig, Usage
+from roundtable.types import ChatDelta, ChatRequest, ChatResponse, Message, ModelProfile, ProviderConfig, Usage
 
 
 def ask(text="Tea?", **more):
@@ -459,3 +460,51 @@ async def test_a_model_that_was_made_and_never_called_is_closed(path):
     made = Closing([])
     await Cassette(path, "record").model("scripted", None, lambda: made).aclose()
     assert made.closed == 1
+
+
+class Stalling(ScriptedModel):
+    """Says a little, in a stream, and then nothing for long."""
+
+    def __init__(self):
+        super().__init__([])
+
+    async def complete(self, request):
+        await anyio.sleep(60)
+        raise AssertionError
+
+    async def stream(self, request):
+        for text in ("Ear", "l Grey"):
+            yield ChatDelta(text=text)
+        yield await self.complete(request)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_call_that_ended_at_its_deadline_ends_so_again_and_is_not_tried_again(path, streamed):
+    live = Stalling()
+    failures = []
+    for timeout_s, mode in ((0.05, "record"), (60, "replay")):
+        inner = Cassette(path, mode, secrets=["Earl"]).over(live)
+        model = Gateway(timeout_s=timeout_s, retry=RetryRule(base_delay_s=0)).guard(inner)
+        with pytest.raises(APITimeoutError, match=r"no complete answer within 0\.05 s") as caught:
+            await (collect(model, ask()) if streamed else model.complete(ask()))
+        failures.append((caught.value.message, caught.value.usage, caught.value.retryable, model.lane.breaker.failures))
+        assert ("partial_answer" in (caught.value.details or {})) is streamed
+    assert failures[0] == failures[1]
+    assert "Earl" not in path.read_text()
+
+
+async def test_a_call_that_its_caller_gave_up_is_not_recorded(path):
+    tape = Cassette(path, "auto")
+    model = Gateway(timeout_s=60).guard(tape.over(Stalling()))
+    with anyio.move_on_after(0.02):
+        await model.complete(ask())
+    assert not path.exists()
+
+
+async def test_a_replay_that_ends_at_a_deadline_writes_nothing(path):
+    await record(path, "Tea.")
+    before = path.read_bytes()
+    model = Gateway(timeout_s=1e-9).guard(offline(path))
+    with pytest.raises(APITimeoutError):
+        await model.complete(ask())
+    assert path.read_bytes() == before

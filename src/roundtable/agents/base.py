@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents.answers import to_answer, tools_beside
 from roundtable.agents.conversation import Conversation
+from roundtable.agents.health import checked
 from roundtable.agents.synthesis import ask_for_synthesis
 from roundtable.agents.tool_loop import allowed_tools
 from roundtable.errors import AgentError, ParseError, RoundtableError
@@ -22,7 +23,6 @@ from roundtable.prompts import (
 )
 from roundtable.stages import Halt, is_stray
 from roundtable.types import (
-    AgentHealth,
     AgentInfo,
     AgentResponse,
     ChatRequest,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.types import (
         AgentConfig,
+        AgentHealth,
         AnswerKind,
         ChatResponse,
         DebateContext,
@@ -372,19 +373,8 @@ class BaseAgent:
         return await ask_for_synthesis(self.chat_model, self.config, context, Fence(self._nonce()))
 
     async def health_check(self) -> AgentHealth:
-        """Try a minimal call; a failure is reported, never raised."""
-        request = ChatRequest(
-            model=self.model,
-            messages=(Message(role="user", content="Reply with OK."),),
-            max_tokens=16,
-            temperature=None,
-            metadata={"agent": self.id},
-        )
-        try:
-            await self.chat_model.complete(request)
-        except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
-            return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
-        return AgentHealth(healthy=True)
+        """Try a minimal call, once; a failure is reported, never raised, and so is no answer within 15 s."""
+        return await checked(self.chat_model, self.model, self.id)
 
 
 def _version(turn: TurnSpec | None) -> str:

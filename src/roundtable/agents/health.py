@@ -1,17 +1,22 @@
-"""How agents fare: what a registry knows about each, and answers of health checks that are kept for a while."""
+"""How agents fare: asking one for a word, what a registry knows about each, and answers that are kept for a while."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from roundtable._clock import SystemClock
-from roundtable.types import AgentInfo
+from roundtable.gateway import FallbackModel, Gateway, GuardedModel
+from roundtable.gateway.wrapping import make_ready
+from roundtable.types import AgentHealth, AgentInfo, ChatRequest, Message
 
 if TYPE_CHECKING:
-    from roundtable.protocols import Clock
-    from roundtable.types import AgentHealth
+    from roundtable.protocols import ChatModel, Clock
 
-__all__ = ["HEALTH_TTL_S", "AgentStatus", "HealthCache"]
+__all__ = ["HEALTH_TIMEOUT_S", "HEALTH_TTL_S", "AgentStatus", "HealthCache", "checked"]
+
+HEALTH_TIMEOUT_S: Final = 15.0
+"""Seconds a model has to answer a health check, once it has fetched and loaded what it needs."""
 
 HEALTH_TTL_S: Final = 60.0
 """Seconds an answer of a health check is good for."""
@@ -73,3 +78,36 @@ class HealthCache:
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+async def checked(model: ChatModel, name: str, agent_id: str) -> AgentHealth:
+    """Ask a model for a word, once: whoever waits for the outcome can ask again, or others.
+
+    What is wrong is reported, never raised.
+
+    Args:
+        model: Who is asked.
+        name: Id of the model that is asked for.
+        agent_id: For whom.
+    """
+    request = ChatRequest(
+        model=name,
+        messages=(Message(role="user", content="Reply with OK."),),
+        max_tokens=16,
+        temperature=None,
+        metadata={"agent": agent_id},
+    )
+    try:
+        await make_ready(model)
+        await _tried_once(Gateway(), model).complete(request)
+    except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
+        return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
+    return AgentHealth(healthy=True)
+
+
+def _tried_once(gateway: Gateway, model: ChatModel) -> ChatModel:
+    """Give a model with one try and a short deadline for each call; each of a fallback's for itself."""
+    if isinstance(model, FallbackModel):
+        return model.over(partial(_tried_once, gateway))
+    guarded = model if isinstance(model, GuardedModel) else gateway.guard(model)
+    return guarded.tried_once(HEALTH_TIMEOUT_S)

@@ -18,6 +18,7 @@ __all__ = [
     "Baselines",
     "Dissent",
     "MinorityReport",
+    "answer_changed",
     "baselines_of",
     "conformity_delta",
     "independent_turns",
@@ -136,7 +137,6 @@ def baselines_of(record: DebateRecord, answer: str | None) -> Baselines | None:
     votes = ballots_of(said, measured, "cluster" if options is None else "choice")
     majority = decide(votes, rule="plurality", options=options).winner
     spent = sum((turn.result.usage for turn in turns), Usage())
-    same = answer is not None and majority is not None and casefold(answer) == casefold(majority)
     return Baselines(
         single=said[0].choice or said[0].position,
         single_agent_id=said[0].agent_id,
@@ -144,5 +144,22 @@ def baselines_of(record: DebateRecord, answer: str | None) -> Baselines | None:
         votes=sum(vote is not None for vote in votes),
         usage=spent,
         cost_multiple=round(record.usage.calls / spent.calls, 3) if spent.calls else None,
-        answer_changed=False if same else None if options is None else answer != majority,
+        answer_changed=answer_changed(answer, majority, by_choice=options is not None),
     )
+
+
+def answer_changed(answer: str | None, majority: str | None, *, by_choice: bool) -> bool | None:
+    """Tell whether a debate decided otherwise than the vote; `None` where that cannot be told by the words.
+
+    Args:
+        answer: What the debate decided.
+        majority: What the vote of the independent answers decided.
+        by_choice: Whether both are options, so that other words are another answer.
+
+    Example:
+        >>> answer_changed("Tea", "tea", by_choice=False), answer_changed("Tea", "A tea", by_choice=False)
+        (False, None)
+    """
+    if answer is not None and majority is not None and casefold(answer) == casefold(majority):
+        return False
+    return answer != majority if by_choice else None

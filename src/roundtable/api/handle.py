@@ -17,7 +17,7 @@ __all__ = ["DebateHandle"]
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start`."""
+    """A running debate, made by `Roundtable.start` or `Roundtable.carry_on`."""
 
     def __init__(self, table: Roundtable, live: Live) -> None:
         self._table = table
@@ -37,6 +37,10 @@ class DebateHandle:
         """Follow the debate from the event after number `after`."""
         return self._table.watch(self.session_id, after=after)
 
+    async def wait(self) -> None:
+        """Wait until the debate is over, however it ends; `result` says how."""
+        await self._live.done.wait()
+
     async def result(self) -> DebateResult:
         """Wait for the end and give the result; partial when the table was left meanwhile.
 
@@ -45,7 +49,7 @@ class DebateHandle:
             SessionError: The table was left before anybody was asked.
         """
         live = self._live
-        await live.done.wait()
+        await self.wait()
         if live.error is not None:
             raise live.error
         if live.result is None:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Unpack
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from os import PathLike
 
     from roundtable.api.changes import OnChange
     from roundtable.api.debates import Debates
+    from roundtable.api.handle import DebateHandle
+    from roundtable.api.live import Prepared
     from roundtable.api.options import DebateOptions
     from roundtable.api.wiring import Wiring
     from roundtable.result import DebateResult
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionStatus,
         SessionSummary,
+        SynthesisResult,
     )
 
 __all__ = ["StoredSessions"]
@@ -50,6 +53,59 @@ class StoredSessions(ABC):
     @abstractmethod
     def _debates(self) -> Debates:
         """What creates, runs and continues debates."""
+
+    @abstractmethod
+    def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
+        """Give what lets a prepared session run by itself."""
+
+    async def carry_on(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 0,
+        step: bool = False,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+    ) -> DebateHandle:
+        """Go on with a stored session that then runs by itself while the table is entered.
+
+        Args:
+            session_id: Which session.
+            rounds: Rounds to add, counted as `extend` counts them; with 0 it goes on as planned, as with `resume`.
+            step: Whether to hold the next round alone.
+            focus_question: Narrower question for the rounds to come.
+            context_results: Answers to what the agents asked for.
+            force: As for `resume`.
+
+        Raises:
+            ConfigurationError: The table was not entered with `async with`, or as `extend` and `resume`.
+            SessionNotFound: There is no such session.
+            SessionConflict: It is completed and no round is added.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Roundtable
+            >>> from roundtable.testing import scripted_agents
+            >>> async def main():
+            ...     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+            ...     async with Roundtable(agents, storage="memory://") as table:
+            ...         first = await (await table.start("Tea or coffee?", rounds=2, step=True)).result()
+            ...         handle = await table.carry_on(first.session_id, focus_question="And at night?")
+            ...         return len(first.rounds), len((await handle.result()).rounds)
+            >>> anyio.run(main)
+            (1, 2)
+        """
+        begin = self._starter("carry_on")
+        prepared = await self._debates.continued(
+            session_id,
+            rounds=rounds,
+            step=step,
+            focus_question=focus_question,
+            context_results=context_results,
+            force=force,
+        )
+        return begin(prepared)
 
     async def resume(
         self,
@@ -161,6 +217,41 @@ class StoredSessions(ABC):
         return await self._debates.extend(
             session_id, rounds, focus_question, context_results, force=force, on_change=on_change
         )
+
+    async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together, and store what it says; one that is stored is given again, unpaid.
+
+        The model of `seats={"synthesizer": ...}` does it, else the light model of the first provider that has one, else
+        the model of the first agent. What is said after a synthesis voids it.
+
+        Args:
+            session_id: Which session.
+            by: Id of the agent whose model is to do it instead; a synthesis of another one that is stored is replaced.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            SessionConflict: Nobody has answered in it yet.
+            SessionBusy: Somebody is running it.
+            ConfigurationError: Nobody can do it, or there is no agent `by`.
+            RoundtableError: The model failed, or its answer could not be read; what it took is stored all the same.
+
+        Example:
+            >>> import anyio
+            >>> import roundtable
+            >>> from roundtable.providers.scripted import ScriptedModel
+            >>> from roundtable.testing import scripted_agents
+            >>> clerk = ScriptedModel([{"conclusion": "Tea keeps; coffee wakes."}])
+            >>> agents = scripted_agents({"ada": "Tea", "bo": "Coffee"})
+            >>> table = roundtable.Roundtable(agents, storage="memory://", seats={"synthesizer": clerk})
+            >>> async def main():
+            ...     held = await table.debate("Tea or coffee?", rounds=1)
+            ...     await table.synthesize(held.session_id)
+            ...     return await table.session(held.session_id)
+            >>> result = anyio.run(main)
+            >>> result.answer, result.answer_source
+            ('Tea keeps; coffee wakes.', 'synthesis')
+        """
+        return await self._debates.synthesize(session_id, by)
 
     async def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it: no further call starts.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.handle import DebateHandle
+    from roundtable.api.live import Prepared
+    from roundtable.api.many import OnError
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
+    from roundtable.results import Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import (
@@ -63,7 +66,8 @@ class Roundtable(SessionFiles, StoredSessions):
             agent that has tools of its own keeps those.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
             a meter of yours.
-        seats: Models beside the debate: `{"analyzer": "provider:model"}`; several on one seat are a panel.
+        seats: Models beside the debate, such as `{"analyzer": "provider:model"}`; several on one seat are a panel.
+            Seats are `analyzer` and `synthesizer`; where none is named, a light model of a debater's provider sits.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -156,6 +160,7 @@ class Roundtable(SessionFiles, StoredSessions):
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         baseline: bool = False,
+        synthesize: bool = False,
         skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
@@ -183,6 +188,8 @@ class Roundtable(SessionFiles, StoredSessions):
             budget: The most this debate may consume, beside what the table may.
             baseline: Whether everybody answers alone before the first round, at the price of one call each. Nobody ever
                 sees these answers; `independent_agreement` and `baselines` are then theirs.
+            synthesize: Whether one model puts the debate together at its end, at the price of a call: what is shared,
+                what is not, what follows. It is the answer where the decision has no winner.
             skip_rounds_when: Agreement of independent answers, in [0, 1], from which no round after the first is held;
                 `exit` says what was saved.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
@@ -207,10 +214,51 @@ class Roundtable(SessionFiles, StoredSessions):
             agents=agents,
             budget=budget,
             baseline=baseline,
+            synthesize=synthesize,
             skip_rounds_when=skip_rounds_when,
             deadline_s=deadline_s,
             metadata=metadata,
         )
+
+    async def debate_many(
+        self,
+        topics: Sequence[str],
+        *,
+        modes: Sequence[str | DebateModeStrategy] = ("collaborative",),
+        concurrency: int = 8,
+        on_error: OnError = "record",
+        **options: Unpack[DebateOptions],
+    ) -> Results:
+        """Hold a debate of every question in every mode, a few at a time, and give all results.
+
+        Each is a session of its own. Everything that can be checked is checked before the first call.
+
+        Args:
+            topics: The questions.
+            modes: Debate modes, by name or as objects.
+            concurrency: Most debates under way at once, 1 to 1000; the table has a limit for calls beside it.
+            on_error: Whether a debate that fails becomes one of `Results.failures` (`"record"`), or ends the others and
+                is raised (`"raise"`).
+            options: The same for all debates, as for `debate`, without `mode`.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit; nothing was called.
+            RoundtableError: With `on_error="raise"`, what the first debate that failed raised.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable.testing import scripted_agents
+            >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            >>> async def main():
+            ...     return await table.debate_many(["Tea or coffee?"], modes=["delphi", "council"], rounds=1)
+            >>> [result.mode for result in anyio.run(main)]
+            ['delphi', 'council']
+        """
+        from roundtable.api.many import ManyDebates
+        from roundtable.results import Results
+
+        many = ManyDebates(topics=topics, modes=modes, concurrency=concurrency, on_error=on_error, options=options)
+        return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the most that a debate may take, without any call; see `debate` for the arguments.
@@ -238,21 +286,34 @@ class Roundtable(SessionFiles, StoredSessions):
 
         return DebateStream(lambda: self._debates.prepare(topic, **options), lambda: self._tasks("stream"))
 
-    async def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
-        """Begin a debate that runs by itself while the table is entered; see `debate` for the arguments.
+    async def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
+        """Begin a debate that runs by itself while the table is entered; see `debate` for the other arguments.
 
         Leaving the table's block pauses it.
+
+        Args:
+            topic: The question.
+            step: Whether to hold the first round alone; `carry_on` holds the next one.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as `debate`.
         """
+        begin = self._starter("start")
+        return begin(await self._debates.prepare(topic, step=step, **options))
+
+    def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
+        """Give what lets a prepared session run by itself."""
         from roundtable.api.handle import DebateHandle
         from roundtable.api.live import Live
 
-        group = self._tasks("start")
-        live = Live(await self._debates.prepare(topic, **options))
-        group.start_soon(live.drive)
-        return DebateHandle(self, live)
+        group = self._tasks(method)
+
+        def begin(prepared: Prepared) -> DebateHandle:
+            live = Live(prepared)
+            group.start_soon(live.drive)
+            return DebateHandle(self, live)
+
+        return begin
 
     def _tasks(self, method: str) -> TaskGroup:
         """Give the tasks of the entered table."""

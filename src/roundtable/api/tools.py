@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable._registry import Registry
     from roundtable.plugins import ToolFactory
+    from roundtable.protocols import ChatModel
 
 __all__ = ["TableTools", "ToolLike"]
 
@@ -35,18 +36,22 @@ class TableTools:
     Args:
         given: Tools, as the caller wrote them.
         known: Tools by name.
+        guard: Puts models that tools ask behind the limits of the table.
 
     Raises:
         ConfigurationError: There is no such tool, something is none, or two have one name.
     """
 
-    def __init__(self, given: Sequence[ToolLike], known: Registry[ToolFactory]) -> None:
+    def __init__(
+        self, given: Sequence[ToolLike], known: Registry[ToolFactory], guard: Callable[[ChatModel], ChatModel]
+    ) -> None:
         check_list("tools", given)
         self._things: list[object] = [known.get(one)() if isinstance(one, str) else one for one in given]
         self.toolkit: DefaultAgentToolkit | None = None
         """The toolkit; `None` where the table has no tools."""
+        self._guard = guard
         if self._things:
-            self.toolkit = DefaultAgentToolkit(standard=False)
+            self.toolkit = DefaultAgentToolkit(standard=False).over(guard)
         for one in self._things:
             _add(self.toolkit or DefaultAgentToolkit(standard=False), one)
 
@@ -55,6 +60,11 @@ class TableTools:
         for one in self._things:
             if isinstance(one, Prepares):
                 await one.prepare()
+        named = [tool.name for one in self._things if _is_toolkit(one) for tool in one.get_tools()]
+        named += [one.definition.name for one in self._things if _is_tool(one)]
+        if twice := sorted({name for name in named if named.count(name) > 1}):
+            msg = f"there are two tools named {twice[0]!r}"
+            raise ConfigurationError(msg, hint="Name one of them otherwise, such as from_mcp(..., prefix='files_').")
 
     def closers(self) -> list[Callable[[], Awaitable[None]]]:
         """Give what releases tools that hold something."""
@@ -63,10 +73,14 @@ class TableTools:
 
     def equip(self, agent: Agent) -> Agent:
         """Give the agent with the table's tools, on a copy; one that has tools of its own keeps those."""
-        if self.toolkit is None or not _takes_tools(agent) or agent.toolkit is not None:
+        if not _takes_tools(agent):
+            return agent
+        own = agent.toolkit
+        toolkit = own.over(self._guard) if isinstance(own, DefaultAgentToolkit) else own or self.toolkit
+        if toolkit is own:
             return agent
         double = copy.copy(agent)
-        double.set_toolkit(self.toolkit)
+        double.set_toolkit(toolkit)
         return double
 
 

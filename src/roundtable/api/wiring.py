@@ -40,14 +40,15 @@ from roundtable.storage.locations import default_database
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from roundtable._registry import Entry
+    from roundtable.agents import Synthesizer
     from roundtable.api.options import Options
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
     from roundtable.plugins import Catalog, LoadedPlugins
-    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.providers import ProviderFactory
     from roundtable.types import AgentConfig, Budget, Event, JsonObject
 
@@ -80,7 +81,7 @@ class Wiring:
         self.watchers: Watchers = Watchers(self.catalog.observers, self.settings)
         self.hub: EventHub = EventHub(self._hearing())
         self.agents: AgentRegistry = self._registry()
-        self.tools: TableTools = TableTools(options.tools, self.catalog.tools)
+        self.tools: TableTools = TableTools(options.tools, self.catalog.tools, self.models.guarded)
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)
         self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
@@ -153,9 +154,26 @@ class Wiring:
         Raises:
             ConfigurationError: There is no such analyzer, or the model named for it cannot be made.
         """
+        return self.helpers.meter(self.options.analyzer, configs, capped=self._is_capped(budget))
+
+    def writer(
+        self,
+        configs: Sequence[AgentConfig],
+        agents: Mapping[str, Agent],
+        budget: Budget | None,
+        *,
+        by: str | None = None,
+    ) -> Synthesizer:
+        """Give what puts a debate of these agents together.
+
+        Raises:
+            ConfigurationError: Nobody can, or the model named for it cannot be made.
+        """
+        return self.helpers.writer(configs, agents, capped=self._is_capped(budget), by=by)
+
+    def _is_capped(self, budget: Budget | None) -> bool:
         limits = (budget, self.options.budget)
-        capped = any(limit is not None and limit.max_cost_usd is not None for limit in limits)
-        return self.helpers.meter(self.options.analyzer, configs, capped=capped)
+        return any(limit is not None and limit.max_cost_usd is not None for limit in limits)
 
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.

@@ -37,7 +37,8 @@ async def export_session(
         raise ConfigurationError(msg, hint=f"Formats: {', '.join(_FORMATS)}.")
     chosen: ExportFormat | None = None if format is None else _FORMATS[format]
     files: list[tuple[Path, ExportFormat]] = [(_path(name), chosen or format_of(name)) for name in outputs]
-    files += [] if html is None else [(_path(html), _FORMATS["html"])]
+    if html is not None:
+        files.append((_path(html), "html"))
     session_id = await full_id(desk.table, desk.place, given)
     if not files:
         desk.screen.document((await desk.table.export(session_id, chosen or _without_file(desk))).rstrip("\r\n"))

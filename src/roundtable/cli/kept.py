@@ -81,6 +81,29 @@ def show(
 
 
 @kept.command()
+def synthesize(
+    session: Session,
+    *,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", metavar="AGENT", help="Id of the agent whose model does it.", show_default="a light model"
+        ),
+    ] = None,
+    database: Database = None,
+    storage: Storage = None,
+    html: Html = None,
+    as_json: Json = False,
+) -> int:
+    """Have one model put a stored debate together; one that was is shown again, unpaid."""
+    from roundtable.cli.debates import html_writer
+    from roundtable.cli.sessions import show_synthesis
+
+    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
+    return desk.run(lambda desk: show_synthesis(desk, session, by, html_writer(html)))
+
+
+@kept.command()
 def pause(
     session: Session,
     *,

@@ -31,6 +31,7 @@ __all__ = [
     "Session",
     "SkipRounds",
     "Storage",
+    "Synthesize",
     "Timeout",
     "Tools",
 ]
@@ -72,6 +73,9 @@ Option = Annotated[
 ]
 Baseline = Annotated[
     bool, typer.Option("--baseline", help="Have everybody answer alone first; nobody sees these answers.")
+]
+Synthesize = Annotated[
+    bool, typer.Option("--synthesize", help="Have one model put the debate together at its end: one call more.")
 ]
 SkipRounds = Annotated[
     float | None,

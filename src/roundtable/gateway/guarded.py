@@ -14,9 +14,9 @@ from roundtable.gateway.lanes import Rates
 from roundtable.gateway.metering import MeteredModel, ReservedModel
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.streams import ChatStream
-from roundtable.gateway.tries import Deadline, Tries
+from roundtable.gateway.tries import Deadline, Tries, is_missed
 from roundtable.gateway.usage import sane_usage
-from roundtable.gateway.wrapping import WrappedModel, close_stream
+from roundtable.gateway.wrapping import WrappedModel, close_stream, tell_missed
 from roundtable.types import ChatDelta, ChatResponse
 
 if TYPE_CHECKING:
@@ -92,6 +92,13 @@ class GuardedModel(WrappedModel):
         """Give this model with something round the one that answers."""
         inner = wrap(self.inner)
         return self if inner is self.inner else GuardedModel(self.gateway, inner, self.guard)
+
+    def tried_once(self, timeout_s: float) -> GuardedModel:
+        """Give this model without retries and with this many seconds for a call, unless it has fewer."""
+        own = self.guard.timeout_s
+        rule = replace(self.guard.rule, on=frozenset())
+        guard = replace(self.guard, timeout_s=timeout_s if own is None else min(own, timeout_s), rule=rule)
+        return GuardedModel(self.gateway, self.inner, guard)
 
     @property
     def lane(self) -> Lane:
@@ -225,6 +232,8 @@ class _Call:
             return
         own = as_own_error(error, self._model.provider) if isinstance(error, Exception) else None
         self._lane.failed(own or error, probe=self._probe, set_aside=self._set_aside)
+        if own is not None and is_missed(own) and not own.is_recorded:
+            tell_missed(self.answering, self._request, own, self._shown)
         if own is not None and own is not error:
             _log.debug("model call failed", extra={"provider": own.provider, "error": type(error).__name__})
             raise own from own.__cause__

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from roundtable.protocols import SleepingClock
     from roundtable.types import ChatResponse
 
-__all__ = ["Deadline", "RetryNotice", "Tries", "named"]
+__all__ = ["Deadline", "RetryNotice", "Tries", "is_missed", "named"]
 
 _log: logging.Logger = logging.getLogger("roundtable.gateway")
 PARTIAL_CHARS: Final = 4000
 """Most characters that are kept of an answer that broke off."""
+_MISSED: Final = "deadline_s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,18 @@ class Deadline:
         self._at -= seconds
 
     def missed(self, provider: str) -> APITimeoutError:
-        """Give the error of a call that did not end in time."""
-        return APITimeoutError(f"no complete answer within {self.timeout_s:g} s", provider=provider)
+        """Give the error of a call that did not end in time; see `is_missed`."""
+        return APITimeoutError(
+            f"no complete answer within {self.timeout_s:g} s", provider=provider, details={_MISSED: self.timeout_s}
+        )
+
+
+def is_missed(error: RoundtableError) -> bool:
+    """Tell whether an error says that the gateway ended the call at its deadline, so that no time is left for a try.
+
+    A replay of it took no time, so the clock does not tell.
+    """
+    return isinstance(error, APITimeoutError) and _MISSED in (error.details or {})
 
 
 class Tries:
@@ -176,7 +187,7 @@ class Tries:
         if self._begun and self._tell is None:
             # Whoever has seen a piece would see it twice, and nobody would have told them.
             return False
-        return isinstance(error, RoundtableError) and self._rule.allows(error, self._made)
+        return isinstance(error, RoundtableError) and not is_missed(error) and self._rule.allows(error, self._made)
 
     def _wait_s(self, state: RetryCallState) -> float:
         return self._rule.wait_s(self._last, self._made, self._random.random())

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from roundtable.protocols import Prepares
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from roundtable.errors import RoundtableError
     from roundtable.protocols import ChatModel
-    from roundtable.types import ModelProfile
+    from roundtable.types import ChatRequest, ModelProfile
 
-__all__ = ["WrappedModel", "close_stream", "cost_limit_of", "endpoint_of", "make_ready"]
+__all__ = ["WrappedModel", "close_stream", "cost_limit_of", "endpoint_of", "make_ready", "tell_missed"]
 
 
 class WrappedModel:
@@ -53,6 +54,10 @@ class WrappedModel:
         """What the library must know to prompt this model."""
         return self.inner.profile
 
+    def deadline_missed(self, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
+        """Pass on that a call was ended at its deadline; see `tell_missed`."""
+        tell_missed(self.inner, request, error, shown)
+
     async def prepare(self) -> None:
         """Let the model fetch or load what it needs.
 
@@ -90,6 +95,22 @@ async def make_ready(model: object) -> None:
     """
     if isinstance(model, Prepares):
         await model.prepare()
+
+
+def tell_missed(model: object, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
+    """Tell a model that keeps a record of its calls that one was ended at the gateway's deadline.
+
+    The model itself sees a cancellation, as when the caller gives up.
+
+    Args:
+        model: The model; one without a method `deadline_missed` is told nothing.
+        request: The call.
+        error: What it ended with.
+        shown: The pieces of text that its stream gave before.
+    """
+    tell: Callable[[ChatRequest, RoundtableError, Sequence[str]], None] | None = getattr(model, "deadline_missed", None)
+    if tell is not None:
+        tell(request, error, shown)
 
 
 async def close_stream(pieces: object) -> None:

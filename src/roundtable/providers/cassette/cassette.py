@@ -56,7 +56,9 @@ class Cassette:
     Calls are told apart by provider, model and the canonical form of their request: messages with all fence ids
     alike, tools, output schema, temperature, `max_tokens`, seed. Equal calls are given back in the order in which they
     were recorded, each once, those of the same agent, round and slot first. Failed calls are recorded too, where the
-    library raised the error. Usage is part of a response; cost is computed anew.
+    library raised the error, also those that ended at their deadline; a call that was cut short from outside (a stop,
+    the deadline of a turn or debate, a stream that was left) is not. Usage is part of a response; cost is
+    computed anew.
 
     Secrets are taken out before anything is written: keys that the table knows, in plain, URL-encoded and base64
     form, and what looks like a key or stands where keys stand. Read a cassette before you publish it all the

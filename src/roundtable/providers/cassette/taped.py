@@ -11,7 +11,7 @@ from roundtable.gateway.wrapping import close_stream, make_ready
 from roundtable.types import ChatDelta, ChatResponse, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from roundtable.protocols import ChatModel
     from roundtable.providers.cassette.cassette import Cassette, Known
@@ -96,7 +96,7 @@ class TapedModel:
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
         """Give what is recorded in the pieces that it came in, or answer in pieces and record them.
 
-        A stream that is closed early is not recorded.
+        A stream that is closed early is not recorded; one that the gateway ends at its deadline is, with its error.
 
         Raises:
             CassetteMiss: Nothing is recorded, and the cassette only replays.
@@ -126,6 +126,12 @@ class TapedModel:
             raise
         finally:
             await close_stream(pieces)
+
+    def deadline_missed(self, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
+        """Record that the gateway ended a call at its deadline, with the text that had come until then."""
+        if self._cassette.mode != "replay":
+            outcome: JsonObject = {"deltas": [{"text": text} for text in shown], "error": _error_facts(error)}
+            self._cassette.record(request, self._provider, request.model or self.model, outcome)
 
     async def prepare(self) -> None:
         """Let the model fetch or load what it needs, where all calls are recorded; else once it is called.

@@ -1,15 +1,13 @@
-"""The facade for scripts and notebooks: the same methods, without `await`.
-
-Works inside a running event loop too, as in a notebook, since everything runs on a loop of its own.
-"""
+"""The table and its methods, without `await`."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from roundtable._portal import Portal
 from roundtable.api.table import Roundtable as AsyncRoundtable
+from roundtable.sync.streams import DebateHandle, DebateStream, Watch, made_on_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +19,9 @@ if TYPE_CHECKING:
 
     from roundtable.api.changes import OnChange
     from roundtable.api.files import ExportFormat
-    from roundtable.api.handle import DebateHandle as AsyncHandle
+    from roundtable.api.many import OnError
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
     from roundtable.api.seats import AgentLike
-    from roundtable.api.stream import DebateStream as AsyncStream
-    from roundtable.api.stream import Watch as AsyncWatch
     from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
@@ -34,6 +30,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.result import DebateResult
+    from roundtable.results import Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import (
@@ -48,122 +45,16 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionStatus,
         SessionSummary,
+        SynthesisResult,
     )
 
-__all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
-
-T = TypeVar("T")
+__all__ = ["Roundtable", "debate_sync"]
 
 
 @cache
 def _shared_portal() -> Portal:
     """Give the one portal of this process; several would be several threads for nothing."""
     return Portal()
-
-
-class _Events:
-    """Iterates over events of the loop behind the portal."""
-
-    def __init__(self, source: AsyncStream | AsyncWatch, portal: Portal) -> None:
-        self._source = source
-        self._portal = portal
-
-    def __enter__(self) -> Self:
-        self._portal.call(self._source.__aenter__)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._portal.call(lambda: self._source.__aexit__(None, None, None))
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Event:
-        event = self._portal.call(self._next)
-        if event is None:
-            raise StopIteration
-        return event
-
-    async def _next(self) -> Event | None:
-        try:
-            return await self._source.__anext__()
-        except StopAsyncIteration:
-            return None
-
-
-class DebateStream(_Events):
-    """Runs a debate and gives its events as they happen; enter it with `with`, then iterate."""
-
-    _source: AsyncStream
-
-    @property
-    def session_id(self) -> str:
-        """Id of the session."""
-        return self._source.session_id
-
-    @property
-    def result(self) -> DebateResult:
-        """The result, once the debate is over or the block was left."""
-        return self._source.result
-
-
-class Watch(_Events):
-    """Follows a session that runs here or in another process; never runs it."""
-
-    _source: AsyncWatch
-
-    def close(self) -> None:
-        """Stop following; idempotent."""
-
-        async def close() -> None:
-            self._source.close()
-
-        self._portal.call(close)
-
-
-class DebateHandle:
-    """A running debate, made by `Roundtable.start`."""
-
-    def __init__(self, handle: AsyncHandle, portal: Portal) -> None:
-        self._handle = handle
-        self._portal = portal
-
-    @property
-    def session_id(self) -> str:
-        """Id of the session."""
-        return self._handle.session_id
-
-    @property
-    def done(self) -> bool:
-        """Whether the debate is over."""
-        return self._handle.done
-
-    def events(self, *, after: int = 0) -> Watch:
-        """Follow the debate from the event after number `after`."""
-        return Watch(_made(self._portal, lambda: self._handle.events(after=after)), self._portal)
-
-    def result(self) -> DebateResult:
-        """Wait for the end and give the result; raises what `Roundtable.debate` would have raised."""
-        return self._portal.call(self._handle.result)
-
-    def pause(self, *, running: RunningCalls = "settle") -> None:
-        """Ask the debate to pause."""
-        self._portal.call(lambda: self._handle.pause(running=running))
-
-    def stop(self, *, running: RunningCalls = "cancel") -> None:
-        """Ask the debate to stop for good."""
-        self._portal.call(lambda: self._handle.stop(running=running))
-
-
-def _made(portal: Portal, make: Callable[[], T]) -> T:
-    """Make an object on the portal's loop, which some objects bind to when they are made."""
-
-    async def run() -> T:
-        return make()
-
-    return portal.call(run)
 
 
 class Roundtable:
@@ -222,29 +113,27 @@ class Roundtable:
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         baseline: bool = False,
+        synthesize: bool = False,
         skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
         """Hold a debate and give its result."""
+        given = {name: value for name, value in locals().items() if name != "self"}
+        return self._portal.call(lambda: self._table.debate(**given))
+
+    def debate_many(
+        self,
+        topics: Sequence[str],
+        *,
+        modes: Sequence[str | DebateModeStrategy] = ("collaborative",),
+        concurrency: int = 8,
+        on_error: OnError = "record",
+        **options: Unpack[DebateOptions],
+    ) -> Results:
+        """Hold a debate of every question in every mode, a few at a time, and give all results."""
         return self._portal.call(
-            lambda: self._table.debate(
-                topic,
-                mode=mode,
-                rounds=rounds,
-                options=options,
-                decide=decide,
-                exit_when=exit_when,
-                exit_on_consensus=exit_on_consensus,
-                focus_question=focus_question,
-                perspectives=perspectives,
-                agents=agents,
-                budget=budget,
-                baseline=baseline,
-                skip_rounds_when=skip_rounds_when,
-                deadline_s=deadline_s,
-                metadata=metadata,
-            )
+            lambda: self._table.debate_many(topics, modes=modes, concurrency=concurrency, on_error=on_error, **options)
         )
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
@@ -255,13 +144,36 @@ class Roundtable:
         """Hold a debate and give its events as they happen; enter it with `with`."""
         return DebateStream(self._table.stream(topic, **options), self._portal)
 
-    def start(self, topic: str, **options: Unpack[DebateOptions]) -> DebateHandle:
+    def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
         """Begin a debate that runs by itself while the table is entered."""
-        return DebateHandle(self._portal.call(lambda: self._table.start(topic, **options)), self._portal)
+        return DebateHandle(self._portal.call(lambda: self._table.start(topic, step=step, **options)), self._portal)
+
+    def carry_on(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 0,
+        step: bool = False,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+    ) -> DebateHandle:
+        """Go on with a stored session that then runs by itself while the table is entered."""
+        handle = self._portal.call(
+            lambda: self._table.carry_on(
+                session_id,
+                rounds=rounds,
+                step=step,
+                focus_question=focus_question,
+                context_results=context_results,
+                force=force,
+            )
+        )
+        return DebateHandle(handle, self._portal)
 
     def watch(self, session_id: str, *, after: int = 0) -> Watch:
         """Follow a session that runs here or elsewhere, from the event after number `after`."""
-        return Watch(_made(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
+        return Watch(made_on_loop(self._portal, lambda: self._table.watch(session_id, after=after)), self._portal)
 
     def resume(
         self,
@@ -319,6 +231,10 @@ class Roundtable:
                 on_change=on_change,
             )
         )
+
+    def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together; what is stored is given again."""
+        return self._portal.call(lambda: self._table.synthesize(session_id, by=by))
 
     def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it."""

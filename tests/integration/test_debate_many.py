@@ -1,0 +1,221 @@
+"""Many debates at once, and their results as one table that can be decided anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from integration.engine_kit import CountingModel, late, said, seated
+
+import roundtable as rt
+from roundtable import sync
+from roundtable.errors import AgentError, ConfigurationError, QuorumLost
+from roundtable.modes import CollaborativeMode
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.results import FailedDebate
+from roundtable.scoring import find_rule
+from roundtable.testing import scripted_agents
+from roundtable.types import ChatRequest
+
+SAYS = {"ada": "Tea", "bo": "Tea", "cy": "Coffee"}
+
+
+def table(says: Any = None, **more: Any) -> rt.Roundtable:
+    return rt.Roundtable(scripted_agents(SAYS if says is None else says), **({"storage": "memory://"} | more))
+
+
+def picky(request: ChatRequest) -> Any:
+    """Break on one question."""
+    if any("Broken?" in message.content for message in request.messages):
+        return AgentError("no answer", provider="scripted")
+    return said("Tea")
+
+
+def partly_broken() -> rt.Roundtable:
+    return rt.Roundtable(seated(ScriptedModel(picky), "ada", "bo"), storage="memory://")
+
+
+async def test_results_come_in_the_order_of_questions_then_modes_whatever_ends_first() -> None:
+    made = table({"ada": late(0.002, "Tea"), "bo": "Tea"})
+    results = await made.debate_many(["Tea?", "Milk?"], modes=["delphi", CollaborativeMode()], rounds=1)
+    assert [(one.topic, one.mode) for one in results] == [
+        ("Tea?", "delphi"),
+        ("Tea?", "collaborative"),
+        ("Milk?", "delphi"),
+        ("Milk?", "collaborative"),
+    ]
+    assert len({one.session_id for one in results}) == len(await made.sessions()) == 4
+    assert (results[0].answer, len(results[1:]), repr(results)) == ("Tea", 3, "Results(4 debates, 0 failed)")
+    assert results.usage.calls == 8
+
+
+async def test_no_more_debates_run_at_once_than_allowed() -> None:
+    running = most = 0
+
+    def hear(event: Any) -> None:
+        nonlocal running, most
+        running += {"debate_start": 1, "debate_complete": -1}.get(event.type, 0)
+        most = max(most, running)
+
+    made = table({"ada": late(0.001, "Tea")}, observers=[hear])
+    assert len(await made.debate_many([f"{n}?" for n in range(7)], concurrency=2, rounds=1)) == 7
+    assert most == 2
+
+
+async def test_a_debate_that_fails_is_recorded_in_its_place_and_the_others_go_on() -> None:
+    results = await partly_broken().debate_many(["Tea?", "Broken?", "Milk?"], rounds=1)
+    assert [one.topic for one in results] == ["Tea?", "Milk?"]
+    (failed,) = results.failures
+    assert (failed.topic, failed.mode, failed.error.name) == ("Broken?", "collaborative", "QuorumLost")
+    assert failed.session_id is not None
+    assert failed.partial is not None
+    rows = results.to_records()
+    assert [row["status"] for row in rows] == ["completed", "error", "completed"]
+    assert rows[1]["errorCode"] == failed.error.code
+    assert len({tuple(row) for row in rows}) == 1  # every row has the same columns
+
+
+async def test_the_first_failure_ends_all_where_that_is_asked_for() -> None:
+    with pytest.raises(QuorumLost):
+        await partly_broken().debate_many(["Broken?", "Tea?"], on_error="raise", rounds=1)
+
+
+async def test_a_failure_before_a_session_has_a_row_of_its_own() -> None:
+    failed = FailedDebate.model_validate(
+        {"topic": "Tea?", "mode": "x", "error": {"name": "StorageError", "message": "full", "code": "STORAGE_ERROR"}}
+    )
+    (row,) = rt.Results([failed]).to_records()
+    assert (row["topic"], row["error"], row["answer"]) == ("Tea?", "full", None)
+    assert rt.Results([failed]).usage.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        pytest.param({"topics": "Tea?"}, "topics must be a list of questions", id="a text"),
+        pytest.param({"modes": "delphi"}, "modes must be a list", id="one mode"),
+        pytest.param({"modes": []}, "modes is empty", id="no mode"),
+        pytest.param({"mode": "delphi"}, "take modes, a list", id="mode"),
+        pytest.param({"modes": ["delphi", "duel"]}, "duel", id="unknown mode"),
+        pytest.param({"topics": ["Tea?", ""]}, "topic", id="empty question"),
+        pytest.param({"concurrency": 0}, "1 to 1000", id="none at a time"),
+        pytest.param({"on_error": "ignore"}, "'record' or 'raise'", id="on_error"),
+        pytest.param({"decide": "dice"}, "dice", id="rule"),
+    ],
+)
+async def test_what_cannot_be_held_is_refused_before_the_first_call(given: dict[str, Any], message: str) -> None:
+    model = CountingModel()
+    made = rt.Roundtable(seated(model, "ada", "bo"), storage="memory://")
+    with pytest.raises(ConfigurationError, match=message):
+        await made.debate_many(**({"topics": ["Tea?"]} | given))
+    assert model.begun == []
+    assert await made.sessions() == ()
+
+
+async def test_no_question_gives_no_result() -> None:
+    assert [*await table().debate_many([])] == []
+
+
+async def test_a_cancelled_batch_ends_at_once() -> None:
+    made = table({"ada": late(60, "Tea")})
+    with anyio.move_on_after(0.05) as scope:
+        await made.debate_many(["Tea?", "Milk?"], rounds=1)
+    assert scope.cancelled_caught
+
+
+async def test_another_rule_decides_stored_results_without_a_call() -> None:
+    model = ScriptedModel({name: said(position) for name, position in SAYS.items()})
+    made = rt.Roundtable(seated(model, *SAYS), storage="memory://")
+    results = await made.debate_many(["Tea or coffee?"], options=["Tea", "Coffee"], rounds=1, decide="majority")
+    called = model.calls
+    strict = results.redecide("unanimity")
+    assert model.calls == called
+    assert (results[0].answer, strict[0].answer, strict[0].answer_source) == (None, None, "none")
+    chosen = ScriptedModel({name: said(position, choice=position) for name, position in SAYS.items()})
+    again = rt.Roundtable(seated(chosen, *SAYS), storage="memory://")
+    results = await again.debate_many(["Tea or coffee?"], options=["Tea", "Coffee"], rounds=1)
+    strict = results.redecide("unanimity")
+    (was,), (now,) = results, strict
+    assert (was.answer, was.decision and was.decision.rule) == ("Tea", "plurality")
+    assert (now.answer, now.decision and now.decision.rule, now.config.decide) == (None, "unanimity", "unanimity")
+    assert now.answer_reason
+    assert now.rounds[-1].decision == now.decision
+    assert now.baselines is not None
+    assert was.baselines is not None
+    assert (was.baselines.answer_changed, now.baselines.answer_changed) == (False, True)
+    assert now.consensus == was.consensus
+    (back,) = strict.redecide("plurality")
+    assert back == was
+    assert await again.session(was.session_id) == was
+
+
+async def test_a_rule_of_ones_own_and_a_failed_debate_pass_through() -> None:
+    results = await partly_broken().debate_many(["Tea?", "Broken?"], rounds=1)
+    anew = results.redecide(find_rule("majority")[0])
+    assert anew[0].decision is not None
+    assert anew[0].decision.rule == "majority"
+    assert anew.failures == results.failures
+    with pytest.raises(ConfigurationError, match="dice"):
+        results.redecide("dice")
+
+
+async def test_a_debate_without_a_whole_round_stays_without_a_decision() -> None:
+    failed = (await partly_broken().debate_many(["Broken?"], rounds=1)).failures[0].partial
+    assert failed is not None
+    (anew,) = rt.Results([failed]).redecide("majority")
+    assert (anew.decision, anew.config.decide) == (None, "majority")
+
+
+def test_the_blocking_twin_gives_the_same() -> None:
+    with sync.Roundtable(scripted_agents(SAYS), storage="memory://") as made:
+        results = made.debate_many(["Tea?"], modes=["delphi"], rounds=1)
+    assert [one.answer for one in results] == ["Tea"]
+
+
+async def test_tables_and_figures_hold_what_the_rows_hold() -> None:
+    results = await table().debate_many(["Is $5 or \\frac{ too much?"], rounds=2)
+    frame = results.to_frame()
+    assert [*frame.columns][:3] == ["sessionId", "topic", "mode"]
+    assert frame.loc[0, "answer"] == "Tea"
+    turns = results[0].to_frame()
+    assert (len(turns), turns.loc[0, "position"]) == (6, "Tea")
+    from matplotlib.figure import Figure
+
+    ax = results[0].plot(Figure().subplots())
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == [
+        "confidence of Ada",
+        "confidence of Bo",
+        "confidence of Cy",
+        "agreement",
+        "agreement before debate",
+    ]
+    assert ax.get_title() == "collaborative: Tea"
+
+
+async def test_a_price_in_an_answer_is_no_formula() -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    result = await table({"ada": "$5 _or_ $\\frac{"}).debate("Price?", rounds=1)
+    ax = result.plot()
+    ax.figure.canvas.draw()
+    assert ax.get_title() == r"collaborative: \$5 _or_ \$\frac{"
+
+
+@pytest.mark.parametrize(
+    ("library", "extra", "use"),
+    [
+        pytest.param("pandas", "frames", lambda result: result.to_frame(), id="pandas"),
+        pytest.param("matplotlib", "plot", lambda result: result.plot(), id="matplotlib"),
+    ],
+)
+async def test_what_is_not_installed_is_named_with_its_extra(
+    library: str, extra: str, use: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    result = await table().debate("Tea?", rounds=1)
+    with pytest.raises(ConfigurationError) as caught:
+        use(result)
+    assert caught.value.hint == f"Install it: pip install 'roundtable-sdk[{extra}]'"
