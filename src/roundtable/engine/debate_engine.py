@@ -261,9 +261,7 @@ class DebateEngine:
             BudgetExceeded: The budget covers not even the first call.
             StorageError: Something could not be stored.
         """
-        limits = limits or RunLimits()
-        await self.pace.step()
-        async with self._owned(session_id, limits) as journal:
+        async with self._owned(session_id, limits := limits or RunLimits()) as journal:
             fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
             find_rule(fold.record.config.decide, self.rules)
@@ -338,6 +336,7 @@ class DebateEngine:
         """Hold the lease of a session."""
         storage, tenant, owner = self.sessions.storage, self.sessions.tenant, self.sessions.owner()
         refused = False
+        await self.pace.step()
         try:
             try:
                 lease = await take_lease(self.sessions, session_id, owner, limits)

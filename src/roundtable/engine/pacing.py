@@ -8,7 +8,7 @@ from typing import Final
 import anyio
 from anyio.lowlevel import checkpoint
 
-from roundtable.http.loops import PerLoop
+from roundtable._loops import PerLoop
 
 __all__ = ["Pace"]
 
