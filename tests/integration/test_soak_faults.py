@@ -1,9 +1,8 @@
-"""Minutes of debates over HTTP in which one reply of twenty is a fault: each says what it lacks, and nothing is left."""
+"""Minutes of debates in which one HTTP reply of twenty is a fault: each says what it lacks, and nothing is left."""
 
 from __future__ import annotations
 
 import gc
-import os
 import random
 import threading
 import time
@@ -67,7 +66,7 @@ class Unreliable:
 def held() -> tuple[int, int, int]:
     """Give the open files, the sockets among them, and the threads of this process."""
     gc.collect()
-    targets = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+    targets = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
     return len(targets), sum(target.startswith("socket:") for target in targets), threading.active_count()
 
 
@@ -112,8 +111,7 @@ def test_three_minutes_with_faults_leave_nothing_behind(tmp_path: Path) -> None:
         number, degraded = anyio.run(soak, server.url, tmp_path, SOAK_S)
     gc.collect()
     after = held()
-    print(
-        f"{number} debates, {degraded} degraded, {answers.faulty} faults; files, sockets, threads {before} -> {after}"
-    )  # noqa: T201  (a figure of the deep run)
+    told = f"{number} debates, {degraded} degraded, {answers.faulty} faults"
+    print(f"{told}; files, sockets, threads {before} -> {after}")  # noqa: T201  (a figure of the deep run)
     assert 0 < degraded < number
     assert after == before
