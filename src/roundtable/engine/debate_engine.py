@@ -17,7 +17,9 @@ from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
+from roundtable.engine.opening import mode_of
 from roundtable.engine.owning import release, take_lease
+from roundtable.engine.pacing import Pace
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
@@ -32,7 +34,7 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
-from roundtable.modes import TeamMode, check_config
+from roundtable.modes import check_config
 from roundtable.scoring import find_rule, rule_registry
 from roundtable.types import RoundResult
 
@@ -133,6 +135,7 @@ class DebateEngine:
         self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
         self.exit_settings: ExitSettings = exit_settings or ExitSettings()
         self.ledger: Ledger = ledger or Ledger()
+        self.pace: Pace = Pace()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -156,7 +159,7 @@ class DebateEngine:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
                 range, or the mode cannot be held for so many rounds or by so many agents.
         """
-        mode = mode or self.mode_of(config)
+        mode = mode or mode_of(config, self.modes)
         check_config(mode, config)
         check_rule(config.decide, self.rules)
         config = self._with_exit(config)
@@ -174,10 +177,6 @@ class DebateEngine:
             msg = f"unknown agents: {', '.join(missing)}. Known: {there}"
             raise ConfigurationError(msg, hint="Create them in the agent registry first.")
         return await self.sessions.create_session(config, tuple(known.values()), forked_from=forked_from)
-
-    def mode_of(self, config: DebateConfig) -> DebateModeStrategy:
-        """Give the mode of a debate; that of a team needs more than a name, so it is in no registry."""
-        return TeamMode() if config.team is not None else self.modes.get_mode(config.mode)
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:
         """State in `exit` all that ends the debate, so that whoever resumes it does not depend on its environment.
@@ -264,10 +263,9 @@ class DebateEngine:
             BudgetExceeded: The budget covers not even the first call.
             StorageError: Something could not be stored.
         """
-        limits = limits or RunLimits()
-        async with self._owned(session_id, limits) as journal:
+        async with self._owned(session_id, limits := limits or RunLimits()) as journal:
             fold = check_past(journal.fold)
-            mode = mode or self.mode_of(fold.record.config)
+            mode = mode or mode_of(fold.record.config, self.modes)
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
             await self._change(journal, mode, extension, adoption)
@@ -285,6 +283,7 @@ class DebateEngine:
                     rules=self.rules,
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
+                    pace=self.pace,
                     writer=writer or first_writer(table.values()),
                 )
                 if on_start is not None:
@@ -340,6 +339,7 @@ class DebateEngine:
         """Hold the lease of a session."""
         storage, tenant, owner = self.sessions.storage, self.sessions.tenant, self.sessions.owner()
         refused = False
+        await self.pace.step()
         try:
             try:
                 lease = await take_lease(self.sessions, session_id, owner, limits)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.engine.journal import Journal
+    from roundtable.engine.pacing import Pace
     from roundtable.errors import RoundtableError
     from roundtable.types import AnyTurn, DurableEvent, FailedTurn, ToolCall, ToolCallRecord, Turn, TurnSpec
     from roundtable.types.teams import ErrorAction
@@ -36,11 +37,13 @@ class StoringHooks:
         journal: Where turns are written.
         stage: Name of the stage.
         may_call: Tells whether model calls may still start.
+        pace: Where turns queue up when many debates run side by side.
     """
 
-    def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool]) -> None:
+    def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: Pace) -> None:
         self.journal = journal
         self.stage = stage
+        self._pace = pace
         self.may_call = may_call
         self.round: int = journal.fold.progress.current_round
 
@@ -50,6 +53,7 @@ class StoringHooks:
         Raises:
             Halt: The run has to end.
         """
+        await self._pace.step()
         ears = self.ears(spec)
         await ears.before_call()
         if self.journal.hears():

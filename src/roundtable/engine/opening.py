@@ -1,18 +1,30 @@
-"""The events that a session and its rounds begin with."""
+"""What a session and its rounds begin with."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.modes.team import goal_of
+from roundtable.modes.team import TeamMode, goal_of
 from roundtable.types import ConversationStart, DebateStart, RoundStart
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from roundtable.modes import ModeRegistry
+    from roundtable.protocols import DebateModeStrategy
     from roundtable.record import Fold
+    from roundtable.types import DebateConfig
 
-__all__ = ["round_event", "start_event"]
+__all__ = ["mode_of", "round_event", "start_event"]
+
+
+def mode_of(config: DebateConfig, known: ModeRegistry) -> DebateModeStrategy:
+    """Give the mode of a session; that of a team needs more than a name, so it is in no registry.
+
+    Raises:
+        ConfigurationError: The mode is unknown.
+    """
+    return TeamMode() if config.team is not None else known.get_mode(config.mode)
 
 
 def start_event(fold: Fold, now: datetime) -> DebateStart | ConversationStart:

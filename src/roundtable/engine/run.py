@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
     from roundtable.engine.limits import RunLimits
+    from roundtable.engine.pacing import Pace
     from roundtable.engine.spending import Funds
     from roundtable.engine.synthesis import Writer
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
@@ -87,6 +88,7 @@ class DebateRun:
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
         funds: What this run may spend.
+        pace: Where its turns queue up when many debates run side by side.
         writer: Puts the debate together, where that was asked for.
     """
 
@@ -101,6 +103,7 @@ class DebateRun:
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
         funds: Funds,
+        pace: Pace,
         writer: Writer | None = None,
     ) -> None:
         self.journal = journal
@@ -111,6 +114,7 @@ class DebateRun:
         self.rules = rules
         self.limits = limits
         self.funds = funds
+        self.pace = pace
         self.writer = writer
         self.closed = False
         """Set from outside to keep any further call from starting."""
@@ -245,7 +249,7 @@ class DebateRun:
 
     def _hooks(self, stage: Stage) -> StoringHooks:
         """Give what stores and tells the turns of a stage."""
-        return StoringHooks(self.journal, stage.name, self._may_call)
+        return StoringHooks(self.journal, stage.name, self._may_call, self.pace)
 
     def _once_more(self, turns: Iterable[AnyTurn]) -> dict[int, int]:
         """Give the failed turns that are to be taken again at once, by slot; debates go on without them."""

@@ -34,7 +34,7 @@ class TeamRun(DebateRun):
     _frame = TeamMode()
 
     def _hooks(self, stage: Stage) -> StoringHooks:
-        return TeamHooks(self.journal, stage.name, self._may_call)
+        return TeamHooks(self.journal, stage.name, self._may_call, self.pace)
 
     async def _open_round(self) -> None:
         """Open a round; take the initiator's turn first, and the summarizer's after the last round."""
