@@ -41,6 +41,7 @@ from roundtable.types import (
     Usage,
     Value,
 )
+from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -300,7 +301,8 @@ def _status(record: DebateRecord) -> DebateStatus:
 
 def _answer(record: DebateRecord, winner: str | None) -> tuple[str | None, AnswerSource]:
     if winner is not None:
-        return winner, "cluster" if record.session.config.options is None else "option"
+        judged = record.session.config.decide in JUDGED
+        return winner, "judge" if judged else "cluster" if record.session.config.options is None else "option"
     if record.synthesis is not None:
         return record.synthesis.conclusion, "synthesis"
     return None, "none"

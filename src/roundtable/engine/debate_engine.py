@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of, first_writer
-from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
+from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
 from roundtable.engine.adoption import Adoption, adopted, check_open, check_past
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
@@ -32,7 +32,7 @@ from roundtable.exits import (
     exit_registry,
 )
 from roundtable.modes import check_config
-from roundtable.scoring import find_rule, rule_registry
+from roundtable.scoring import rule_registry
 from roundtable.types import RoundResult
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class DebateEngine:
         """
         mode = mode or self.modes.get_mode(config.mode)
         check_config(mode, config)
-        check_rule(config.decide, self.rules)
+        check_decider(config, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
@@ -263,8 +263,8 @@ class DebateEngine:
         async with self._owned(session_id, limits) as journal:
             fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
-            find_rule(fold.record.config.decide, self.rules)
-            table = agents if agents is not None else self.agents.resolve(fold.record.agents)
+            check_decider(fold.record.config, self.rules)
+            table = agents if agents is not None else self._table(fold)
             await self._change(journal, mode, extension, adoption)
             check_open(fold)
             answered(fold, ())
@@ -285,6 +285,12 @@ class DebateEngine:
                     on_start(run)
                 await run.run()
             return fold
+
+    def _table(self, fold: Fold) -> dict[str, Agent]:
+        """Give who takes part, and who sits beside."""
+        beside = {one: self.agents.get_agent(one) for ids in fold.record.config.seats.values() for one in ids}
+        kept = {one: agent for one, agent in beside.items() if agent is not None}
+        return {**self.agents.resolve(fold.record.agents), **kept}
 
     async def _change(
         self, journal: Journal, mode: DebateModeStrategy, extension: Extension | None, adoption: Adoption | None
