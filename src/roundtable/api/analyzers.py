@@ -18,6 +18,7 @@ from roundtable.api.estimate import meters_of
 from roundtable.api.extras import agents_of
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.modes import ExpertPanelMode
+from roundtable.plugins.using import make
 from roundtable.providers import split_model_name
 from roundtable.types.plan import JUDGED
 
@@ -100,13 +101,13 @@ class Helpers:
 
     def _foreign(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
         try:
-            make = self._analyzers.get(name)
+            entry = self._analyzers.entry(name)
         except ConfigurationError as error:
             msg = f"there is no analyzer {name!r}: {error.message}"
             hint = f"Analyzers are: {', '.join((*ANALYZERS, *self._analyzers.names()))}."
             raise ConfigurationError(msg, hint=hint) from error
         models = self._reader(configs, capped=capped).models
-        return make(models[0] if models else None)
+        return make("analyzer", entry, models[0] if models else None)
 
     def _reader(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
         given = self.seated("analyzer")

@@ -24,6 +24,7 @@ from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict
+from roundtable.modes import check_config
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
 from roundtable.types import DebateConfig, ForkOrigin
@@ -114,6 +115,15 @@ class Debates:
             agents = {seat.config.id: seat.agent for seat in asked.seats if seat.agent is not None}
             extras.append(synthesis_extra(wiring.writer(configs, agents, asked.ask.budget), asked.config))
         return estimated(asked.config, asked.seats, mode, beside=asked.beside, extras=extras)
+
+    def check(self, topic: str, **options: Unpack[DebateOptions]) -> None:
+        """Refuse what cannot be held; nothing is called.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit.
+        """
+        _, _, config, own_mode = self._asked(topic, **options)
+        check_config(own_mode or self._wiring.engine.modes.get_mode(config.mode), config)
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
         """Let models and tools make ready, and refuse models without a price that a budget needs."""

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
 from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
+from roundtable.plugins.using import make
 from roundtable.protocols import Agent, AgentToolkit, Prepares, Tool
-from roundtable.tools import DefaultAgentToolkit, tool
+from roundtable.tools import DefaultAgentToolkit, FactCheck, SearchWeb, tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from roundtable._registry import Registry
-    from roundtable.plugins import ToolFactory
+    from roundtable.plugins import Catalog
     from roundtable.protocols import ChatModel
+    from roundtable.settings import Settings
 
 __all__ = ["TableTools", "ToolLike"]
 
 ToolLike: TypeAlias = "str | Callable[..., object] | Tool | AgentToolkit"
-"""How a tool may be given: its registered name, a typed function, a tool, or a toolkit with several."""
+"""How a tool may be given: its registered name, a typed function, a tool, or a toolkit with several.
+
+`"search_web:NAME"` searches through the search provider of this name, and `"fact_check:NAME"` looks there too.
+"""
+
+_SEARCHING: Final = {"search_web": SearchWeb, "fact_check": FactCheck}
 
 
 class _Equipped(Agent, Protocol):
@@ -35,7 +41,8 @@ class TableTools:
 
     Args:
         given: Tools, as the caller wrote them.
-        known: Tools by name.
+        catalog: Tools and search providers by name.
+        settings: Where search providers find their keys.
         guard: Puts models that tools ask behind the limits of the table.
 
     Raises:
@@ -43,10 +50,16 @@ class TableTools:
     """
 
     def __init__(
-        self, given: Sequence[ToolLike], known: Registry[ToolFactory], guard: Callable[[ChatModel], ChatModel]
+        self,
+        given: Sequence[ToolLike],
+        catalog: Catalog,
+        settings: Settings,
+        guard: Callable[[ChatModel], ChatModel],
     ) -> None:
         check_list("tools", given)
-        self._things: list[object] = [known.get(one)() if isinstance(one, str) else one for one in given]
+        self._catalog = catalog
+        self._settings = settings
+        self._things: list[object] = [self._named(one) if isinstance(one, str) else one for one in given]
         self.toolkit: DefaultAgentToolkit | None = None
         """The toolkit; `None` where the table has no tools."""
         self._guard = guard
@@ -54,6 +67,14 @@ class TableTools:
             self.toolkit = DefaultAgentToolkit(standard=False).over(guard)
         for one in self._things:
             _add(self.toolkit or DefaultAgentToolkit(standard=False), one)
+
+    def _named(self, name: str) -> object:
+        kind, colon, service = name.partition(":")
+        if colon and kind in _SEARCHING:
+            known, _, rest = service.partition(":")
+            entry = self._catalog.search_providers.entry(known.strip())
+            return _SEARCHING[kind](make("search provider", entry, rest.strip(), self._settings))
+        return make("tool", self._catalog.tools.entry(name))
 
     async def prepare(self) -> None:
         """Let tools that have something to fetch or to connect do so, before the first debate; idempotent."""

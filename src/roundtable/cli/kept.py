@@ -142,7 +142,9 @@ def export(
     *,
     format: Annotated[
         str | None,
-        typer.Option("--format", help="markdown, json, html or csv, to standard output.", show_default="markdown"),
+        typer.Option(
+            "--format", help="markdown, json, html, csv or a plugin's, to standard output.", show_default="markdown"
+        ),
     ] = None,
     output: Annotated[
         list[str] | None,

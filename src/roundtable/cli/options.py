@@ -100,7 +100,9 @@ Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question fo
 Search = Annotated[
     str | None,
     typer.Option(
-        "--search", metavar="SERVICE", help="Let agents search the web: brave, tavily, searxng:URL or static:FILE."
+        "--search",
+        metavar="SERVICE",
+        help="Let agents search the web: brave, tavily, searxng:URL, static:FILE, or a plugin's.",
     ),
 ]
 Fetch = Annotated[bool, typer.Option("--fetch", help="Let agents open pages of the public web.")]

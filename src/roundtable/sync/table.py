@@ -266,11 +266,13 @@ class Roundtable:
         """Copy all that the storage holds to a new file, while debates go on."""
         self._portal.call(lambda: self._table.backup(path))
 
-    def export(self, session_id: str, format: ExportFormat = "markdown") -> str:
+    def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
         """Give a stored session as text."""
         return self._portal.call(lambda: self._table.export(session_id, format))
 
-    def export_file(self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | None = None) -> Path:
+    def export_file(
+        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
+    ) -> Path:
         """Write a stored session to a file, and give the file's path."""
         return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
 
