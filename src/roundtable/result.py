@@ -43,6 +43,7 @@ from roundtable.types import (
     Usage,
     Value,
 )
+from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,8 +140,9 @@ class DebateResult(Value):
         last = measured[-1] if measured else None
         decision = last.decision if last else None
         winner = decision.winner if decision else None
+        judged, by_choice = config.decide in JUDGED, config.options is not None
+        answer, source = answer_of(winner, record.synthesis, by_choice=by_choice, judged=judged)
         team = team_outcome(record)
-        answer, source = answer_of(winner, record.synthesis, by_choice=config.options is not None)
         if team is not None:
             answer, source = team.summary, "none" if team.summary is None else "synthesis"
         return cls(
@@ -156,7 +158,7 @@ class DebateResult(Value):
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
             conformity_delta=_conformity(record, last),
-            minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
+            minority_report=minority_report(last, by_choice=by_choice) if last else None,
             baselines=baselines_of(record, winner),
             health=None if team else debate_health(measured, record.session.agents),
             response=None if team else build_response(record, thresholds or ResponseSettings()),
@@ -307,11 +309,11 @@ def _status(record: DebateRecord) -> DebateStatus:
 
 
 def answer_of(
-    winner: str | None, synthesis: SynthesisResult | None, *, by_choice: bool
+    winner: str | None, synthesis: SynthesisResult | None, *, by_choice: bool, judged: bool = False
 ) -> tuple[str | None, AnswerSource]:
     """Give the answer of a debate and where it comes from: the winner, else the conclusion of the synthesis."""
     if winner is not None:
-        return winner, "option" if by_choice else "cluster"
+        return winner, "judge" if judged else "option" if by_choice else "cluster"
     if synthesis is not None:
         return synthesis.conclusion, "synthesis"
     return None, "none"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import Budget, JsonValue
 
@@ -65,6 +65,8 @@ class Asked(NamedTuple):
     config: DebateConfig
     mode: DebateModeStrategy | None
     """The mode itself, where the caller brought it."""
+    beside: Mapping[str, Agent]
+    """Who sits beside the table, by id."""
 
 
 def checked(ask: Ask, most_rounds: int) -> Ask:

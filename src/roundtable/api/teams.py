@@ -70,7 +70,7 @@ async def prepare_team(
     except ValidationError as error:
         raise unusable(error) from None
     ask = Ask(topic=request, mode="team", rounds=rounds, agents=(), budget=budget, deadline_s=timeout_s)
-    return await debates.begun(Asked(ask, seats, config, None))
+    return await debates.begun(Asked(ask, seats, config, None, {}))
 
 
 def _invalid(field: str, why: str) -> ConfigurationError:
