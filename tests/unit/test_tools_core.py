@@ -23,6 +23,7 @@ from roundtable.tools import (
     create_default_toolkit,
     is_transient_error,
 )
+from roundtable.tools.arguments import misfits
 from roundtable.tools.calling import call_tool
 from roundtable.types import JsonObject, ToolResult
 
@@ -313,6 +314,23 @@ async def test_whatever_a_plain_function_raises_is_told(error: BaseException) ->
     assert type(error).__name__ in str(result.error)
 
 
+@pytest.mark.parametrize("kind", [Exception, BaseException])
+async def test_an_error_that_cannot_say_what_it_is_is_told_too(kind: type[BaseException]) -> None:
+    class Mute(kind):  # type: ignore[misc,valid-type]  # the base is the case
+        def __str__(self) -> str:
+            raise LookupError
+
+    def plain(given: JsonObject) -> None:
+        raise Mute
+
+    async def coloured(given: JsonObject) -> None:
+        raise Mute
+
+    for function in (plain, coloured):
+        told = (await call_tool(definition(function, retryable=True), {})).error or ""
+        assert "Mute: (it cannot be shown: LookupError)" in told
+
+
 async def test_whatever_else_an_async_tool_raises_is_told() -> None:
     async def fail(given: JsonObject) -> None:
         raise Custom("c")
@@ -404,6 +422,31 @@ async def test_an_unknown_tool_and_arguments_that_do_not_fit_are_results() -> No
     assert (await kit.execute_tool("gone\x1b[2J", {})).error == "Tool not found: gone?[2J"
     assert (await kit.execute_tool("echo", {"text": 3})).error == "the arguments do not fit: text: must be string"
     assert (await kit.execute_tool("echo", {"text": "a"})).data == "a"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"required": 5},
+        {"required": [["a"]]},
+        {"type": 5},
+        {"type": [[]]},
+        {"enum": 5},
+        {"anyOf": 5},
+        {"properties": {"a": {"minLength": "x"}}},
+        {"properties": []},
+        {"$ref": 5},
+    ],
+    ids=repr,
+)
+async def test_a_schema_that_is_none_ends_no_turn(schema: JsonObject) -> None:
+    kit = DefaultAgentToolkit(standard=False)
+    kit.register_tool(ToolDefinition("strange", "Of a stranger.", schema, lambda given: given["a"]))
+    assert (await kit.execute_tool("strange", {"a": "tea"})).data == "tea"
+
+
+def test_what_does_not_fit_is_told_also_where_the_rest_of_a_schema_is_none() -> None:
+    assert misfits({"a": "x"}, {"required": ["b"], "properties": {"a": {"minLength": "x"}}}) == "b: is missing"
 
 
 async def test_the_same_call_within_a_round_is_made_once_for_all_agents() -> None:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from roundtable._version import __version__
+from roundtable.cli.bench import bench
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.kept import kept
 from roundtable.cli.options import (
+    Adopt,
     Agents,
     Analyzer,
     Baseline,
@@ -62,6 +64,7 @@ app: typer.Typer = typer.Typer(
 models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
+app.add_typer(bench, name="bench")
 app.add_typer(kept)  # without a name: its commands stand beside those below
 
 
@@ -158,6 +161,7 @@ def resume(
     *,
     context: Context = None,
     force: Force = False,
+    adopt: Adopt = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
     tools: Tools = None,
@@ -176,7 +180,7 @@ def resume(
     from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import resume as go_on
 
-    supplied = Supplied(read_context(context), force=force)
+    supplied = Supplied(read_context(context), force=force, adopt=adopt)
     return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html, supplied=supplied))
 
 
@@ -188,6 +192,7 @@ def extend(
     focus: Focus = None,
     context: Context = None,
     force: Force = False,
+    adopt: Adopt = False,
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
@@ -205,7 +210,7 @@ def extend(
     from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import extend as go_further
 
-    supplied = Supplied(read_context(context), force=force)
+    supplied = Supplied(read_context(context), force=force, adopt=adopt)
     return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
 
 

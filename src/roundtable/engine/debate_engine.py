@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of, first_writer
-from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
-from roundtable.engine.adoption import Adoption, adopted, check_open, check_past
+from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
+from roundtable.engine.adoption import Adoption, adopted, check_open, check_past, present
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
 from roundtable.engine.owning import release, take_lease
+from roundtable.engine.pacing import Pace
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
@@ -32,7 +33,7 @@ from roundtable.exits import (
     exit_registry,
 )
 from roundtable.modes import check_config
-from roundtable.scoring import find_rule, rule_registry
+from roundtable.scoring import rule_registry
 from roundtable.types import RoundResult
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class DebateEngine:
         self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
         self.exit_settings: ExitSettings = exit_settings or ExitSettings()
         self.ledger: Ledger = ledger or Ledger()
+        self.pace: Pace = Pace()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -157,7 +159,7 @@ class DebateEngine:
         """
         mode = mode or self.modes.get_mode(config.mode)
         check_config(mode, config)
-        check_rule(config.decide, self.rules)
+        check_decider(config, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
@@ -259,12 +261,11 @@ class DebateEngine:
             BudgetExceeded: The budget covers not even the first call.
             StorageError: Something could not be stored.
         """
-        limits = limits or RunLimits()
-        async with self._owned(session_id, limits) as journal:
+        async with self._owned(session_id, limits := limits or RunLimits()) as journal:
             fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
-            find_rule(fold.record.config.decide, self.rules)
-            table = agents if agents is not None else self.agents.resolve(fold.record.agents)
+            check_decider(fold.record.config, self.rules)
+            table = agents if agents is not None else present(self.agents, fold)
             await self._change(journal, mode, extension, adoption)
             check_open(fold)
             answered(fold, ())
@@ -279,6 +280,7 @@ class DebateEngine:
                     rules=self.rules,
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
+                    pace=self.pace,
                     writer=writer or first_writer(table.values()),
                 )
                 if on_start is not None:
@@ -334,6 +336,7 @@ class DebateEngine:
         """Hold the lease of a session."""
         storage, tenant, owner = self.sessions.storage, self.sessions.tenant, self.sessions.owner()
         refused = False
+        await self.pace.step()
         try:
             try:
                 lease = await take_lease(self.sessions, session_id, owner, limits)

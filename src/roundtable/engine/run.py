@@ -23,7 +23,7 @@ from roundtable.engine.closing import (
 )
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.keeping import Keeper, foreign
-from roundtable.engine.plans import check_plan, plan_of, same_stage
+from roundtable.engine.plans import check_plan, plan_of, same_stage, whole_mode
 from roundtable.engine.requests import requested_events, waits_for
 from roundtable.engine.synthesis import synthesis_event
 from roundtable.errors import (
@@ -33,7 +33,6 @@ from roundtable.errors import (
     StorageError,
 )
 from roundtable.exits import guarded, unmet
-from roundtable.modes import with_baseline
 from roundtable.stages import run_stage, shaper_of
 from roundtable.types import (
     Control,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
     from roundtable.engine.limits import RunLimits
+    from roundtable.engine.pacing import Pace
     from roundtable.engine.spending import Funds
     from roundtable.engine.synthesis import Writer
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
@@ -84,6 +84,7 @@ class DebateRun:
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
         funds: What this run may spend.
+        pace: Where its turns queue up when many debates run side by side.
         writer: Puts the debate together, where that was asked for.
     """
 
@@ -98,16 +99,18 @@ class DebateRun:
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
         funds: Funds,
+        pace: Pace,
         writer: Writer | None = None,
     ) -> None:
         self.journal = journal
-        self.mode = with_baseline(mode) if journal.fold.record.config.baseline else mode
+        self.mode = whole_mode(mode, journal.fold.record.config)
         self.agents = agents
         self.meter = meter
         self.exits = exits
         self.rules = rules
         self.limits = limits
         self.funds = funds
+        self.pace = pace
         self.writer = writer
         self.closed = False
         """Set from outside to keep any further call from starting."""
@@ -289,7 +292,7 @@ class DebateRun:
             await self._put_together()
             await self._leave("budget", spent)
             return
-        hooks = StoringHooks(self.journal, stage.name, self._may_call)
+        hooks = StoringHooks(self.journal, stage.name, self._may_call, self.pace)
         with anyio.CancelScope() as self._work:
             await run_stage(
                 stage,

@@ -105,6 +105,8 @@ class DebateConfig(Value):
     """Answers needed in each stage that asks for positions; `None` asks for one."""
     baseline: bool = False
     """Whether everybody answers alone, in private, before the first round."""
+    seats: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Ids of agents beside the debate, by seat (`judge`, `facilitator`); they count in usage and in nothing else."""
     synthesize: bool = False
     """Whether one model puts the debate together at its end."""
     skip_rounds_when: Share | None = None
@@ -258,6 +260,9 @@ class SessionRecord(Value):
     """Version of the prompt texts the debate began with; unknown for one that began before they were noted."""
     forked_from: ForkOrigin | None = None
     """Where its past comes from, if it was forked."""
+    imported: bool = False
+    """Whether it came from a file, so that somebody else may have chosen its agents; none of them that is a program of
+    this machine is started just because the file names it."""
     schema_version: int = SCHEMA_VERSION
     """Version of the stored format."""
 
