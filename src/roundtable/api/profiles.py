@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable._registry import Registry
+    from roundtable.plugins import Catalog
 
 __all__ = ["ProfileLike", "know_profiles", "load_profiles", "profile_of"]
 
@@ -76,8 +77,8 @@ def _profile(where: str, name: object, facts: object) -> AgentProfile:
     return AgentProfile(name, **facts)
 
 
-def know_profiles(given: Sequence[ProfileLike], known: Registry[AgentProfile]) -> None:
-    """Let the table know profiles by name; its own come before those of plugins.
+def know_profiles(given: Sequence[ProfileLike], catalog: Catalog) -> Catalog:
+    """Let the table know profiles by name, its own before those of plugins; give the catalog that holds them.
 
     Raises:
         ConfigurationError: One is none, or a file cannot be read.
@@ -88,7 +89,8 @@ def know_profiles(given: Sequence[ProfileLike], known: Registry[AgentProfile]) -
             msg = f"every one of profiles must be an AgentProfile or a file, not {type(one).__name__}"
             raise ConfigurationError(msg)
         for profile in (one,) if isinstance(one, AgentProfile) else load_profiles(one):
-            known.add(profile.name, profile, source="this table", replace=True)
+            catalog.profiles.add(profile.name, profile, source="this table", replace=True)
+    return catalog
 
 
 def profile_of(given: object, known: Registry[AgentProfile]) -> AgentProfile:

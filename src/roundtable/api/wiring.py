@@ -76,8 +76,7 @@ class Wiring:
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
         self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
-        self.catalog: Catalog = self.plugins.catalog
-        know_profiles(options.profiles, self.catalog.profiles)
+        self.catalog: Catalog = know_profiles(options.profiles, self.plugins.catalog)
         self.models: Models = Models(options, self.settings, self.catalog)
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)

@@ -273,8 +273,7 @@ class DebateEngine:
             answered(fold, ())
             fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
-                kind = TeamRun if fold.record.config.team is not None else DebateRun
-                run = kind(
+                run = (DebateRun if fold.record.config.team is None else TeamRun)(
                     journal,
                     mode,
                     table,
