@@ -68,7 +68,7 @@ class TeamMember(Value):
 class Team(Value):
     """How a team works, as it is stored with its session."""
 
-    members: Annotated[tuple[TeamMember, ...], Field(min_length=1)]
+    members: tuple[TeamMember, ...]
     """Who works, in speaking order."""
     initiator: TeamMember = TeamMember(agent=INITIATOR)
     """Who sets the goal."""
