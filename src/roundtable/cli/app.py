@@ -10,6 +10,7 @@ from roundtable._version import __version__
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.kept import kept
+from roundtable.cli.mcp import mcp
 from roundtable.cli.options import (
     Agents,
     Analyzer,
@@ -62,6 +63,7 @@ models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, h
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
 app.add_typer(kept)  # without a name: its commands stand beside those below
+app.add_typer(mcp)
 
 
 def _version(wanted: bool) -> None:

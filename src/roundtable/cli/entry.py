@@ -30,7 +30,7 @@ FLAGS: Final = frozenset(
     {"--estimate", "--exit-on-consensus", "--baseline", "--fetch", "--json", "--no-live", "--quiet", "-q"}
 )
 """Options of a debate that take no value."""
-TO_COME: Final = frozenset({"bench", "mcp", "serve"})
+TO_COME: Final = frozenset({"bench", "serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 
