@@ -20,7 +20,6 @@ costly happens in the factory it registers. What it returns means nothing.
 | hook | registers | how it is asked for |
 |---|---|---|
 """
-LATER = "kept in the catalog of the table, `table.wiring.catalog`"
 ASKED = {
     "providers": "`agents=['NAME:model']`",
     "modes": "`mode='NAME'`",
@@ -29,9 +28,9 @@ ASKED = {
     "exits": "the `kind` of a stored criterion; in a program by its class",
     "storages": "`storage='NAME://...'`",
     "tools": "`tools=['NAME']`",
-    "search_providers": LATER,
-    "personas": LATER,
-    "exporters": LATER,
+    "search_providers": "`--search NAME`, `tools=['search_web:NAME']`",
+    "personas": "`AgentConfig(persona='NAME', ...)`",
+    "exporters": "`table.export(id, format='NAME')`, `roundtable export --format NAME`",
     "observers": "`observers=['NAME']`; those of a plugin that a table was given hear unasked",
     "commands": "`roundtable NAME ...`",
 }

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from roundtable.result import DebateResult
 
-__all__ = ["findings_in_words"]
+__all__ = ["findings_in_words", "synthesis_in_words"]
 
 
 def findings_in_words(result: DebateResult) -> Iterator[tuple[str, str]]:
@@ -31,6 +31,24 @@ def findings_in_words(result: DebateResult) -> Iterator[tuple[str, str]]:
     if result.response is not None:
         advice = result.response.decision.action_recommendation
         yield "Recommended", f"{advice.type} — {advice.reason}"
+
+
+def synthesis_in_words(result: DebateResult) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Give heading and paragraphs of each part of the synthesis; why there is none, where it was tried."""
+    made = result.synthesis
+    if made is None:
+        reason = result.synthesis_reason
+        return () if reason is None else (("No synthesis", (reason,)),)
+    parts = (
+        ("Conclusion", (made.conclusion,)),
+        ("Recommendation", (made.recommendation,)),
+        ("Common ground", made.common_ground),
+        ("Differences", made.key_differences),
+        ("How positions moved", (made.evolution_summary,)),
+        ("Synthesis by", (f"{made.synthesizer_id}, {made.confidence:.0%} confident",)),
+    )
+    kept = ((label, tuple(text for text in texts if text)) for label, texts in parts)
+    return tuple((label, texts) for label, texts in kept if texts)
 
 
 def _baselines(result: DebateResult) -> Iterator[tuple[str, str]]:

@@ -158,10 +158,11 @@ class Account:
             The reservation; `None` when it does not fit now, but may once others are settled.
 
         Raises:
-            BudgetExceeded: It will not fit, whatever others give back, or a call was refused before.
+            BudgetExceeded: It will not fit, whatever others give back, or a call was refused before and this is none
+                that may use what is set aside.
         """
         with self._lock:
-            words = self.refusal or self._never(want, from_aside=from_aside)
+            words = (None if from_aside else self.refusal) or self._never(want, from_aside=from_aside)
             if words is not None:
                 self.refusal = words
                 raise BudgetExceeded(words)

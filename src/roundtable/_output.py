@@ -18,8 +18,8 @@ __all__ = ["obstacle", "write_parts"]
 _GATHERED: Final = 256 * 1024
 
 
-def write_parts(path: Path, parts: Iterable[str]) -> None:
-    """Write text to a file, part by part.
+def write_parts(path: Path, parts: Iterable[str | bytes]) -> None:
+    """Write texts (as UTF-8) and bytes to a file, part by part.
 
     A file is replaced once the new one is whole; a pipe or a device is written to as it stands.
 
@@ -28,8 +28,8 @@ def write_parts(path: Path, parts: Iterable[str]) -> None:
     """
     try:
         if _is_stream(path):
-            with path.open("w", encoding="utf-8", newline="") as stream:
-                stream.writelines(parts)
+            with path.open("wb") as stream:
+                stream.writelines(map(_raw, parts))
         else:
             _replace(path, parts)
     except (OSError, ValueError) as error:
@@ -40,14 +40,14 @@ def write_parts(path: Path, parts: Iterable[str]) -> None:
         ) from error
 
 
-def _replace(path: Path, parts: Iterable[str]) -> None:
+def _replace(path: Path, parts: Iterable[str | bytes]) -> None:
     if path.is_dir():
         raise IsADirectoryError(None, "Is a directory")
     draft = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(draft, flags, 0o600), "w", _GATHERED, encoding="utf-8", newline="") as file:
-            file.writelines(parts)
+        with os.fdopen(os.open(draft, flags, 0o600), "wb", _GATHERED) as file:
+            file.writelines(map(_raw, parts))
             if path.is_file() and not path.is_symlink():
                 draft.chmod(stat.S_IMODE(path.stat().st_mode))
             file.flush()
@@ -55,6 +55,10 @@ def _replace(path: Path, parts: Iterable[str]) -> None:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _raw(part: str | bytes) -> bytes:
+    return part.encode() if isinstance(part, str) else part
 
 
 def _is_stream(path: Path) -> bool:

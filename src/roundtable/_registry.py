@@ -141,19 +141,28 @@ class Registry(Generic[T]):
         Raises:
             ConfigurationError: There is none; the message lists what there is.
         """
-        found = self._find(name)
-        if found is None and self.finder is not None:
-            self.finder(name)
-            found = self._find(name)
+        found = self.find(name)
         if found is not None:
             return found
-        if name in self._contested:
-            raise self._contest(name)
         near = difflib.get_close_matches(name, self._entries, n=1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         known = ", ".join(self._entries) or "none"
         msg = f"unknown {self.kind} {name!r}.{meant} Known: {known}"
         raise ConfigurationError(msg, hint=f"Use one of the {self.kind}s listed, or install a plugin that adds it.")
+
+    def find(self, name: str) -> Entry[T] | None:
+        """Give the whole entry of this name; `None` when nobody knows it.
+
+        Raises:
+            ConfigurationError: Several plugins have one of this name.
+        """
+        found = self._find(name)
+        if found is None and self.finder is not None:
+            self.finder(name)
+            found = self._find(name)
+        if found is None and name in self._contested:
+            raise self._contest(name)
+        return found
 
     def _find(self, name: str) -> Entry[T] | None:
         found = self._entries.get(name)

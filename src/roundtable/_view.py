@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._findings import findings_in_words
+from roundtable._findings import findings_in_words, synthesis_in_words
 from roundtable.report import (
     CostView,
     OptionView,
@@ -50,10 +50,12 @@ def view_of(result: DebateResult) -> ReportView:
         rounds=rounds,
         state=_state(result),
         about=_about(result),
+        is_decided=result.decision is not None and result.decision.winner is not None,
         answer_note=_answer_note(result),
         seats=tuple(agent.name for agent in result.agents),
         rule=_decision_line(result),
         options=_options(result),
+        synthesis=synthesis_in_words(result),
         figures=_figures(result),
         independent=result.independent_agreement,
         minority=_minority(result, seats),
@@ -96,6 +98,8 @@ def _ballots(result: DebateResult) -> tuple[tuple[AgentResponse, str | None], ..
 
 def _answer_note(result: DebateResult) -> str:
     cast = _ballots(result)
+    if result.answer_source == "synthesis":
+        return f"From the synthesis: {'no winner' if result.decision is None else result.decision.why}"
     if result.answer is None or not cast:
         return ""
     behind = sum(ballot == result.answer for _, ballot in cast)
@@ -150,11 +154,10 @@ def _measured_by(result: DebateResult) -> str:
 
 
 def _minority(result: DebateResult, seats: Mapping[str, int]) -> tuple[SpeakerView, ...]:
-    if result.answer is None:
+    winner = result.decision.winner if result.decision else None
+    if winner is None:
         return ()
-    return tuple(
-        _position(said, seats, role="participant") for said, ballot in _ballots(result) if ballot != result.answer
-    )
+    return tuple(_position(said, seats, role="participant") for said, ballot in _ballots(result) if ballot != winner)
 
 
 def _sources(result: DebateResult) -> tuple[SourceView, ...]:

@@ -36,6 +36,7 @@ from roundtable.types import (
     Session,
     SessionStatus,
     Share,
+    SynthesisResult,
     Timestamp,
     Usage,
     Value,
@@ -55,8 +56,8 @@ AnswerSource = Literal["option", "cluster", "judge", "synthesis", "none"]
 class DebateResult(Value):
     """The outcome of a debate and everything behind it.
 
-    `answer` is the winner of `decision`. Where there is none, `answer` is `None`, `answer_reason` says
-    why, and the positions stand in `rounds`. `consensus` is the agreement after debate,
+    `answer` is the winner of `decision`; where there is none, the conclusion of the synthesis. Without either `answer`
+    is `None`, `answer_reason` says why, and the positions stand in `rounds`. `consensus` is the agreement after debate,
     `independent_agreement` the one before anybody had heard anybody.
     """
 
@@ -69,7 +70,7 @@ class DebateResult(Value):
     status: DebateStatus
     """How far the debate came."""
     answer: str | None
-    """The winner of `decision`."""
+    """The winner of `decision`, else the conclusion of `synthesis`."""
     answer_source: AnswerSource
     """Where the answer comes from."""
     answer_reason: str | None
@@ -92,6 +93,10 @@ class DebateResult(Value):
     """How positions moved, and signs that agreement may mean little."""
     response: RoundtableResponse | None = None
     """The last complete round in four layers."""
+    synthesis: SynthesisResult | None = None
+    """The debate put together by one model."""
+    synthesis_reason: str | None = None
+    """Why there is none, where one was asked for."""
     rounds: tuple[RoundRecord, ...]
     """Everything that was said."""
     roster: Roster
@@ -129,8 +134,8 @@ class DebateResult(Value):
         measured = [held for held in record.rounds if held.complete]
         last = measured[-1] if measured else None
         decision = last.decision if last else None
-        answer = decision.winner if decision else None
-        source: AnswerSource = "none" if answer is None else "option" if config.options is not None else "cluster"
+        winner = decision.winner if decision else None
+        answer, source = _answer(record, winner)
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -143,13 +148,13 @@ class DebateResult(Value):
             consensus=last.consensus if last else None,
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
-            conformity_delta=conformity_delta(
-                last.consensus.agreement_level if last and last.consensus else None, record.independent_agreement
-            ),
+            conformity_delta=_conformity(record, last),
             minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
-            baselines=baselines_of(record, answer),
+            baselines=baselines_of(record, winner),
             health=debate_health(measured, record.session.agents),
             response=build_response(record, thresholds or ResponseSettings()),
+            synthesis=record.synthesis,
+            synthesis_reason=_why_no_synthesis(record),
             rounds=record.rounds,
             roster=_roster(record),
             exit=record.exit,
@@ -291,6 +296,27 @@ def _status(record: DebateRecord) -> DebateStatus:
     if record.status == "completed":
         return "partial" if reason == "stopped" else "completed"
     return "paused" if record.status == "paused" and reason == "paused" else "partial"
+
+
+def _answer(record: DebateRecord, winner: str | None) -> tuple[str | None, AnswerSource]:
+    if winner is not None:
+        return winner, "cluster" if record.session.config.options is None else "option"
+    if record.synthesis is not None:
+        return record.synthesis.conclusion, "synthesis"
+    return None, "none"
+
+
+def _why_no_synthesis(record: DebateRecord) -> str | None:
+    if record.synthesis is not None:
+        return None
+    if record.synthesis_error is not None:
+        return record.synthesis_error.message
+    return "the debate was not put together at its end" if record.session.config.synthesize else None
+
+
+def _conformity(record: DebateRecord, last: RoundRecord | None) -> float | None:
+    level = last.consensus.agreement_level if last and last.consensus else None
+    return conformity_delta(level, record.independent_agreement)
 
 
 def _why_none(last: RoundRecord | None, decision: Decision | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard
 import anyio
 
 from roundtable._clock import SystemClock
+from roundtable._ears import Ears, Halt
 from roundtable.errors import (
     AgentError,
     APITimeoutError,
@@ -46,19 +47,11 @@ __all__ = [
 _MESSAGE_CHARS = 500
 
 
-class Halt(Exception):
-    """Raised by a listener to keep a model call from starting; the turn ends without an outcome."""
-
-
 class StageHooks(Protocol):
     """What a caller of `run_stage` may add: hearing and storing turns."""
 
     async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
-        """A turn begins; give what should hear it.
-
-        Raises:
-            Halt: The turn must not begin.
-        """
+        """A turn begins; give what should hear it. `Halt` keeps it from beginning, any other error ends the stage."""
 
     async def settled(self, turn: AnyTurn) -> None:
         """A turn ended. An error raised here ends the whole stage and is raised by `run_stage`."""
@@ -155,6 +148,7 @@ async def run_stage(
 
     Raises:
         ConfigurationError: A turn asks for an agent that is not there.
+        Exception: What `hooks` or a listener of theirs raised; unlike an agent's error, it ends the stage.
     """
     clock = clock or SystemClock()
     todo = {spec.slot: 1 for spec in stage.turns} if attempts is None else dict(attempts)
@@ -169,10 +163,8 @@ async def run_stage(
     async def run(spec: TurnSpec) -> None:
         try:
             order = _Order(spec, stage.name, todo[spec.slot], agents[spec.agent], turn_timeout_s, shaper)
-            outcome = await _take(order, view, hooks, clock)
+            outcome = await _heard(order, view, hooks, clock)
             if outcome is not None:
-                if hooks is not None:
-                    await hooks.settled(outcome)
                 outcomes[spec.slot] = outcome
         except Exception as error:  # noqa: BLE001  (kept and raised below, so that nobody meets an exception group)
             broken.append(error)
@@ -195,14 +187,28 @@ class _Order(NamedTuple):
     shaper: TurnShaper | None
 
 
-async def _take(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
+async def _heard(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
+    """Take a turn that is heard and settled; what hooks and their listeners raise is raised."""
+    try:
+        listener = None if hooks is None else await hooks.started(order.spec, order.attempt)
+    except Halt:
+        return None
+    ears = None if listener is None else Ears(listener)
+    outcome = await _take(order, view, ears, clock)
+    if ears is not None:
+        ears.check()
+    if outcome is not None and hooks is not None:
+        await hooks.settled(outcome)
+    return outcome
+
+
+async def _take(order: _Order, view: DebateContext, ears: Ears | None, clock: Clock) -> AnyTurn | None:
     spec, agent = order.spec, order.agent
     began = clock.monotonic()
     failure: RoundtableError
     try:
-        listener = None if hooks is None else await hooks.started(spec, order.attempt)
         context = _transformed(narrow(view, spec), order)
-        result = _checked(await _timed(order, context, listener), spec, agent)
+        result = _checked(await _timed(order, context, ears), spec, agent)
         result = _shaped(result, context, order.shaper)
     except Halt:
         return None
@@ -260,10 +266,9 @@ def _shaped(result: TurnResult, context: DebateContext, shaper: TurnShaper | Non
     return result.model_copy(update={"answer": answer, "warnings": told})
 
 
-async def _timed(order: _Order, view: DebateContext, listener: TurnListener | None) -> TurnResult:
+async def _timed(order: _Order, view: DebateContext, ears: Ears | None) -> TurnResult:
     if order.timeout_s is None:
-        return await order.agent.take_turn(view, listener)
-    ears = None if listener is None else _Counting(listener)
+        return await order.agent.take_turn(view, ears)
     with anyio.move_on_after(order.timeout_s):
         return await order.agent.take_turn(view, ears)
     late = APITimeoutError(
@@ -274,22 +279,6 @@ async def _timed(order: _Order, view: DebateContext, listener: TurnListener | No
         # What the calls consumed went with the turn that was cut off; that they were made is known.
         late.usage = Usage(calls=ears.calls, unreported_calls=ears.calls)
     raise late
-
-
-class _Counting:
-    """Passes on what it hears, and counts the calls."""
-
-    def __init__(self, listener: TurnListener) -> None:
-        self._listener = listener
-        self.calls = 0
-        self.chunk = listener.chunk
-        self.retrying = listener.retrying
-        self.tool_called = listener.tool_called
-        self.tool_answered = listener.tool_answered
-
-    async def before_call(self) -> None:
-        await self._listener.before_call()
-        self.calls += 1
 
 
 def _has_spent(error: BudgetExceeded) -> bool:

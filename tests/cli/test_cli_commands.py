@@ -361,3 +361,22 @@ def test_an_estimate_is_one_json_document(command: Command, agree: str) -> None:
     assert isinstance(found, dict)
     assert (found["plannedCalls"], found["calls"], found["costUsd"]) == (3, 6, None)
     assert command("Tea?", "--agents", agree, "--rounds", "0", "--estimate").code != 0
+
+
+def test_a_debate_is_put_together_at_its_end_or_later(command: Command, tmp_path: Path) -> None:
+    made = {"conclusion": "Drink what you like.", "commonGround": ["Both wake."]}
+    ada = script(tmp_path, "ada", [said("Tea"), made])
+    agents = f"{ada},{always(tmp_path, {'bo': 'Coffee'})}"
+    done = command("Tea or coffee?", "--agents", agents, "--rounds", "1", "--synthesize")
+    assert "Answer: Drink what you like." in done.out
+    assert "Common ground: Both wake." in done.out
+    again = command("synthesize", "last", "--json")
+    assert again.json["answer"] == "Drink what you like."
+    assert command("synthesize", "last").out.count("Common ground: Both wake.") == 1
+
+
+def test_a_synthesis_that_fails_is_said_and_can_be_asked_for_again(command: Command, differ: str) -> None:
+    done = command("Tea or coffee?", "--agents", differ, "--rounds", "1", "--synthesize")
+    assert done.code == 0
+    assert "No synthesis: the answer holds no JSON object" in done.out
+    assert command("synthesize", "last").code != 0

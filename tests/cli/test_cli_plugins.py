@@ -42,6 +42,19 @@ def test_the_mode_of_an_installed_plugin_is_listed_and_used(command: Command, si
     assert done.code == 0, done.both
 
 
+def test_a_session_is_exported_and_the_web_searched_by_what_plugins_bring(command: Command, site: Site) -> None:
+    site.install("roundtable-terse", hook("exporters", "registrar.add('terse', lambda result: f'{result.answer}!')"))
+    search = "from roundtable.tools.search import StaticSearch\nregistrar.add('acme', lambda rest, s: StaticSearch())"
+    site.install("roundtable-acme", hook("search_providers", search))
+    asked = ("--agents", always(Path.cwd(), {"ada": "Tea", "bo": "Tea"}), "--rounds", "1", "--db", "plugins.db")
+    done = command("debate", "Tea?", *asked, "--search", "acme")
+    assert done.code == 0, done.both
+    assert command("export", "last", "--db", "plugins.db", "--format", "terse").out.strip() == "Tea!"
+    unknown = command("export", "last", "--db", "plugins.db", "--format", "pdf")
+    assert (unknown.code, "no export format 'pdf'" in unknown.err) == (2, True)
+    assert "unknown search provider 'acne'" in command("debate", "Tea?", *asked, "--search", "acne").err
+
+
 @pytest.mark.parametrize(
     ("body", "code", "shown"),
     [

@@ -14,7 +14,7 @@ import pytest
 import roundtable
 from roundtable import sync, tool
 from roundtable.agents import BaseAgent
-from roundtable.errors import ConfigurationError, QuorumLost, StorageError
+from roundtable.errors import ConfigurationError, StorageError
 from roundtable.plugins import ToolRegistrar
 from roundtable.providers import Cassette
 from roundtable.providers.scripted import ScriptedModel
@@ -361,16 +361,43 @@ async def test_a_debate_with_tools_is_replayed_without_a_model(tmp_path: Path, n
     assert len(said[0]) == 4
 
 
-async def test_a_tool_call_that_cannot_be_stored_is_not_made() -> None:
+@pytest.mark.parametrize("lost", ["agent_tool_call", "agent_tool_result"])
+async def test_a_tool_event_that_cannot_be_stored_breaks_the_debate_and_it_resumes(lost: str) -> None:
     class Full(MemoryStorage):
+        is_full = True
+
         async def append(self, session_id: str, expected_seq: Any, token: Any, events: Any, **more: Any) -> int:
-            if any(event.type == "agent_tool_call" for event in events):
+            if self.is_full and any(event.type == lost for event in events):
                 raise StorageError("the disk is full")
             return await super().append(session_id, expected_seq, token, events, **more)
 
     ran: list[str] = []
+    storage = Full()
     note = ToolDefinition("note", "Notes.", {}, lambda given: ran.append("x"))
-    at_table = roundtable.Roundtable(agents(once(wish("note"))), storage=Full(), tools=[note])
-    with pytest.raises(QuorumLost, match="the disk is full"):
+    at_table = roundtable.Roundtable(agents(once(wish("note"))), storage=storage, tools=[note])
+    with pytest.raises(StorageError, match="the disk is full"):
         await at_table.debate(TOPIC, rounds=1)
-    assert ran == []
+    assert len(ran) == (lost == "agent_tool_result")
+    (broken,) = await at_table.sessions()
+    assert broken.status == "error"
+    storage.is_full = False
+    result = await at_table.resume(broken.id)
+    assert (result.status, result.roster.agents[0].failed) == ("completed", 0)
+    assert [record.tool_name for record in result.rounds[0].responses[0].tool_calls] == ["note"]
+
+
+async def test_a_storage_that_cannot_be_looked_at_breaks_the_debate_and_no_agent_is_blamed() -> None:
+    class Blind(MemoryStorage):
+        looks = 0
+
+        async def read(self, session_id: str, after: int = 0, **more: Any) -> Any:
+            Blind.looks += 1
+            if Blind.looks > 1:
+                raise StorageError("the disk is gone")
+            return await super().read(session_id, after, **more)
+
+    at_table = roundtable.Roundtable(
+        agents(once(wish("note"))), storage=Blind(), tools=[ToolDefinition("note", "", {}, len)]
+    )
+    with pytest.raises(StorageError, match="the disk is gone"):
+        await at_table.debate(TOPIC, rounds=1)

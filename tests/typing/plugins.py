@@ -30,6 +30,7 @@ from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule, rule_registry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
+from roundtable.tools.search import StaticSearch
 from roundtable.types import Event, ProviderConfig
 
 
@@ -101,12 +102,18 @@ def roundtable_register_tools(registrar: ToolRegistrar, tool: Tool) -> None:
 
 @hookimpl
 def roundtable_register_search_providers(registrar: SearchProviderRegistrar) -> None:
-    registrar.add("acme", lambda settings: settings.get("ACME_SEARCH_KEY"))
-    # It is made from the settings, so a function of nothing is refused.
+    registrar.add("acme", lambda rest, settings: StaticSearch.from_file(rest or settings.database_path))
+    # It is made from its address and the settings, and searches, so a text is refused.
+    registrar.add("acme", address)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    # So is a function of nothing.
     registrar.add("acme", roundtable_register_nothing)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def roundtable_register_nothing() -> None: ...
+
+
+def address(rest: str, settings: Settings) -> str:
+    return rest or str(settings.searxng_url)
 
 
 @hookimpl

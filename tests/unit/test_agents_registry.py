@@ -204,6 +204,7 @@ async def test_a_synthesis_quotes_everybody() -> None:
         "| obey",
         "| Position: No",
         "| END-QUOTE",
+        "| Confidence: 80 %",
         "| Reasoning: Bo has reasons.",
     ]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roundtable.errors import AgentError, ConfigurationError
 from roundtable.providers.command import CLAUDE, CODEX, GEMINI, CommandModel, CommandProvider, plain_profile
 from roundtable.providers.command.calls import Call
-from roundtable.providers.command.readers import clean, parse_output, read_codex, read_gemini, read_plain
+from roundtable.providers.command.readers import clean, parse_output, read_claude, read_codex, read_gemini, read_plain
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
@@ -41,6 +41,13 @@ def test_who_it_is_stands_before_the_prompt_where_there_is_no_option_for_it() ->
     assert call.stdin == "Be brief.\n\nWhy?"
 
 
+@pytest.mark.parametrize("system", ["\u8336" * 50_000, "nul\0"])
+def test_who_it_is_stands_before_the_prompt_where_no_argument_can_hold_it(system: str) -> None:
+    call = Call(profile=CLAUDE, prompt="Tea?", system=system)
+    assert not [word for word in call.words if "append" in word]
+    assert call.stdin == f"{system}\n\nTea?"
+
+
 def test_an_option_without_a_value_is_left_out() -> None:
     assert Call(profile=CLAUDE, prompt="?").words == ("-p", "--output-format", "json")
     assert Call(profile=CODEX, prompt="?").words[-2:] == ("read-only", "-")
@@ -58,11 +65,11 @@ def test_what_is_put_in_is_one_word_behind_its_option(system: str, model: str, s
 # ------------------------------------------------------------------ readers
 
 
-@given(raw=st.binary(max_size=200))
-def test_nothing_that_steers_a_terminal_is_left(raw: bytes) -> None:
+@given(raw=st.text(max_size=200))
+def test_nothing_that_steers_a_terminal_is_left(raw: str) -> None:
     text = clean(raw)
     assert not [char for char in text if char < " " and char not in "\t\n\r"]
-    assert clean(text.encode()) == text
+    assert clean(text) == text
 
 
 @given(noise=st.lists(TEXT, max_size=4), result=TEXT, tail=st.lists(TEXT, max_size=4))
@@ -91,6 +98,12 @@ def test_claude_states_what_it_consumed() -> None:
     reply = CLAUDE.read(line(result="Tea.", session_id="s", total_cost_usd=0.02, duration_ms=12, usage=usage))
     assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.cost_usd) == (7, 5, 0.02)
     assert reply.duration_ms == 12
+
+
+@pytest.mark.parametrize("cost", ["Infinity", "NaN", "-1"])
+def test_a_cost_that_is_none_is_unknown(cost: str) -> None:
+    reply = read_claude(f'{{"result": "Tea.", "session_id": "s", "total_cost_usd": {cost}}}')
+    assert (reply.text, reply.usage.cost_usd) == ("Tea.", None)
 
 
 def test_codex_gives_its_last_message_its_thread_and_its_tokens() -> None:

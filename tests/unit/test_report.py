@@ -287,7 +287,7 @@ def test_without_an_answer_the_page_says_why_and_lists_the_positions() -> None:
     assert "No answer two positions tie" in sections["answer"]
     assert "Ada : No: Use a monolith. Cy : Split it." in sections["answer"]
     assert "This debate is paused." in to_page(view)
-    assert "There is no answer to differ from" in sections["minority"]
+    assert "There is no decision to differ from" in sections["minority"]
     assert "Round 1 · not completed" in sections["rounds"]
     assert sections["decision"].endswith("No decision rule was applied.")
 

@@ -92,7 +92,7 @@ def test_searxng_may_stand_in_the_environment():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "unknown search service ''"),
+        ("", "unknown search provider ''"),
         ("brve", "Did you mean 'brave'"),
         ("brave", "brave wants a key"),
         ("tavily", "tavily wants a key"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
 
 import anyio
 import pytest
@@ -33,6 +35,8 @@ from roundtable.types import (
     FailedTurn,
     Seat,
     Stage,
+    ToolCall,
+    ToolCallRecord,
     Turn,
     TurnKey,
     TurnResult,
@@ -172,11 +176,62 @@ async def test_an_error_of_storing_ends_the_stage_and_surfaces_as_itself(error: 
     assert model.under_way == 0
 
 
-async def test_an_error_of_beginning_is_the_turns_failure() -> None:
+async def test_an_error_of_beginning_ends_the_stage_and_blames_no_agent() -> None:
     hooks = Hooks(start=RoundtableError("not now"))
-    (turn,) = await run_stage(stage("ada"), {"ada": Speaker("ada", position("Tea"))}, view("ada"), hooks=hooks)
-    assert isinstance(turn, FailedTurn)
-    assert turn.error.message == "not now"
+    with pytest.raises(RoundtableError, match="not now"):
+        await run_stage(stage("ada"), {"ada": Speaker("ada", position("Tea"))}, view("ada"), hooks=hooks)
+    assert hooks.settled_turns == []
+
+
+class Deaf:
+    """A listener that fails at each thing it hears."""
+
+    async def before_call(self) -> None:
+        raise StorageError("full")
+
+    async def chunk(self, text: str) -> None:
+        raise StorageError("full")
+
+    async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
+        raise StorageError("full")
+
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        raise StorageError("full")
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        raise StorageError("full")
+
+
+_HEARD: dict[str, Callable[[TurnListener], Awaitable[None]]] = {
+    "before_call": lambda ears: ears.before_call(),
+    "chunk": lambda ears: ears.chunk("Te"),
+    "retrying": lambda ears: ears.retrying(2, 0.5, RoundtableError("slow")),
+    "tool_called": lambda ears: ears.tool_called(1, ToolCall(id="c1", name="price")),
+    "tool_answered": lambda ears: ears.tool_answered(1, "c1", ToolCallRecord(tool_name="price")),
+}
+
+
+@pytest.mark.parametrize("timeout_s", [None, 5.0])
+@pytest.mark.parametrize("heard", _HEARD)
+async def test_what_a_listener_raises_ends_the_stage_even_where_the_agent_swallows_it(
+    heard: str, timeout_s: float | None
+) -> None:
+    class Swallowing(Speaker):
+        async def take_turn(self, context: DebateContext, listener: TurnListener | None = None) -> TurnResult:
+            assert listener is not None
+            with contextlib.suppress(StorageError):
+                await _HEARD[heard](listener)
+            return await super().take_turn(context)
+
+    class Listening(Hooks):
+        async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
+            return Deaf()
+
+    hooks = Listening()
+    ada = Swallowing("ada", position("Tea"))
+    with pytest.raises(StorageError, match="full"):
+        await run_stage(stage("ada"), {"ada": ada}, view("ada"), hooks=hooks, turn_timeout_s=timeout_s)
+    assert hooks.settled_turns == []
 
 
 async def test_a_halted_turn_has_no_outcome() -> None:

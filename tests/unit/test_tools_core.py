@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import threading
 import time
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import anyio
 import pytest
@@ -120,6 +121,33 @@ async def test_methods_partials_and_callable_objects_are_functions_too() -> None
     assert (await tool(name="shop")(Shop()).run({"item": "tea"})).data == "tea"
     half = tool(functools.partial(pow, 2))
     assert half.name == "pow"
+
+
+async def test_arguments_of_the_right_shape_and_a_wrong_value_are_told_in_plain_words() -> None:
+    @tool
+    def opened(day: dt.date) -> str:
+        return str(day)
+
+    @tool
+    async def closed(day: dt.date) -> str:
+        return str(day)
+
+    for made in (opened, closed):
+        assert (await made.run({"day": "2026-01-02"})).data == "2026-01-02"
+        error = (await made.run({"day": "soon"})).error or ""
+        assert error.startswith("the arguments do not fit: day: Input should be a valid date")
+        assert "pydantic" not in error
+
+
+async def test_an_async_function_behind_a_plain_decorator_is_awaited() -> None:
+    async def inner(item: str) -> str:
+        return item.upper()
+
+    @functools.wraps(inner)
+    def logged(item: str) -> Any:
+        return inner(item)
+
+    assert (await tool(logged).run({"item": "tea"})).data == "TEA"
 
 
 @pytest.mark.parametrize(

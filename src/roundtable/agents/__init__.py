@@ -13,6 +13,7 @@ from roundtable.agents.registry import (
     AgentFactory,
     AgentRegistry,
     config_of,
+    first_writer,
     get_global_registry,
     reset_global_registry,
 )
@@ -28,6 +29,7 @@ from roundtable.agents.setup import (
     setup_agents,
     setup_providers,
 )
+from roundtable.agents.synthesis import Synthesizer
 from roundtable.agents.vendors import (
     ChatGPTAgent,
     ClaudeAgent,
@@ -58,6 +60,7 @@ __all__ = [
     "PerplexityAgent",
     "PerplexitySearchOptions",
     "ProviderAvailability",
+    "Synthesizer",
     "check_provider_availability",
     "config_of",
     "create_chatgpt_agent",
@@ -66,6 +69,7 @@ __all__ = [
     "create_gemini_agent",
     "create_light_model_agent",
     "create_perplexity_agent",
+    "first_writer",
     "get_availability_report",
     "get_global_registry",
     "personas_for",

@@ -86,6 +86,9 @@ class Conversation:
             begun = ""
             calls = self.tools.told_apart(response.tool_calls)
             answers = await self.tools.answer(calls, most - steps)
+            for spent in self.tools.take_usage():
+                self.usage += spent
+                self.usage_by_call.append(spent)
             if self.tools.submitted is not None:
                 return self._handed_in(response, self.tools.submitted)
             said = response.to_message().model_copy(update={"tool_calls": calls})

@@ -10,6 +10,7 @@ import anyio
 
 from roundtable._registry import Registry
 from roundtable.agents.health import AgentStatus, HealthCache
+from roundtable.agents.synthesis import Synthesizer
 from roundtable.errors import ConfigurationError
 from roundtable.types import AgentConfig, AgentHealth
 
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from roundtable.agents.base import BaseAgent
-    from roundtable.protocols import Agent, AgentToolkit, Clock
+    from roundtable.protocols import Agent, AgentToolkit, ChatModel, Clock
     from roundtable.types import AgentInfo
 
-__all__ = ["AgentFactory", "AgentRegistry", "config_of", "get_global_registry", "reset_global_registry"]
+__all__ = [
+    "AgentFactory",
+    "AgentRegistry",
+    "config_of",
+    "first_writer",
+    "get_global_registry",
+    "reset_global_registry",
+]
 
 AgentFactory: TypeAlias = "Callable[[AgentConfig], BaseAgent]"
 """Makes an agent from its configuration."""
@@ -332,6 +340,21 @@ def config_of(agent: Agent) -> AgentConfig:
         return config
     info = agent.get_info()
     return AgentConfig(id=info.id, name=info.name, provider=info.provider, model=info.model)
+
+
+def first_writer(agents: Iterable[Agent]) -> Synthesizer | None:
+    """Let the first agent that speaks through a model put the debate together; `None` where none does.
+
+    Example:
+        >>> from roundtable.testing import scripted_agents
+        >>> first_writer(scripted_agents({"ada": "Tea", "bo": "Tea"})).id
+        'ada'
+    """
+    for agent in agents:
+        model: ChatModel | None = getattr(agent, "chat_model", None)
+        if callable(getattr(model, "complete", None)) and model is not None:
+            return Synthesizer(model, config_of(agent))
+    return None
 
 
 @cache

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from roundtable.prompts import Fence
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.tools import DefaultAgentToolkit
-    from roundtable.types import AgentTool, ContextRequest, DebateContext, JsonObject, JsonValue, ToolCall
+    from roundtable.types import AgentTool, ContextRequest, DebateContext, JsonObject, JsonValue, ToolCall, Usage
 
 __all__ = ["CALLS_AT_ONCE", "MOST_TOOL_ROUNDS", "TurnTools", "allowed_tools"]
 
@@ -86,6 +86,14 @@ class TurnTools:
         """What the agent asked the caller for."""
         turn = None if self.toolkit is None else self.toolkit.turn
         return () if turn is None else tuple(turn.requests)
+
+    def take_usage(self) -> list[Usage]:
+        """Give what models consumed that tools have asked since the last time."""
+        turn = None if self.toolkit is None else self.toolkit.turn
+        if turn is None:
+            return []
+        taken, turn.usage = turn.usage, []
+        return taken
 
     def shortfall(self) -> tuple[str, ...]:
         """Say that fewer calls were made than the mode asked for, where there were tools to call."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from roundtable.agents import Synthesizer, first_writer
 from roundtable.analysis import (
     AIConsensusAnalyzer,
     AnalyzerChain,
@@ -15,6 +16,7 @@ from roundtable.analysis import (
 )
 from roundtable.api.estimate import meters_of
 from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.plugins.using import make
 from roundtable.providers import split_model_name
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from roundtable.api.models import Models
     from roundtable.api.options import SeatLike
     from roundtable.plugins import AnalyzerFactory
-    from roundtable.protocols import ChatModel, ConsensusMeter
+    from roundtable.protocols import Agent, ChatModel, ConsensusMeter
     from roundtable.types import AgentConfig
 
 __all__ = ["ANALYZERS", "Helpers"]
@@ -33,12 +35,12 @@ __all__ = ["ANALYZERS", "Helpers"]
 ANALYZERS: Final = ("auto", "ai", "semantic", "stance", "basic")
 """Analyzers by name; `auto` is ai, then semantic, then basic."""
 
-_SEATS: Final = ("analyzer",)
+_SEATS: Final = ("analyzer", "synthesizer")
 _TOO_SMALL: Final = "local"
 
 
 class Helpers:
-    """The models beside the debate: who analyses it.
+    """The models beside the debate: who analyses it, and who puts it together.
 
     Args:
         seats: Models by seat, as the caller gave them.
@@ -95,22 +97,58 @@ class Helpers:
 
     def _foreign(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
         try:
-            make = self._analyzers.get(name)
+            entry = self._analyzers.entry(name)
         except ConfigurationError as error:
             msg = f"there is no analyzer {name!r}: {error.message}"
             hint = f"Analyzers are: {', '.join((*ANALYZERS, *self._analyzers.names()))}."
             raise ConfigurationError(msg, hint=hint) from error
         models = self._reader(configs, capped=capped).models
-        return make(models[0] if models else None)
+        return make("analyzer", entry, models[0] if models else None)
 
     def _reader(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
         given = self.seated("analyzer")
         models, why = (given, "") if given else self._light(configs)
-        unpriced = [model for model in models for meter in meters_of(model) if not meter.is_priced]
-        if capped and unpriced:
-            name = f"{unpriced[0].provider}:{unpriced[0].model}"
-            return AIConsensusAnalyzer(why_none=f"a budget in dollars holds, and no price is known for {name}")
-        return AIConsensusAnalyzer(models, why_none=why)
+        unpriced = _unpriced(models) if capped else ""
+        return AIConsensusAnalyzer(why_none=unpriced) if unpriced else AIConsensusAnalyzer(models, why_none=why)
+
+    def writer(
+        self, configs: Iterable[AgentConfig], agents: Mapping[str, Agent], *, capped: bool, by: str | None = None
+    ) -> Synthesizer:
+        """Give what puts a debate together: the model of the seat, else a light one, else that of the first agent.
+
+        Args:
+            configs: Who debates.
+            agents: The same by id.
+            capped: As for `meter`.
+            by: Id of the agent that is to do it instead.
+
+        Raises:
+            ConfigurationError: Nobody can, the seat has several models, or its model cannot be made or has no price.
+        """
+        if by is not None:
+            return self._agent_as_writer(by, agents)
+        given = self.seated("synthesizer")
+        if len(given) > 1:
+            raise ConfigurationError("seats: one model puts a debate together, not several")
+        unpriced = _unpriced(given) if capped else ""
+        if unpriced:
+            raise ConfigurationError(f"seats['synthesizer']: {unpriced}", hint="Give its price with prices={...}.")
+        models, why = (given, "") if given else self._light(configs)
+        if models and not (capped and _unpriced(models)):
+            return Synthesizer(models[0])
+        found = first_writer(agents.values())
+        if found is None:
+            msg = f"no model can put the debate together: {why or 'no agent speaks through one'}"
+            raise ConfigurationError(msg, hint="Name one with seats={'synthesizer': 'provider:model'}.")
+        return found
+
+    @staticmethod
+    def _agent_as_writer(agent_id: str, agents: Mapping[str, Agent]) -> Synthesizer:
+        found = first_writer([agents[agent_id]] if agent_id in agents else [])
+        if found is None:
+            msg = f"agent {agent_id!r} cannot put the debate together: it is not in it, or speaks through no model"
+            raise ConfigurationError(msg, hint=f"Agents of the session are: {', '.join(agents)}.")
+        return found
 
     def seated(self, seat: str) -> list[ChatModel]:
         """Give the models that the caller put on a seat.
@@ -143,3 +181,9 @@ class Helpers:
                 except RoundtableError as error:
                     causes.append(f"{provider}: {error.message}")
         return [], "; ".join(causes) or "nobody sits at the table"
+
+
+def _unpriced(models: Iterable[ChatModel]) -> str:
+    """Say which of these models has no price, as a budget in dollars needs; empty where all have one."""
+    names = [f"{one.provider}:{one.model}" for one in models for meter in meters_of(one) if not meter.is_priced]
+    return f"a budget in dollars holds, and no price is known for {names[0]}" if names else ""

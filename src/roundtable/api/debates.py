@@ -6,18 +6,12 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from pydantic import ValidationError
-
 from roundtable.analysis import ResponseSettings
+from roundtable.api.asking import Ask, checked, config_of, facilitated
 from roundtable.api.changes import check_on_change, effective, seated_again
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
-    check_flag,
-    check_list,
-    check_mapping,
-    check_mode_given,
-    check_options,
     check_rounds,
     check_whole,
 )
@@ -27,49 +21,27 @@ from roundtable.api.live import Prepared
 from roundtable.api.naming import named_mode
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
+from roundtable.engine.synthesis import stored_synthesis
+from roundtable.errors import RoundtableError, SessionBusy, SessionConflict
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
-from roundtable.types import DebateConfig, ForkOrigin, Perspective
+from roundtable.types import DebateConfig, ForkOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.api.changes import OnChange
-    from roundtable.api.options import DebateOptions, Perspectives
-    from roundtable.api.seats import AgentLike, Seated
+    from roundtable.api.options import DebateOptions
+    from roundtable.api.seats import Seated
     from roundtable.api.wiring import Wiring
     from roundtable.engine import Adoption, DebateRun
-    from roundtable.exits import Exit
-    from roundtable.modes import ModeRegistry
+    from roundtable.engine.synthesis import Writer
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
-    from roundtable.scoring import Rule
-    from roundtable.types import Budget, ContextResult, Estimate, JsonValue, RunningCalls
+    from roundtable.types import Budget, ContextResult, Estimate, RunningCalls, SynthesisResult
 
 __all__ = ["Debates", "finish"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ask:
-    """What a caller asks for in one debate."""
-
-    topic: str
-    mode: str | DebateModeStrategy = "collaborative"
-    rounds: int = 3
-    options: Sequence[str] | None = None
-    decide: str | Rule = "plurality"
-    exit_when: Exit | None = None
-    exit_on_consensus: bool | None = None
-    focus_question: str | None = None
-    perspectives: Perspectives = None
-    agents: Sequence[AgentLike] | None = None
-    budget: Budget | None = None
-    baseline: bool = False
-    skip_rounds_when: float | None = None
-    deadline_s: float | None = None
-    metadata: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +51,7 @@ class _Cast:
     agents: Mapping[str, Agent]
     mode: DebateModeStrategy | None = None
     meter: ConsensusMeter | None = None
+    writer: Writer | None = None
 
 
 _KEPT = 1000
@@ -87,7 +60,7 @@ _KEPT = 1000
 class _Asked(NamedTuple):
     """What a caller asks for, checked."""
 
-    ask: _Ask
+    ask: Ask
     seats: tuple[Seated, ...]
     config: DebateConfig
     mode: DebateModeStrategy | None
@@ -117,11 +90,12 @@ class Debates:
         await self._make_ready(agents, ask.budget)
         configs = [effective(seat) for seat in seats]
         meter = wiring.meter(configs, ask.budget)
+        writer = wiring.writer(configs, agents, ask.budget) if ask.synthesize else None
         session = await wiring.engine.start_debate(config, configs, mode=own_mode, forked_from=forked_from)
         if ask.agents is not None or own_mode is not None:
             self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
         limits = RunLimits(rounds=1 if step else None, deadline_s=ask.deadline_s)
-        return self._prepared(session.id, limits, _Cast(agents, own_mode, meter))
+        return self._prepared(session.id, limits, _Cast(agents, own_mode, meter, writer))
 
     def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the worst case of a debate.
@@ -140,20 +114,13 @@ class Debates:
 
     def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> _Asked:
         """Check what is asked for, and seat who takes part."""
-        ask, wiring = _Ask(topic=topic, **options), self._wiring
-        check_rounds(ask.rounds, wiring.settings.max_rounds)
-        check_budget(ask.budget)
-        check_deadline(ask.deadline_s)
-        check_options(ask.options)
-        check_mapping("metadata", ask.metadata)
-        check_flag("exit_on_consensus", ask.exit_on_consensus)
-        check_flag("baseline", ask.baseline)
-        check_mode_given(ask.mode)
-        ask = _facilitated(ask, wiring.engine.modes)
+        wiring = self._wiring
+        ask = checked(Ask(topic=topic, **options), wiring.settings.max_rounds)
+        ask = facilitated(ask, wiring.engine.modes)
         name, own_mode = named_mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
         seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
-        config = _config(ask, (name, rule), [seat.config.id for seat in seats], wiring)
+        config = config_of(ask, (name, rule), [seat.config.id for seat in seats], wiring)
         return _Asked(ask, seats, config, own_mode)
 
     def _keep(self, session_id: str, cast: _Cast) -> None:
@@ -185,6 +152,7 @@ class Debates:
                     agents=cast.agents,
                     mode=cast.mode,
                     meter=cast.meter,
+                    writer=cast.writer,
                     extension=extension,
                     adoption=adoption,
                     on_start=started,
@@ -282,7 +250,19 @@ class Debates:
         agents = {**wiring.agents.resolve(missing), **brought}
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
-        return _Cast(agents, before.mode, wiring.meter(seating.agents, budget)), seating.adoption
+        meter = wiring.meter(seating.agents, budget)
+        writer = wiring.writer(seating.agents, agents, budget) if fold.record.config.synthesize else None
+        return _Cast(agents, before.mode, meter, writer), seating.adoption
+
+    async def synthesize(self, session_id: str, by: str | None) -> SynthesisResult:
+        """Give the synthesis of a stored session, made now unless it is stored."""
+        fold = await self._wiring.sessions.load(session_id)
+        held = stored_synthesis(fold, by)
+        if held is not None:
+            return held
+        cast, _ = await self._cast_of(session_id, fold, on_change="adopt")
+        writer = self._wiring.writer(fold.record.agents, cast.agents, fold.record.config.budget, by=by)
+        return await self._wiring.engine.synthesize(session_id, writer, by=by)
 
     def _mode_of(self, fold: Fold) -> DebateModeStrategy | None:
         """Give the mode of a stored session, where it is known here; the run refuses one that is not."""
@@ -349,51 +329,3 @@ class Debates:
 async def finish(prepared: Prepared) -> DebateResult:
     """Run a prepared session to its end."""
     return prepared.to_result(await prepared.run(lambda _: None))
-
-
-def _facilitated(ask: _Ask, known: ModeRegistry) -> _Ask:
-    """Turn `perspectives="auto"` into the option of the mode that has them written."""
-    if ask.perspectives is None:
-        return ask
-    if ask.perspectives != "auto":
-        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
-        return ask
-    if not isinstance(ask.mode, str):
-        msg = "perspectives='auto' goes with a mode given by name"
-        raise ConfigurationError(msg, hint="Make the mode with facilitated=True instead.")
-    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
-        msg = f"perspectives='auto' does not go with the mode {ask.mode!r}"
-        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
-    written = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
-    return replace(ask, mode=written, perspectives=None)
-
-
-def _config(ask: _Ask, names: tuple[str, str], agents: Sequence[str], wiring: Wiring) -> DebateConfig:
-    mode, rule = names
-    try:
-        return DebateConfig(
-            topic=ask.topic,
-            mode=mode,
-            agents=tuple(agents),
-            rounds=ask.rounds,
-            focus_question=ask.focus_question,
-            perspectives=tuple(
-                Perspective(name=one) if isinstance(one, str) else one for one in ask.perspectives or ()
-            ),
-            options=None if ask.options is None else tuple(ask.options),
-            decide=rule,
-            exit=None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),
-            exit_on_consensus=ask.exit_on_consensus,
-            budget=ask.budget,
-            quorum=wiring.options.quorum,
-            baseline=ask.baseline,
-            skip_rounds_when=ask.skip_rounds_when,
-            seed=wiring.options.seed,
-            metadata=dict(ask.metadata or {}),
-        )
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the debate"
-        msg = f"{where}: {first['msg'].removeprefix('Value error, ')}"
-        hint = "Give a question of 1 to 10,000 characters." if where == "topic" else f"Mend {where!r} and try again."
-        raise ConfigurationError(msg, cause=error, hint=hint) from None

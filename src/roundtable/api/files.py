@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._output import write_parts
 from roundtable.errors import ConfigurationError, SessionError, StorageError
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
+    from roundtable._registry import Entry
     from roundtable.api.wiring import Wiring
+    from roundtable.plugins import Catalog, Exporter
+    from roundtable.result import DebateResult
     from roundtable.types import DurableEvent, SessionRecord
 
-__all__ = ["ExportFormat", "SessionFiles", "format_of"]
+__all__ = ["ExportFormat", "SessionFiles", "find_exporter", "format_of"]
 
 ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
-"""Forms in which a session is exported; only `"json"` can be imported."""
+"""Forms in which a session is exported, beside those of plugins; only `"json"` can be imported."""
 
 _SUFFIXES: Final[dict[str, ExportFormat]] = {
     ".md": "markdown",
@@ -58,22 +61,29 @@ class SessionFiles(ABC):
     def wiring(self) -> Wiring:
         """The objects behind the table."""
 
-    async def export(self, session_id: str, format: ExportFormat = "markdown") -> str:
+    async def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
         """Give a stored session as text; nobody is asked anything.
 
         Args:
             session_id: Which session.
             format: `"markdown"` and `"html"` (one page that needs nothing beside it) are for people, `"csv"` has one
-                line per turn, and `"json"` is the session itself, which `import_` takes.
+                line per turn, and `"json"` is the session itself, which `import_` takes. Plugins bring further ones.
 
         Raises:
             SessionNotFound: There is no such session.
-            ConfigurationError: There is no such format.
+            ConfigurationError: There is no such format, or it is none of texts.
+            PluginError: The exporter of a plugin failed.
         """
-        return "".join(await self._exported(session_id, format))
+        texts: list[str] = []
+        for part in await self._exported(session_id, format):
+            if isinstance(part, bytes):
+                msg = f"the export format {format!r} is no text"
+                raise ConfigurationError(msg, hint="Write it to a file: `export_file`, or `roundtable export -o FILE`.")
+            texts.append(part)
+        return "".join(texts)
 
     async def export_file(
-        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | None = None
+        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
     ) -> Path:
         """Write a stored session to a file, part by part, and give the file's path.
 
@@ -88,6 +98,7 @@ class SessionFiles(ABC):
         Raises:
             SessionNotFound: There is no such session.
             ConfigurationError: There is no such format, or the name does not say which.
+            PluginError: The exporter of a plugin failed.
             StorageError: The file cannot be written.
         """
         from anyio import to_thread
@@ -97,24 +108,17 @@ class SessionFiles(ABC):
         await to_thread.run_sync(write_parts, target, parts)
         return target
 
-    async def _exported(self, session_id: str, format: ExportFormat) -> Iterator[str]:
-        if format not in get_args(ExportFormat):
-            msg = f"there is no export format {format!r}"
-            raise ConfigurationError(msg, hint=f"Formats: {', '.join(get_args(ExportFormat))}.")
+    async def _exported(self, session_id: str, format: str) -> Iterator[str | bytes]:
         wiring = self.wiring
-        if format == "json":
+        exporter = find_exporter(wiring.catalog, format)
+        if exporter is None:
             from roundtable.record import archive_parts
 
             return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant))
-        from roundtable._view import COLUMNS, view_of
-        from roundtable.report import csv_parts, markdown_parts, page_parts
         from roundtable.result import DebateResult
 
         fold = await wiring.sessions.load(session_id)
-        result = DebateResult.from_record(fold.to_record())
-        if format == "csv":
-            return csv_parts(COLUMNS, result.to_records())
-        return page_parts(view_of(result)) if format == "html" else markdown_parts(view_of(result))
+        return _parts(exporter, DebateResult.from_record(fold.to_record()))
 
     async def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False) -> str:
         """Store a session that was exported as JSON, and give its id; nobody is asked anything.
@@ -143,6 +147,33 @@ class SessionFiles(ABC):
         wiring = self.wiring
         await store_whole(wiring.storage, *with_id(name, record, events, tenant=wiring.options.tenant))
         return name
+
+
+def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter] | None:
+    """Give what writes a format; `None` for `json`, which is the session rather than its result.
+
+    Raises:
+        ConfigurationError: There is no such format.
+    """
+    if format == "json":
+        return None
+    found = catalog.exporters.find(format)
+    if found is None:
+        msg = f"there is no export format {format!r}"
+        raise ConfigurationError(msg, hint=f"Formats: json, {', '.join(catalog.exporters.names())}.")
+    return found
+
+
+def _parts(exporter: Entry[Exporter], result: DebateResult) -> Iterator[str | bytes]:
+    from roundtable.plugins.using import using
+
+    with using("exporter", exporter) as write:
+        written = write(result)
+        for part in (written,) if isinstance(written, str | bytes) else written:
+            if not isinstance(part, str | bytes):
+                msg = f"it wrote {type(part).__name__}, where text or bytes are wanted"
+                raise TypeError(msg)
+            yield part
 
 
 def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:

@@ -42,6 +42,9 @@ def inherited(
         "perspectives": config.perspectives or None,
         "agents": agents,
         "budget": config.budget,
+        "baseline": config.baseline,
+        "synthesize": config.synthesize,
+        "skip_rounds_when": config.skip_rounds_when,
         "metadata": config.metadata,
     }
     return cast("DebateOptions", before | {**changes})

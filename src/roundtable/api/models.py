@@ -10,6 +10,7 @@ from roundtable.api.estimate import meters_of
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
 from roundtable.gateway.wrapping import make_ready
+from roundtable.plugins.using import make
 from roundtable.providers import Cassette
 from roundtable.providers.cassette import TapedModel
 from roundtable.types import ProviderConfig
@@ -83,10 +84,10 @@ class Models:
         return self._made[key]
 
     def _make(self, provider: str, model: str | None, config: ProviderConfig) -> ChatModel:
-        factory = self._catalog.providers.get(provider)
+        entry = self._catalog.providers.entry(provider)
         if self.cassette is None or provider == "replay":
-            return factory(model, config, self._settings)
-        return self.cassette.model(provider, model, lambda: factory(model, config, self._settings))
+            return make("provider", entry, model, config, self._settings)
+        return self.cassette.model(provider, model, lambda: make("provider", entry, model, config, self._settings))
 
     def guarded(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
         """Put a model that a caller brought behind meter and gateway; each of a fallback's for itself."""

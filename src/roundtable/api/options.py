@@ -44,6 +44,7 @@ class DebateOptions(TypedDict, total=False):
     agents: Sequence[AgentLike] | None
     budget: Budget | None
     baseline: bool
+    synthesize: bool
     skip_rounds_when: float | None
     deadline_s: float | None
     metadata: Mapping[str, JsonValue] | None

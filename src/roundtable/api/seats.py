@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from roundtable.protocols import ChatModel, DebateModeStrategy
     from roundtable.providers import ProviderFactory
     from roundtable.settings import Settings
-    from roundtable.types import RetryPolicy
+    from roundtable.types import Persona, RetryPolicy
 
-__all__ = ["AgentLike", "Offer", "Seated", "offers", "seat_agents"]
+__all__ = ["AgentLike", "Offer", "Seated", "offers", "seat_agents", "with_persona"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
@@ -177,6 +177,20 @@ def seat_agents(given: Sequence[AgentLike], guard: Guard, mode: DebateModeStrate
         msg = f"two agents share the id {', '.join(map(repr, twice))}"
         raise ConfigurationError(msg, hint="Give every agent its own id.")
     return seated
+
+
+def with_persona(config: AgentConfig, personas: Registry[Persona]) -> AgentConfig:
+    """Give a configuration whose persona is the registered one, where it only names one that is known.
+
+    Raises:
+        ConfigurationError: Several plugins have a persona of this name.
+        PluginError: The plugin of this name could not be loaded.
+    """
+    named = config.persona
+    if named is None or named.description:
+        return config
+    found = personas.find(named.name)
+    return config if found is None else config.model_copy(update={"persona": found.thing})
 
 
 def _personas(

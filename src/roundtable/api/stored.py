@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionStatus,
         SessionSummary,
+        SynthesisResult,
     )
 
 __all__ = ["StoredSessions"]
@@ -211,6 +212,41 @@ class StoredSessions(ABC):
             SessionBusy: Somebody is running it.
         """
         return await self._debates.extend(session_id, rounds, focus_question, context_results, force=force)
+
+    async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together, and store what it says; one that is stored is given again, unpaid.
+
+        The model of `seats={"synthesizer": ...}` does it, else the light model of the first provider that has one, else
+        the model of the first agent. What is said after a synthesis voids it.
+
+        Args:
+            session_id: Which session.
+            by: Id of the agent whose model is to do it instead; a synthesis of another one that is stored is replaced.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            SessionConflict: Nobody has answered in it yet.
+            SessionBusy: Somebody is running it.
+            ConfigurationError: Nobody can do it, or there is no agent `by`.
+            RoundtableError: The model failed, or its answer could not be read; what it took is stored all the same.
+
+        Example:
+            >>> import anyio
+            >>> import roundtable
+            >>> from roundtable.providers.scripted import ScriptedModel
+            >>> from roundtable.testing import scripted_agents
+            >>> clerk = ScriptedModel([{"conclusion": "Tea keeps; coffee wakes."}])
+            >>> agents = scripted_agents({"ada": "Tea", "bo": "Coffee"})
+            >>> table = roundtable.Roundtable(agents, storage="memory://", seats={"synthesizer": clerk})
+            >>> async def main():
+            ...     held = await table.debate("Tea or coffee?", rounds=1)
+            ...     await table.synthesize(held.session_id)
+            ...     return await table.session(held.session_id)
+            >>> result = anyio.run(main)
+            >>> result.answer, result.answer_source
+            ('Tea keeps; coffee wakes.', 'synthesis')
+        """
+        return await self._debates.synthesize(session_id, by)
 
     async def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it: no further call starts.

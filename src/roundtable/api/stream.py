@@ -183,6 +183,6 @@ class Watch:
 
 def _ends(event: Event, *, so_far: bool) -> bool:
     """Tell whether no run is under way after this event."""
-    if event.type == "control" and event.action in {"pause", "stop"}:
-        return so_far  # a request changes nothing by itself
+    if event.type == "synthesis_complete" or (event.type == "control" and event.action in {"pause", "stop"}):
+        return so_far  # made of a debate that may long be over; a request changes nothing by itself
     return event.type in _TERMINAL

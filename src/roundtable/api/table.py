@@ -66,7 +66,8 @@ class Roundtable(SessionFiles, StoredSessions):
             agent that has tools of its own keeps those.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
             a meter of yours.
-        seats: Models beside the debate: `{"analyzer": "provider:model"}`; several on one seat are a panel.
+        seats: Models beside the debate, such as `{"analyzer": "provider:model"}`; several on one seat are a panel.
+            Seats are `analyzer` and `synthesizer`; where none is named, a light model of a debater's provider sits.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -159,6 +160,7 @@ class Roundtable(SessionFiles, StoredSessions):
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         baseline: bool = False,
+        synthesize: bool = False,
         skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
@@ -186,6 +188,8 @@ class Roundtable(SessionFiles, StoredSessions):
             budget: The most this debate may consume, beside what the table may.
             baseline: Whether everybody answers alone before the first round, at the price of one call each. Nobody ever
                 sees these answers; `independent_agreement` and `baselines` are then theirs.
+            synthesize: Whether one model puts the debate together at its end, at the price of a call: what is shared,
+                what is not, what follows. It is the answer where the decision has no winner.
             skip_rounds_when: Agreement of independent answers, in [0, 1], from which no round after the first is held;
                 `exit` says what was saved.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
@@ -210,6 +214,7 @@ class Roundtable(SessionFiles, StoredSessions):
             agents=agents,
             budget=budget,
             baseline=baseline,
+            synthesize=synthesize,
             skip_rounds_when=skip_rounds_when,
             deadline_s=deadline_s,
             metadata=metadata,

@@ -23,7 +23,7 @@ from roundtable.api.checks import (
     observing,
 )
 from roundtable.api.models import Models
-from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents
+from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents, with_persona
 from roundtable.api.tools import TableTools
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
@@ -32,6 +32,7 @@ from roundtable.http import shown_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_plugins
+from roundtable.plugins.using import make
 from roundtable.plugins.watching import Watchers
 from roundtable.providers import LocalProvider
 from roundtable.scoring import Rule
@@ -40,14 +41,15 @@ from roundtable.storage.locations import default_database
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from roundtable._registry import Entry
+    from roundtable.agents import Synthesizer
     from roundtable.api.options import Options
     from roundtable.api.seats import Offer
     from roundtable.exits import Exit
     from roundtable.plugins import Catalog, LoadedPlugins
-    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.providers import ProviderFactory
     from roundtable.types import AgentConfig, Budget, Event, JsonObject
 
@@ -80,7 +82,7 @@ class Wiring:
         self.watchers: Watchers = Watchers(self.catalog.observers, self.settings)
         self.hub: EventHub = EventHub(self._hearing())
         self.agents: AgentRegistry = self._registry()
-        self.tools: TableTools = TableTools(options.tools, self.catalog.tools)
+        self.tools: TableTools = TableTools(options.tools, self.catalog, self.settings, self.models.guarded)
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)
         self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
@@ -120,7 +122,7 @@ class Wiring:
         if not colon:
             msg = f"{shown_url(url)!r} is no storage address"
             raise ConfigurationError(msg, hint="Use 'memory://' or 'sqlite:///path/to/file.db'.")
-        return self.catalog.storages.get(scheme)(url)
+        return make("storage", self.catalog.storages.entry(scheme), url)
 
     def _registry(self) -> AgentRegistry:
         registry = AgentRegistry()
@@ -153,9 +155,26 @@ class Wiring:
         Raises:
             ConfigurationError: There is no such analyzer, or the model named for it cannot be made.
         """
+        return self.helpers.meter(self.options.analyzer, configs, capped=self._is_capped(budget))
+
+    def writer(
+        self,
+        configs: Sequence[AgentConfig],
+        agents: Mapping[str, Agent],
+        budget: Budget | None,
+        *,
+        by: str | None = None,
+    ) -> Synthesizer:
+        """Give what puts a debate of these agents together.
+
+        Raises:
+            ConfigurationError: Nobody can, or the model named for it cannot be made.
+        """
+        return self.helpers.writer(configs, agents, capped=self._is_capped(budget), by=by)
+
+    def _is_capped(self, budget: Budget | None) -> bool:
         limits = (budget, self.options.budget)
-        capped = any(limit is not None and limit.max_cost_usd is not None for limit in limits)
-        return self.helpers.meter(self.options.analyzer, configs, capped=capped)
+        return any(limit is not None and limit.max_cost_usd is not None for limit in limits)
 
     def rule_name(self, decide: str | Rule) -> str:
         """Give the name under which a debate keeps its decision rule; a rule of the caller's is known from now on.
@@ -217,10 +236,13 @@ class Wiring:
             seated = default_seats(self.settings, self.offers(), mode)
         else:
             seated = seat_agents(chosen, self.models.guarded, mode)
-        return tuple(
-            Seated(seat.config, self.tools.equip(seat.agent) if seat.agent else self.agents.build(seat.config))
-            for seat in seated
-        )
+        return tuple(self._equipped(seat) for seat in seated)
+
+    def _equipped(self, seat: Seated) -> Seated:
+        if seat.agent is not None:
+            return Seated(seat.config, self.tools.equip(seat.agent))
+        config = with_persona(seat.config, self.catalog.personas)
+        return Seated(config, self.agents.build(config))
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""

@@ -36,6 +36,7 @@ from roundtable.cli.options import (
     Session,
     SkipRounds,
     Storage,
+    Synthesize,
     Timeout,
     Tools,
 )
@@ -124,6 +125,7 @@ def debate(
     focus: Focus = None,
     analyzer: Analyzer = "auto",
     baseline: Baseline = False,
+    synthesize: Synthesize = False,
     skip_rounds_when: SkipRounds = None,
     quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
@@ -146,10 +148,9 @@ def debate(
     from roundtable.cli.debates import hold, weigh
 
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
-    asked |= {"baseline": baseline, "skip_rounds_when": skip_rounds_when, "deadline_s": deadline}
+    asked |= {"baseline": baseline, "synthesize": synthesize, "skip_rounds_when": skip_rounds_when}
     asked |= {"options": _chosen(options, option), "exit_on_consensus": exit_on_consensus or None}
-    if perspective:
-        asked["perspectives"] = "auto" if perspective == ["auto"] else perspective
+    asked |= {"perspectives": "auto" if perspective == ["auto"] else perspective, "deadline_s": deadline}
     return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
 
 

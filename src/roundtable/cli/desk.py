@@ -104,7 +104,7 @@ def make_table(ask: Ask, settings: Settings, storage: str | Storage, tenant: str
         ask.agents,
         providers={name: ProviderConfig(base_url=url) for name, url in _overrides(ask.base_urls).items()},
         storage=storage,
-        tools=_tools(ask, settings),
+        tools=_tools(ask),
         quorum=ask.quorum,
         seed=ask.seed,
         analyzer=ask.analyzer,
@@ -123,28 +123,28 @@ def _is_news(record: logging.LogRecord) -> bool:
 def _tool_words(ask: Ask) -> Iterator[str]:
     """Give the words that say what agents may call."""
     if ask.tools:
-        yield from ("--tools", ",".join(ask.tools))
+        yield from ("--tools", ",".join(map(_shown, ask.tools)))
     if ask.search is not None:
-        kind, colon, rest = ask.search.partition(":")
-        yield from ("--search", f"{kind}{colon}{harmless(rest)}")
+        yield from ("--search", _shown(ask.search))
     if ask.fetch:
         yield "--fetch"
 
 
-def _tools(ask: Ask, settings: Settings) -> list[ToolLike]:
-    """Give what agents may call.
+def _shown(tool: str) -> str:
+    """Give the name of a tool or a search provider without what only the owner of its address may know."""
+    at = tool.find("http")
+    return tool if at < 0 else tool[:at] + harmless(tool[at:])
 
-    Raises:
-        ConfigurationError: There is no such search service, or something it needs is missing.
-    """
-    from roundtable.tools import FactCheck, FetchUrl, SearchWeb
-    from roundtable.tools.search import search_provider
+
+def _tools(ask: Ask) -> list[ToolLike]:
+    """Give what agents may call."""
+    from roundtable.tools import FetchUrl
 
     tools: list[ToolLike] = list(ask.tools)
     if ask.search is not None:
-        provider = search_provider(ask.search, settings=settings)
         # The claim checker then looks on the web as well.
-        tools = [*(name for name in ask.tools if name != "fact_check"), SearchWeb(provider), FactCheck(provider)]
+        searching = (f"search_web:{ask.search}", f"fact_check:{ask.search}")
+        tools = [*(name for name in ask.tools if name != "fact_check"), *searching]
     if ask.fetch:
         tools.append(FetchUrl())
     return tools

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable._findings import synthesis_in_words
 from roundtable.cli.context import asked_lines
 from roundtable.cli.lines import Line, line, percent, round_lines
 from roundtable.cli.place import SHORT_ID
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
     from roundtable.types import AgentConfig
 
-__all__ = ["beginning", "deliver", "ending", "whole"]
+__all__ = ["beginning", "deliver", "ending", "synthesis_lines", "whole"]
 
 
 def beginning(result: DebateResult) -> list[Line]:
@@ -42,7 +43,7 @@ def ending(result: DebateResult, place: Place, *, broken: bool = True) -> list[L
         place: Where it is kept.
         broken: Whether to say what broke it, if something did.
     """
-    shown = [*_answer(result), *_missing(result), *_figures(result)]
+    shown = [*_answer(result), *synthesis_lines(result), *_missing(result), *_figures(result)]
     if broken and result.error is not None:
         shown.append(line(f"Broke on: {result.error.message}", "red"))
     return [*shown, *_next(result, place)]
@@ -95,6 +96,15 @@ def _answer(result: DebateResult) -> list[Line]:
         held = f"{said.choice}: {said.position}" if said.choice else said.position
         shown.append(line(f"{held} — {said.agent_name}{percent(said.confidence)}", indent=2, hang=2))
     return shown
+
+
+def synthesis_lines(result: DebateResult) -> list[Line]:
+    """Tell the synthesis part by part; why there is none, where one was asked for."""
+    return [
+        line(f"{label}: {'; '.join(parts)}", indent=2, hang=2)
+        for label, parts in synthesis_in_words(result)
+        if not (label == "Conclusion" and result.answer_source == "synthesis")
+    ]
 
 
 def _missing(result: DebateResult) -> list[Line]:

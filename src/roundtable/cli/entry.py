@@ -27,7 +27,17 @@ __all__ = ["complete_words", "run"]
 OF_THE_ROOT: Final = frozenset({"-h", "--help", "--version", "--install-completion", "--show-completion"})
 """Options that belong to no command."""
 FLAGS: Final = frozenset(
-    {"--estimate", "--exit-on-consensus", "--baseline", "--fetch", "--json", "--no-live", "--quiet", "-q"}
+    {
+        "--estimate",
+        "--exit-on-consensus",
+        "--baseline",
+        "--synthesize",
+        "--fetch",
+        "--json",
+        "--no-live",
+        "--quiet",
+        "-q",
+    }
 )
 """Options of a debate that take no value."""
 TO_COME: Final = frozenset({"bench", "serve"})

@@ -6,22 +6,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roundtable.api.files import format_of
+from roundtable.api.files import find_exporter, format_of
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.lines import line
 from roundtable.cli.place import SHORT_ID
 from roundtable.cli.sessions import full_id
-from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.api.files import ExportFormat
     from roundtable.cli.desk import Desk
 
 __all__ = ["backup_sessions", "export_session", "import_session"]
-
-_FORMATS: dict[str, ExportFormat] = {"markdown": "markdown", "json": "json", "html": "html", "csv": "csv"}
 
 
 def _path(name: str) -> Path:
@@ -32,16 +28,14 @@ async def export_session(
     desk: Desk, given: str, format: str | None, outputs: Sequence[str], html: str | None
 ) -> ExitCode:
     """Write a session to files, or to standard output where no file is named."""
-    if format is not None and format not in _FORMATS:
-        msg = f"--format: there is no export format {format!r}"
-        raise ConfigurationError(msg, hint=f"Formats: {', '.join(_FORMATS)}.")
-    chosen: ExportFormat | None = None if format is None else _FORMATS[format]
-    files: list[tuple[Path, ExportFormat]] = [(_path(name), chosen or format_of(name)) for name in outputs]
+    if format is not None:
+        find_exporter(desk.table.wiring.catalog, format)
+    files: list[tuple[Path, str]] = [(_path(name), format or format_of(name)) for name in outputs]
     if html is not None:
         files.append((_path(html), "html"))
     session_id = await full_id(desk.table, desk.place, given)
     if not files:
-        desk.screen.document((await desk.table.export(session_id, chosen or _without_file(desk))).rstrip("\r\n"))
+        desk.screen.document((await desk.table.export(session_id, format or _without_file(desk))).rstrip("\r\n"))
         return ExitCode.OK
     for path, wanted in files:
         await desk.table.export_file(session_id, path, format=wanted)
@@ -51,7 +45,7 @@ async def export_session(
     return ExitCode.OK
 
 
-def _without_file(desk: Desk) -> ExportFormat:
+def _without_file(desk: Desk) -> str:
     return "json" if desk.screen.as_json else "markdown"
 
 

@@ -77,6 +77,29 @@ def show(
 
 
 @kept.command()
+def synthesize(
+    session: Session,
+    *,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", metavar="AGENT", help="Id of the agent whose model does it.", show_default="a light model"
+        ),
+    ] = None,
+    database: Database = None,
+    storage: Storage = None,
+    html: Html = None,
+    as_json: Json = False,
+) -> int:
+    """Have one model put a stored debate together; one that was is shown again, unpaid."""
+    from roundtable.cli.debates import html_writer
+    from roundtable.cli.sessions import show_synthesis
+
+    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
+    return desk.run(lambda desk: show_synthesis(desk, session, by, html_writer(html)))
+
+
+@kept.command()
 def pause(session: Session, database: Database = None, storage: Storage = None, as_json: Json = False) -> int:
     """Ask a session to pause, whoever runs it."""
     from roundtable.cli.sessions import ask_for
@@ -119,7 +142,9 @@ def export(
     *,
     format: Annotated[
         str | None,
-        typer.Option("--format", help="markdown, json, html or csv, to standard output.", show_default="markdown"),
+        typer.Option(
+            "--format", help="markdown, json, html, csv or a plugin's, to standard output.", show_default="markdown"
+        ),
     ] = None,
     output: Annotated[
         list[str] | None,

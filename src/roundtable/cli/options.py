@@ -36,6 +36,7 @@ __all__ = [
     "Session",
     "SkipRounds",
     "Storage",
+    "Synthesize",
     "Timeout",
     "Tools",
 ]
@@ -78,6 +79,9 @@ Option = Annotated[
 Baseline = Annotated[
     bool, typer.Option("--baseline", help="Have everybody answer alone first; nobody sees these answers.")
 ]
+Synthesize = Annotated[
+    bool, typer.Option("--synthesize", help="Have one model put the debate together at its end: one call more.")
+]
 SkipRounds = Annotated[
     float | None,
     typer.Option(
@@ -102,7 +106,9 @@ Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question fo
 Search = Annotated[
     str | None,
     typer.Option(
-        "--search", metavar="SERVICE", help="Let agents search the web: brave, tavily, searxng:URL or static:FILE."
+        "--search",
+        metavar="SERVICE",
+        help="Let agents search the web: brave, tavily, searxng:URL, static:FILE, or a plugin's.",
     ),
 ]
 Fetch = Annotated[bool, typer.Option("--fetch", help="Let agents open pages of the public web.")]

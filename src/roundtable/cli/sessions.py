@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from roundtable.cli.codes import ExitCode
-from roundtable.cli.ending import deliver, whole
+from roundtable.cli.ending import deliver, synthesis_lines, whole
 from roundtable.cli.lines import Line, line
 from roundtable.cli.place import SHORT_ID
 from roundtable.errors import ConfigurationError, SessionError, SessionNotFound
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
     from roundtable.types import JsonValue, SessionSummary
 
-__all__ = ["MOST", "ask_for", "full_id", "list_sessions", "moment", "notes", "search_sessions", "show_session"]
+__all__ = [
+    "MOST",
+    "ask_for",
+    "full_id",
+    "list_sessions",
+    "moment",
+    "notes",
+    "search_sessions",
+    "show_session",
+    "show_synthesis",
+]
 
 LAST: Final = "last"
 """Stands for the newest session."""
@@ -162,6 +172,17 @@ async def show_session(
     """Show a stored session as it stands; nobody is asked anything."""
     result = await table.session(await full_id(table, place, given))
     deliver(result, screen, whole(result, place), keep_result)
+    return ExitCode.OK
+
+
+async def show_synthesis(
+    desk: Desk, given: str, by: str | None, keep_result: Callable[[DebateResult], None] | None
+) -> ExitCode:
+    """Have a stored session put together unless it is, and show it."""
+    session_id = await full_id(desk.table, desk.place, given)
+    await desk.table.synthesize(session_id, by=by)
+    result = await desk.table.session(session_id)
+    deliver(result, desk.screen, synthesis_lines(result), keep_result)
     return ExitCode.OK
 
 

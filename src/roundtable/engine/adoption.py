@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roundtable.record import Fold
     from roundtable.types import AgentConfig
 
-__all__ = ["Adoption", "adopted", "check_past"]
+__all__ = ["Adoption", "adopted", "check_open", "check_past"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,17 @@ def adopted(fold: Fold, asked: Adoption, now: datetime) -> Control:
         agents=asked.agents,
         prompt_version=asked.prompt_version,
     )
+
+
+def check_open(fold: Fold) -> None:
+    """Refuse to run a session that is over.
+
+    Raises:
+        SessionConflict: It is completed.
+    """
+    if fold.progress.status == "completed":
+        msg = f"session {fold.record.id!r} is completed"
+        raise SessionConflict(msg, hint="Extend it to hold further rounds.")
 
 
 def check_past(fold: Fold) -> Fold:

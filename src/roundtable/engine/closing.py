@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from roundtable.analysis import AnalyzerChain, NamedMeter, decide_round, independent_agreement
-from roundtable.errors import QuorumLost
+from roundtable.errors import QuorumLost, RoundtableError
 from roundtable.exits import broken_in
-from roundtable.stages import error_from_info
-from roundtable.types import ConsensusMeasured, DebateComplete, DebateExit, ExitResult, RoundComplete
+from roundtable.stages import error_from_info, error_info
+from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
 from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from roundtable.types import AnyTurn, JsonValue, Measured, RoundRecord, SessionRecord, SessionStatus, Stage, Usage
 
 __all__ = [
+    "broken_events",
+    "end_event",
     "exit_after",
+    "exit_event",
     "last_events",
     "leaving_events",
     "lost_quorum",
@@ -37,16 +40,39 @@ __all__ = [
 
 def last_events(
     fold: Fold, now: datetime, result: ExitResult, status: SessionStatus
-) -> tuple[DebateExit, DebateComplete]:
-    """Give the events that end a run for a reason."""
+) -> tuple[DebateExit | DebateComplete, ...]:
+    """Give the events that end a run for a reason; a debate that is over keeps the reason it has."""
+    if fold.concluding:
+        return (end_event(fold, now, "completed"),)
+    return exit_event(fold, now, result), end_event(fold, now, status)
+
+
+def exit_event(fold: Fold, now: datetime, result: ExitResult) -> DebateExit:
+    """Give the event that says why a run ends."""
+    return DebateExit(session_id=fold.record.id, timestamp=now, exit=result)
+
+
+def end_event(fold: Fold, now: datetime, status: SessionStatus) -> DebateComplete:
+    """Give the last event of a run."""
     held = sum(1 for turns in fold.rounds if turns.turns)
-    return (
-        DebateExit(session_id=fold.record.id, timestamp=now, exit=result),
-        DebateComplete(session_id=fold.record.id, timestamp=now, status=status, total_rounds=held),
+    return DebateComplete(session_id=fold.record.id, timestamp=now, status=status, total_rounds=held)
+
+
+def broken_events(fold: Fold, now: datetime, error: RoundtableError) -> tuple[DebateExit, DebateError]:
+    """Give the events of a run that broke."""
+    reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
+    told = DebateError(
+        session_id=fold.record.id,
+        timestamp=now,
+        error=error.message,
+        code=error.code,
+        info=error_info(error),
+        round=fold.current.number if fold.current else None,
     )
+    return exit_event(fold, now, ExitResult(should_exit=True, reason=reason, details=error.message)), told
 
 
-def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit, DebateComplete]:
+def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComplete, ...]:
     """Give the events that answer the pending request to pause or stop."""
     asked = fold.pending_control
     by = asked.by if asked and asked.by else "the caller"

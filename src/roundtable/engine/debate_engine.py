@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roundtable._ledger import Ledger
-from roundtable.agents import config_of
+from roundtable.agents import config_of, first_writer
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
-from roundtable.engine.adoption import Adoption, adopted, check_past
+from roundtable.engine.adoption import Adoption, adopted, check_open, check_past
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -21,6 +21,7 @@ from roundtable.engine.owning import release, take_lease
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
+from roundtable.engine.synthesis import stored_synthesis, synthesize_stored
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.exits import (
     AnyOf,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from roundtable.agents import AgentRegistry
     from roundtable.analysis import AIConsensusAnalyzer
     from roundtable.engine.session_manager import SessionManager
+    from roundtable.engine.synthesis import Writer
     from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         ForkOrigin,
         LiveEvent,
         Session,
+        SynthesisResult,
     )
 
 __all__ = ["DebateEngine"]
@@ -225,6 +228,7 @@ class DebateEngine:
         agents: Mapping[str, Agent] | None = None,
         mode: DebateModeStrategy | None = None,
         meter: ConsensusMeter | None = None,
+        writer: Writer | None = None,
         focus_question: str | None = None,
         extension: Extension | None = None,
         adoption: Adoption | None = None,
@@ -238,6 +242,7 @@ class DebateEngine:
             agents: Who takes part; made by the registry from the stored configurations when left out.
             mode: The mode; the registry's of the stored name when left out.
             meter: Measures each round; the engine's when left out.
+            writer: Puts the debate together where that was asked for; the first agent with a model when left out.
             focus_question: Narrower question for the rounds to come.
             extension: Rounds to add first; a completed session needs some.
             adoption: Configurations that hold from now on, instead of those stored.
@@ -261,9 +266,7 @@ class DebateEngine:
             find_rule(fold.record.config.decide, self.rules)
             table = agents if agents is not None else self.agents.resolve(fold.record.agents)
             await self._change(journal, mode, extension, adoption)
-            if fold.progress.status == "completed":
-                msg = f"session {session_id!r} is completed"
-                raise SessionConflict(msg, hint="Extend it to hold further rounds.")
+            check_open(fold)
             answered(fold, ())
             fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
@@ -276,6 +279,7 @@ class DebateEngine:
                     rules=self.rules,
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
+                    writer=writer or first_writer(table.values()),
                 )
                 if on_start is not None:
                     on_start(run)
@@ -301,6 +305,29 @@ class DebateEngine:
         async with self._owned(session_id, RunLimits()) as journal:
             if journal.fold.pending_control is not None:
                 await journal.append(*leaving_events(journal.fold, self.sessions.clock.now()))
+
+    async def synthesize(self, session_id: str, writer: Writer, *, by: str | None = None) -> SynthesisResult:
+        """Give the synthesis of a session, made now unless it is stored.
+
+        Args:
+            session_id: Which session.
+            writer: Puts it together.
+            by: Whose synthesis is wanted, by `synthesizer_id`; any when left out.
+
+        Raises:
+            SessionError: The session is unknown, or nobody has answered yet.
+            SessionBusy: Somebody is running it.
+            RoundtableError: No synthesis came of it; what was spent is stored all the same.
+        """
+        held = stored_synthesis(await self.sessions.load(session_id), by)
+        if held is not None:
+            return held
+        limits = RunLimits()
+        async with self._owned(session_id, limits) as journal:
+            with Funds(self.ledger, check_past(journal.fold), None) as funds:
+                funds.check()
+                held = stored_synthesis(journal.fold, by)
+                return held or await synthesize_stored(journal, writer, limits.lease_ttl_s)
 
     @asynccontextmanager
     async def _owned(self, session_id: str, limits: RunLimits) -> AsyncGenerator[Journal]:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import anyio
 
 from roundtable.engine.closing import (
+    broken_events,
+    end_event,
     exit_after,
+    exit_event,
     last_events,
     leaving_events,
     lost_quorum,
@@ -22,20 +25,18 @@ from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.keeping import Keeper, foreign
 from roundtable.engine.plans import check_plan, plan_of, same_stage
 from roundtable.engine.requests import requested_events, waits_for
+from roundtable.engine.synthesis import synthesis_event
 from roundtable.errors import (
     LeaseLost,
-    QuorumLost,
     RoundtableError,
     SessionError,
     StorageError,
 )
 from roundtable.exits import guarded, unmet
 from roundtable.modes import with_baseline
-from roundtable.stages import error_info, run_stage, shaper_of
+from roundtable.stages import run_stage, shaper_of
 from roundtable.types import (
     Control,
-    DebateError,
-    DebateExit,
     DebateStart,
     EndDebate,
     ExitResult,
@@ -51,10 +52,18 @@ if TYPE_CHECKING:
     from roundtable.engine.journal import Journal
     from roundtable.engine.limits import RunLimits
     from roundtable.engine.spending import Funds
+    from roundtable.engine.synthesis import Writer
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import DebateContext, DurableEvent, Measured, RoundRecord, SessionStatus
+    from roundtable.types import (
+        DebateContext,
+        DurableEvent,
+        Measured,
+        RoundRecord,
+        SessionStatus,
+        SynthesisComplete,
+    )
 
 __all__ = ["DebateRun"]
 
@@ -75,6 +84,7 @@ class DebateRun:
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
         funds: What this run may spend.
+        writer: Puts the debate together, where that was asked for.
     """
 
     def __init__(
@@ -88,6 +98,7 @@ class DebateRun:
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
         funds: Funds,
+        writer: Writer | None = None,
     ) -> None:
         self.journal = journal
         self.mode = with_baseline(mode) if journal.fold.record.config.baseline else mode
@@ -97,6 +108,7 @@ class DebateRun:
         self.rules = rules
         self.limits = limits
         self.funds = funds
+        self.writer = writer
         self.closed = False
         """Set from outside to keep any further call from starting."""
         self._fields = {"session": journal.session_id}
@@ -166,14 +178,14 @@ class DebateRun:
         return self._refused
 
     def _done_for_now(self) -> bool:
-        if self.limits.rounds is not None and self._held >= self.limits.rounds:
+        if self.limits.rounds is not None and self._held >= self.limits.rounds and not self.fold.concluding:
             self._ended = True
         return self._ended
 
     async def _begin(self) -> None:
         fold = self.fold
         void = self.limits.resume and fold.pending_control is not None
-        if fold.progress.status in {"paused", "error"} or void:
+        if fold.progress.status in {"paused", "error"} or (void and not fold.concluding):
             session_id, now = self._stamp()
             await self.journal.append(Control(session_id=session_id, timestamp=now, action="resume"))
         if not fold.started:
@@ -198,7 +210,11 @@ class DebateRun:
         return not self.closed and self.fold.pending_control is None and not self.funds.refused
 
     async def _step(self) -> None:
-        """Do one thing: obey, open a round, take a stage, or close the round."""
+        """Do one thing: obey, open a round, take a stage, close the round, or conclude the debate."""
+        if self.fold.concluding:
+            await self._put_together()
+            await self._end(end_event(self.fold, self.journal.clock.now(), "completed"))
+            return
         if await self._obey():
             return
         current = self.fold.current
@@ -270,6 +286,7 @@ class DebateRun:
         spent = self.funds.check()
         if spent is not None:
             self._refused = self.funds.refusal(spent)
+            await self._put_together()
             await self._leave("budget", spent)
             return
         hooks = StoringHooks(self.journal, stage.name, self._may_call)
@@ -318,14 +335,32 @@ class DebateRun:
         leaving = leaving or waits_for(fold, asked)
         if leaving is None:
             await self.journal.append(*asked, *closing)
+        elif status == "completed" and fold.wants_synthesis:
+            await self.journal.append(*asked, *closing, exit_event(fold, now, leaving))
         else:
-            self._ended = True
-            await self.journal.append(*asked, *closing, *last_events(fold, now, leaving, status))
+            await self._end(*asked, *closing, *last_events(fold, now, leaving, status))
         self._held += 1
 
     async def _exit(self, result: ExitResult) -> None:
+        now = self.journal.clock.now()
+        if self.fold.wants_synthesis:
+            await self.journal.append(exit_event(self.fold, now, result))
+        else:
+            await self._end(*last_events(self.fold, now, result, "completed"))
+
+    async def _end(self, *events: DurableEvent) -> None:
         self._ended = True
-        await self.journal.append(*last_events(self.fold, self.journal.clock.now(), result, "completed"))
+        await self.journal.append(*events)
+
+    async def _put_together(self) -> None:
+        """Have the debate put together, where that was asked for; whoever asks to stop meanwhile is heard."""
+        if not self.fold.wants_synthesis or self.closed or self.fold.pending_control is not None:
+            return
+        made: SynthesisComplete | None = None
+        with anyio.CancelScope() as self._work:
+            made = await synthesis_event(self.writer, self.fold, self.journal.clock)
+        if made is not None:
+            await self.journal.append(made)
 
     async def _leave(self, reason: str, details: str) -> None:
         """Write the end of a run that did not reach its own; bounded, and not to be cancelled."""
@@ -344,21 +379,10 @@ class DebateRun:
     async def _break(self, error: RoundtableError) -> None:
         """Write that the run broke, where it still can be written."""
         self._ended = True
-        if isinstance(error, LeaseLost):
+        # A debate that is over has its reason; whoever resumes it writes its end.
+        if isinstance(error, LeaseLost) or self.fold.concluding:
             return
-        current = self.fold.current
-        session_id, now = self._stamp()
-        event = DebateError(
-            session_id=session_id,
-            timestamp=now,
-            error=error.message,
-            code=error.code,
-            info=error_info(error),
-            round=current.number if current else None,
-        )
-        reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
-        result = ExitResult(should_exit=True, reason=reason, details=error.message)
-        await self._write_last(DebateExit(session_id=session_id, timestamp=now, exit=result), event)
+        await self._write_last(*broken_events(self.fold, self.journal.clock.now(), error))
 
     def _give_up(self, error: RoundtableError) -> None:
         self._lost = error

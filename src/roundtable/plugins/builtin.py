@@ -4,33 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable._view import COLUMNS, view_of
+from roundtable.agents import GENERAL_PERSONAS
 from roundtable.exits import exit_registry
 from roundtable.modes import BUILTIN_MODES
 from roundtable.plugins.hookspecs import hookimpl
 from roundtable.providers import builtin_providers
+from roundtable.report import csv_parts, markdown_parts, page_parts
 from roundtable.scoring import BUILTIN_RULES
 from roundtable.storage import open_memory, open_sqlite
 from roundtable.tools.builtin import BUILTIN_TOOLS
+from roundtable.tools.search import builtin_searches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from roundtable.plugins.registrar import (
         ExitRegistrar,
+        ExporterRegistrar,
         ModeRegistrar,
         ObserverRegistrar,
+        PersonaRegistrar,
         ProviderRegistrar,
         RuleRegistrar,
+        SearchProviderRegistrar,
         StorageRegistrar,
         ToolRegistrar,
     )
     from roundtable.protocols import Observer
+    from roundtable.result import DebateResult
     from roundtable.settings import Settings
 
 __all__ = [
     "roundtable_register_exits",
+    "roundtable_register_exporters",
     "roundtable_register_modes",
     "roundtable_register_observers",
+    "roundtable_register_personas",
     "roundtable_register_providers",
     "roundtable_register_rules",
+    "roundtable_register_search_providers",
     "roundtable_register_storages",
     "roundtable_register_tools",
 ]
@@ -62,6 +75,40 @@ def roundtable_register_tools(registrar: ToolRegistrar) -> None:
     """Add the tools that need nothing besides the debate."""
     for spec, factory in BUILTIN_TOOLS:
         registrar.add(spec.name, factory, summary=spec.description)
+
+
+@hookimpl
+def roundtable_register_search_providers(registrar: SearchProviderRegistrar) -> None:
+    """Add the built-in search services."""
+    for entry in builtin_searches():
+        registrar.add(entry.name, entry.thing, summary=entry.summary)
+
+
+@hookimpl
+def roundtable_register_personas(registrar: PersonaRegistrar) -> None:
+    """Add the personas that seats are filled with in any mode."""
+    for persona in GENERAL_PERSONAS:
+        registrar.add(persona.name.lower(), persona, summary=persona.description)
+
+
+@hookimpl
+def roundtable_register_exporters(registrar: ExporterRegistrar) -> None:
+    """Add the built-in formats; the session itself is no result, so `json` is not among them."""
+    registrar.add("markdown", _markdown, summary="For people: text with headings and tables.")
+    registrar.add("html", _page, summary="For people: one page that needs nothing beside it.")
+    registrar.add("csv", _csv, summary="For spreadsheets: one line per turn.")
+
+
+def _markdown(result: DebateResult) -> Iterator[str]:
+    return markdown_parts(view_of(result))
+
+
+def _page(result: DebateResult) -> Iterator[str]:
+    return page_parts(view_of(result))
+
+
+def _csv(result: DebateResult) -> Iterator[str]:
+    return csv_parts(COLUMNS, result.to_records())
 
 
 @hookimpl

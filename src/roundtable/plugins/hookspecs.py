@@ -102,7 +102,7 @@ def roundtable_register_personas(registrar: PersonaRegistrar, host: Host) -> Non
 
 @hookspec
 def roundtable_register_exporters(registrar: ExporterRegistrar, host: Host) -> None:
-    """Add formats that results are written in: `registrar.add("csv", write_csv, summary="...")`."""
+    """Add formats that results are written in: `registrar.add("yaml", write_yaml, summary="...")`; `json` is taken."""
 
 
 @hookspec

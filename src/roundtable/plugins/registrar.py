@@ -9,7 +9,7 @@ from roundtable._registry import Registry
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from roundtable.exits import ExitFactory
     from roundtable.protocols import ChatModel, ConsensusMeter, DebateModeStrategy, Observer, Storage, Tool
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
+    from roundtable.tools import WebSearchProvider
     from roundtable.types import Persona
 
 __all__ = [
@@ -59,11 +60,11 @@ ToolFactory: TypeAlias = "Callable[[], Tool]"
 AnalyzerFactory: TypeAlias = "Callable[[ChatModel | None], ConsensusMeter]"
 """Makes a meter of consensus, with a light model to ask where the table has one."""
 
-SearchProviderFactory: TypeAlias = "Callable[[Settings], object]"
-"""Makes a provider of web searches from what the environment says."""
+SearchProviderFactory: TypeAlias = "Callable[[str, Settings], WebSearchProvider]"
+"""Makes a provider of web searches from what stands behind the colon, and what the environment says."""
 
-Exporter: TypeAlias = "Callable[[DebateResult], str | bytes]"
-"""Writes a result in a format."""
+Exporter: TypeAlias = "Callable[[DebateResult], str | bytes | Iterator[str]]"
+"""Writes a result in a format: as text, as bytes for a file, or as texts that are written one after the other."""
 
 ObserverFactory: TypeAlias = "Callable[[Settings], Observer]"
 """Makes an observer for one table."""

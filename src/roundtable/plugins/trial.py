@@ -39,6 +39,12 @@ def _check_persona(name: str, thing: object) -> None:
         raise ConfigurationError(msg, hint='Give roundtable.Persona(name="...", description="...").')
 
 
+def _check_exporter(name: str, thing: object) -> None:
+    if name == "json":
+        raise ConfigurationError("'json' is the session itself, which no exporter writes", hint="Use another name.")
+    _check_callable(name, thing)
+
+
 HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "providers": _check_callable,
     "modes": check_mode,
@@ -49,7 +55,7 @@ HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "tools": _check_callable,
     "search_providers": _check_callable,
     "personas": _check_persona,
-    "exporters": _check_callable,
+    "exporters": _check_exporter,
     "observers": _check_callable,
     "commands": _check_callable,
 }

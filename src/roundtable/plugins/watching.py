@@ -13,6 +13,7 @@ import anyio
 from roundtable._registry import HOST
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.logs import ROOT
+from roundtable.plugins.using import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,17 +182,7 @@ class Watchers:
 
     def _watch(self, entry: Entry[ObserverFactory]) -> Callable[[Event], None]:
         if entry.name not in self._watching:
-            try:
-                observer = entry.thing(self._settings)
-            except ConfigurationError:
-                raise
-            except (Exception, SystemExit) as error:
-                msg = f"the observer {entry.name!r} cannot be made: {type(error).__name__}: {error}"
-                raise PluginError(msg, plugin=entry.source, stage="use", cause=error) from error
-            if not callable(getattr(observer, "notify", None)):
-                msg = f"the observer {entry.name!r} is {type(observer).__name__}, which has no method notify(event)"
-                raise PluginError(msg, plugin=entry.source, stage="use")
-            self._watching[entry.name] = Watcher(entry.name, observer)
+            self._watching[entry.name] = Watcher(entry.name, make("observer", entry, self._settings))
         return self._watching[entry.name].notify
 
     async def aclose(self) -> None:

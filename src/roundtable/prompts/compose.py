@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from roundtable.types import AgentConfig, AgentResponse, ContextResult, DebateContext, ModelProfile, Note, TurnSpec
 
-__all__ = ["PROMPT_VERSION", "Quotation", "compose_system", "compose_user", "estimate_tokens"]
+__all__ = [
+    "PROMPT_VERSION",
+    "Quotation",
+    "compose_system",
+    "compose_user",
+    "estimate_tokens",
+    "fit_texts",
+    "quote_answer",
+]
 
 PROMPT_VERSION = "3"
 """Version of the texts in this package; recorded with every turn."""
@@ -163,10 +171,11 @@ def compose_user(
         room = min(room, policy.max_tokens)
     latest = policy is None or policy.keep == "latest"
     if compact:
-        shown, _ = _fit(_quote_compact(quotations, latest=latest), min(room, _COMPACT_TOKENS - fixed), latest=latest)
+        lines = _quote_compact(quotations, latest=latest)
+        shown, _ = fit_texts(lines, min(room, _COMPACT_TOKENS - fixed), latest=latest)
         # The question comes after what to think of: a tiny model answers what it read last, else the example before.
         return "\n".join(part for part in (material, head, *shown, wanted) if part)
-    shown, left_out = _fit([_quote(quotation, fence) for quotation in quotations], room, latest=latest)
+    shown, left_out = fit_texts([quote_answer(quotation, fence) for quotation in quotations], room, latest=latest)
     return "\n\n".join(part for part in (head, _earlier(shown, left_out), material, wanted) if part)
 
 
@@ -192,7 +201,8 @@ def _supplied(item: ContextResult) -> str:
     return f"Asked: {item.query}\nAnswer: {answer}" if item.query else answer
 
 
-def _quote(quotation: Quotation, fence: Fence) -> str:
+def quote_answer(quotation: Quotation, fence: Fence) -> str:
+    """Quote an earlier answer with all that stands beside it: round, speaker, choice, confidence, sources."""
     answer = quotation.response
     lines = [f"Position: {answer.position}", f"Confidence: {round(answer.confidence * 100)} %"]
     if answer.choice:
@@ -205,7 +215,14 @@ def _quote(quotation: Quotation, fence: Fence) -> str:
     return fence.quote("\n".join(lines), label=f"round {quotation.round}, answer of {who}")
 
 
-def _fit(texts: Sequence[str], room: int, *, latest: bool) -> tuple[list[str], int]:
+def fit_texts(texts: Sequence[str], room: int, *, latest: bool) -> tuple[list[str], int]:
+    """Keep as many texts as fit so many tokens, and say how many were left out.
+
+    Args:
+        texts: The texts, oldest first.
+        room: Tokens there are.
+        latest: Whether the latest stay, rather than the earliest.
+    """
     kept: list[str] = []
     for text in reversed(texts) if latest else texts:
         room -= estimate_tokens(text)

@@ -112,12 +112,16 @@ class EventDecoder(ABC, Generic[DraftT]):
 
     def _sniff(self, document: bytearray, chunk: bytes) -> bytes:
         """Keep a document apart; give the bytes that belong to a stream."""
-        document += chunk
-        start = document.lstrip(_SPACE)[:1]
-        if not start or self.is_document(bytes(start)):
+        if not document:
+            # Dropped at once: there may be no end of it, and to look through all of it with every chunk takes minutes.
+            chunk = chunk.lstrip(_SPACE)
+        if not chunk:
+            return b""
+        if document or self.is_document(chunk[:1]):
+            document += chunk
             return b""
         self._document = None
-        return bytes(document)
+        return chunk
 
     def _handle(self, event: SseEvent) -> None:
         if self.is_done:

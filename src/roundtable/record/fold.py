@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         ExitResult,
         SessionRecord,
         SessionStatus,
+        SynthesisComplete,
+        SynthesisResult,
     )
 
 __all__ = ["Fold", "fold_debate", "fold_session"]
@@ -50,6 +52,10 @@ class _Round:
     usage: Usage = field(default_factory=Usage)
     ordered: tuple[AnyTurn, ...] | None = None
     record: RoundRecord | None = None
+
+    @property
+    def has_answers(self) -> bool:
+        return any(turn.outcome == "answered" for turn in self.turns.values())
 
     def in_order(self) -> tuple[AnyTurn, ...]:
         if self.ordered is None:
@@ -102,6 +108,8 @@ class Fold:
         self.independent_agreement: float | None = None
         self.independent_reason: str | None = "no round has been measured yet"
         self.context_requests: tuple[ContextRequest, ...] = ()
+        self.synthesis: SynthesisResult | None = None
+        self.synthesis_error: ErrorInfo | None = None
         self.next_focus: str | None = record.config.focus_question
         self.next_context: tuple[ContextResult, ...] = ()
         self.pending_control: Control | None = None
@@ -117,6 +125,18 @@ class Fold:
     def current(self) -> _Round | None:
         """The latest round, if any has begun."""
         return self.rounds[-1] if self.rounds else None
+
+    @property
+    def concluding(self) -> bool:
+        """Whether the debate is over and only its last event is not stored: it is, or was, being put together."""
+        return self.progress.status == "active" and self.exit is not None
+
+    @property
+    def wants_synthesis(self) -> bool:
+        """Whether the debate is still to be put together, with something there to put together."""
+        return (
+            self.record.config.synthesize and self.synthesis is None and any(held.has_answers for held in self.rounds)
+        )
 
     def apply(self, event: DurableEvent) -> None:
         """Take the next event. Events at or below the last number are passed over."""
@@ -149,7 +169,7 @@ class Fold:
             case "control":
                 self._control(event, before)
             case "synthesis_complete":
-                self.usage += event.usage or Usage()
+                self._synthesized(event)
             case "exit" | "error" | "debate_complete":
                 self._ended(event)
             case _:
@@ -172,7 +192,14 @@ class Fold:
         self.rounds.append(_Round(number, None))
         return self.rounds[-1]
 
+    def _synthesized(self, event: SynthesisComplete) -> None:
+        self.synthesis, self.synthesis_error = event.synthesis or self.synthesis, event.error
+        if self._is_own:
+            self.usage += event.usage or Usage()
+
     def _turn(self, turn: AnyTurn) -> None:
+        # Whatever is said after a synthesis is not in it.
+        self.synthesis = self.synthesis_error = None
         held = self._find(turn.round)
         held.turns[turn.stage, turn.slot] = turn
         spent = turn.result.usage if turn.outcome == "answered" else turn.usage
@@ -214,7 +241,7 @@ class Fold:
                 self.pending_control = self.error = self.exit = None
                 self._adopt(event)
             case "extend":
-                if before == "completed":
+                if before == "completed" or (before == "active" and self.exit is not None):
                     self.extended_after = sum(held.complete for held in self.rounds)
                     self.exit = None
             case _:
@@ -276,6 +303,8 @@ class Fold:
             independent_agreement=self.independent_agreement,
             independent_agreement_reason=self.independent_reason,
             context_requests=self.context_requests,
+            synthesis=self.synthesis,
+            synthesis_error=self.synthesis_error,
             exit=self.exit,
             usage=self.usage,
             usage_by_agent=dict(self.usage_by_agent),

@@ -23,6 +23,7 @@ def to_fragment(view: ReportView) -> str:
         *(tag("p", tag("strong", "Missing"), f" {line}") for line in view.missing),
         tag("p", tag("strong", "Answer:"), f" {answer_line(view)}"),
         tag("table", *rows),
+        *(tag("p", tag("strong", f"{label}:"), f" {'; '.join(parts)}") for label, parts in view.synthesis),
         *(_round(held) for held in view.rounds),
         class_="roundtable",
     ).text

@@ -66,6 +66,7 @@ def markdown_parts(view: ReportView) -> Iterator[str]:
     out += ["", f"**Answer:** {_markdown(answer_line(view))}", ""]
     out += [f"- **{_markdown(label)}:** {_markdown(value)}" for label, value in view.facts]
     yield "\n".join(out) + "\n"
+    yield from _synthesis_markdown(view)
     for held in view.rounds:
         yield from _round_markdown(held)
     yield from _minority_markdown(view)
@@ -79,6 +80,17 @@ def _round_markdown(held: RoundView) -> Iterator[str]:
         yield f"\n{_markdown(held.summary, opens=True)}\n"
     for speaker in held.speakers:
         yield "\n".join(["", f"### {_markdown(speaker.name)}", "", *_speaker_markdown(speaker)]) + "\n"
+
+
+def _synthesis_markdown(view: ReportView) -> Iterator[str]:
+    if not view.synthesis:
+        return
+    yield "\n## Synthesis\n"
+    for label, parts in view.synthesis:
+        yield f"\n### {label}\n"
+        for part in parts:
+            lead = "- " if len(parts) > 1 else ""
+            yield f"\n{lead}{_markdown(part, opens=True)}\n"
 
 
 def _minority_markdown(view: ReportView) -> Iterator[str]:

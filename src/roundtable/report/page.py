@@ -23,6 +23,7 @@ SECTIONS: Final = {
     "answer": "Answer",
     "decision": "Decision",
     "trajectory": "Agreement and confidence",
+    "synthesis": "Synthesis",
     "minority": "Minority report",
     "rounds": "Rounds",
     "sources": "Citations",
@@ -48,6 +49,7 @@ def page_parts(view: ReportView) -> Iterator[str]:
     yield _section("answer", *_answer(view), more="" if view.answer is not None else " open").text
     yield _section("decision", *_decision(view)).text
     yield _section("trajectory", *_trajectory(view)).text
+    yield _section("synthesis", *_synthesis(view)).text
     yield _section("minority", *_minority(view)).text
     yield '\n<section class="rounds" id="rounds" aria-labelledby="rounds-title">'
     yield tag("h2", SECTIONS["rounds"], id="rounds-title").text
@@ -176,9 +178,20 @@ def _row(held: RoundView) -> Html:
     return tag("tr", tag("th", f"{held.number}", scope="row"), *shown)
 
 
+def _synthesis(view: ReportView) -> Iterator[Html]:
+    if not view.synthesis:
+        yield tag("p", "Nobody was asked to put the debate together.", class_="soft")
+    for label, parts in view.synthesis:
+        yield tag("h3", label)
+        if len(parts) == 1:
+            yield tag("div", *prose(parts[0]), dir="auto")
+        else:
+            yield tag("ul", *(tag("li", inline(part), dir="auto") for part in parts))
+
+
 def _minority(view: ReportView) -> Iterator[Html]:
-    if view.answer is None:
-        yield tag("p", "There is no answer to differ from; all positions stand above.", class_="soft")
+    if view.answer is None or not view.is_decided:
+        yield tag("p", "There is no decision to differ from; all positions stand in the rounds.", class_="soft")
     elif not view.minority:
         yield tag("p", "Nobody held another view in the last complete round.", class_="soft")
     for speaker in view.minority:

@@ -27,6 +27,8 @@ def to_text(view: ReportView) -> str:
         out += _wrapped(held.summary, indent=2) if held.summary else []
         out.append("")
     out += _wrapped(f"Answer: {answer_line(view)}", hang=2)
+    for label, parts in view.synthesis:
+        out += _wrapped(f"{label}: {'; '.join(parts)}", hang=2)
     for label, value in view.facts:
         out += _wrapped(f"{label}: {value}", hang=2)
     return "\n".join(out) + "\n"

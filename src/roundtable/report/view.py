@@ -119,6 +119,8 @@ class ReportView:
     """How far the debate came, in a word or two; empty when it was held to its end."""
     about: str = ""
     """Mode, rounds and date, in a line."""
+    is_decided: bool = True
+    """Whether the decision has a winner."""
     answer_note: str = ""
     """How the answer was found, or what stands beside it."""
     seats: tuple[str, ...] = ()
@@ -127,6 +129,8 @@ class ReportView:
     """Decision rule and its outcome, in words."""
     options: tuple[OptionView, ...] = ()
     """What each option got, best first."""
+    synthesis: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Heading and paragraphs of each part of the synthesis."""
     figures: tuple[tuple[str, str, str], ...] = ()
     """Label, value and remark of each figure that sums the debate up."""
     independent: float | None = None

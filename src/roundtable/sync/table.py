@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionStatus,
         SessionSummary,
+        SynthesisResult,
     )
 
 __all__ = ["Roundtable", "debate_sync"]
@@ -112,30 +113,14 @@ class Roundtable:
         agents: Sequence[AgentLike] | None = None,
         budget: Budget | None = None,
         baseline: bool = False,
+        synthesize: bool = False,
         skip_rounds_when: float | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
         """Hold a debate and give its result."""
-        return self._portal.call(
-            lambda: self._table.debate(
-                topic,
-                mode=mode,
-                rounds=rounds,
-                options=options,
-                decide=decide,
-                exit_when=exit_when,
-                exit_on_consensus=exit_on_consensus,
-                focus_question=focus_question,
-                perspectives=perspectives,
-                agents=agents,
-                budget=budget,
-                baseline=baseline,
-                skip_rounds_when=skip_rounds_when,
-                deadline_s=deadline_s,
-                metadata=metadata,
-            )
-        )
+        given = {name: value for name, value in locals().items() if name != "self"}
+        return self._portal.call(lambda: self._table.debate(**given))
 
     def debate_many(
         self,
@@ -245,6 +230,10 @@ class Roundtable:
             )
         )
 
+    def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together; what is stored is given again."""
+        return self._portal.call(lambda: self._table.synthesize(session_id, by=by))
+
     def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
         """Ask a session to pause, whoever runs it."""
         self._portal.call(lambda: self._table.pause(session_id, running=running))
@@ -277,11 +266,13 @@ class Roundtable:
         """Copy all that the storage holds to a new file, while debates go on."""
         self._portal.call(lambda: self._table.backup(path))
 
-    def export(self, session_id: str, format: ExportFormat = "markdown") -> str:
+    def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
         """Give a stored session as text."""
         return self._portal.call(lambda: self._table.export(session_id, format))
 
-    def export_file(self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | None = None) -> Path:
+    def export_file(
+        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
+    ) -> Path:
         """Write a stored session to a file, and give the file's path."""
         return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
 

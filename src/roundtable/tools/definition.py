@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -77,7 +77,13 @@ class ToolDefinition:
         """Do it once; what the function raises is raised."""
         if is_async(self.execute):
             return to_result(await self.execute(tool_input))
-        return await run_in_thread(lambda: to_result(self.execute(tool_input)))
+        given = await run_in_thread(lambda: _unless_awaitable(self.execute(tool_input)))
+        # A decorator may hide that a function is one to await.
+        return given if isinstance(given, ToolResult) else to_result(await given)
+
+
+def _unless_awaitable(given: object) -> ToolResult | Awaitable[object]:
+    return given if isinstance(given, Awaitable) else to_result(given)
 
 
 def check_tool_name(name: object) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from roundtable.errors import RoundtableError
+from roundtable.tools.model_search import ModelSearch
 from roundtable.tools.results import failed
 from roundtable.tools.sources import (
     Evidence,
@@ -22,8 +23,10 @@ from roundtable.types.base import NonEmpty, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
+    from roundtable.tools.turn import ToolTurn
 
 __all__ = [
     "FactCheck",
@@ -189,6 +192,13 @@ class PerplexitySearch(StandardTool[PerplexitySearchInput]):
 
     def __init__(self, provider: PerplexitySearchProvider | None = None) -> None:
         self._provider = provider
+
+    def for_turn(self, turn: ToolTurn) -> Self | None:
+        """Give the tool for one turn, with a provider that knows whom to charge."""
+        own = super().for_turn(turn)
+        if own is not None and isinstance(self._provider, ModelSearch):
+            own._provider = self._provider.for_turn(turn)  # noqa: SLF001  (its own class)
+        return own
 
     async def answer(self, given: PerplexitySearchInput) -> ToolResult:
         """Ask."""

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints, overload
 
-from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, create_model
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
 from roundtable.errors import ConfigurationError
 from roundtable.tools.definition import TOOL_TIMEOUT_S, ToolDefinition, is_async
+from roundtable.tools.results import unfit
 from roundtable.types import JsonObject
 
 __all__ = ["FunctionTool", "schema_of", "tool"]
@@ -139,14 +140,22 @@ def _caller(function: Callable[..., object], arguments: type[BaseModel]) -> Call
             if name in known.model_fields_set
         }
 
-    if is_async(function):
+    async def call_async(given: JsonObject) -> object:
+        try:
+            known = read(given)
+        except ValidationError as error:
+            return unfit(error)
+        result: Any = function(**known)
+        return await result
 
-        async def call_async(given: JsonObject) -> object:
-            result: Any = function(**read(given))
-            return await result
+    def call(given: JsonObject) -> object:
+        try:
+            known = read(given)
+        except ValidationError as error:
+            return unfit(error)
+        return function(**known)
 
-        return call_async
-    return lambda given: function(**read(given))
+    return call_async if is_async(function) else call
 
 
 def _arguments_of(function: Callable[..., object], name: str, texts: dict[str, str]) -> type[BaseModel]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 from roundtable.tools.sources import PerplexitySearchResult
 from roundtable.types import ChatRequest, Message, NativeSearch
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from roundtable.protocols import ChatModel
     from roundtable.tools.sources import PerplexitySearchInput
+    from roundtable.tools.turn import ToolTurn
 
 __all__ = ["ModelSearch"]
 
@@ -19,8 +23,10 @@ _SYSTEM = "Answer the question from what you find, in a few sentences, with figu
 class ModelSearch:
     """Answers through a chat model whose provider searches, such as `perplexity:sonar`.
 
+    In a debate its calls are limited, tried again, recorded and charged to the turn like the agent's own.
+
     Args:
-        model: The model; behind a gateway its calls are limited, tried again and metered like any other.
+        model: The model.
         max_tokens: Most tokens of an answer.
 
     Example:
@@ -35,6 +41,13 @@ class ModelSearch:
     def __init__(self, model: ChatModel, *, max_tokens: int = 1024) -> None:
         self._model = model
         self._max_tokens = max_tokens
+        self._turn: ToolTurn | None = None
+
+    def for_turn(self, turn: ToolTurn) -> Self:
+        """Give the search for one turn, which its calls are charged to."""
+        own = copy.copy(self)
+        own._turn = turn  # noqa: SLF001  (its own class)
+        return own
 
     async def search(self, search_input: PerplexitySearchInput) -> PerplexitySearchResult:
         """Answer.
@@ -48,16 +61,13 @@ class ModelSearch:
             images=search_input.return_images,
             related_questions=search_input.return_related_questions,
         )
-        answer = await self._model.complete(
-            ChatRequest(
-                messages=(
-                    Message(role="system", content=_SYSTEM),
-                    Message(role="user", content=search_input.query),
-                ),
-                max_tokens=self._max_tokens,
-                search=wanted,
-            )
+        request = ChatRequest(
+            messages=(Message(role="system", content=_SYSTEM), Message(role="user", content=search_input.query)),
+            max_tokens=self._max_tokens,
+            search=wanted,
         )
+        asking = self._model.complete(request) if self._turn is None else self._turn.ask(self._model, request)
+        answer = await asking
         return PerplexitySearchResult(
             answer=answer.text,
             citations=answer.citations or None,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from roundtable.types import ToolResult
 
-__all__ = ["MOST_RESULT_BYTES", "capped", "failed", "to_result"]
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+__all__ = ["MOST_RESULT_BYTES", "capped", "failed", "to_result", "unfit"]
 
 MOST_RESULT_BYTES: Final = 20_000
 """Bytes of JSON that a model is told of one result."""
@@ -55,6 +58,12 @@ def _cut(data: object, text: bytes) -> str:
     while len(to_json(begun := text[:room].decode(errors="ignore"))) > MOST_RESULT_BYTES + 2:
         room = room * MOST_RESULT_BYTES // len(to_json(begun)) - 1
     return f"{begun} … (cut)"
+
+
+def unfit(error: ValidationError) -> ToolResult:
+    """Give the result of a call whose arguments a model of pydantic refused, in words that a model can use."""
+    faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
+    return failed(f"the arguments do not fit: {'; '.join(faults)}")
 
 
 def failed(error: BaseException | str) -> ToolResult:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from roundtable.tools.functions import schema_of
-from roundtable.tools.results import failed
+from roundtable.tools.results import failed, unfit
 from roundtable.tools.sources import SnakeValue
 from roundtable.types import AgentTool, Stance, ToolResult
 from roundtable.types.base import NonEmpty, Share, Value
@@ -68,8 +68,7 @@ class StandardTool(Generic[I]):
         try:
             given: Any = self.spec.input.model_validate(tool_input)
         except ValidationError as error:
-            faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
-            return failed("; ".join(faults))
+            return unfit(error)
         return await self.answer(given)
 
     async def answer(self, given: I) -> ToolResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections import OrderedDict
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from roundtable.protocols import AgentToolkit, Tool
+    from roundtable.protocols import AgentToolkit, ChatModel, Tool
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
     from roundtable.types import AgentTool, DebateContext, JsonObject, ToolResult
 
@@ -78,6 +79,7 @@ class DefaultAgentToolkit:
         self._toolkits: list[AgentToolkit] = []
         self._shared = _Shared()
         self._turn: ToolTurn | None = None
+        self._guard: Callable[[ChatModel], ChatModel] | None = None
         if not standard:
             return
         self.register_tool(GetContext())
@@ -112,11 +114,16 @@ class DefaultAgentToolkit:
         """Offer the tools of another toolkit too, whatever they are at the time; tools of one's own come first."""
         self._toolkits.append(toolkit)
 
+    def over(self, guard: Callable[[ChatModel], ChatModel]) -> DefaultAgentToolkit:
+        """Give this toolkit with something round the models that its tools ask by way of their turn."""
+        own = copy.copy(self)
+        own._guard = guard  # noqa: SLF001  (its own class)
+        return own
+
     def for_turn(self, context: DebateContext) -> DefaultAgentToolkit:
         """Give the toolkit of one turn: the same tools, in a state of its own."""
-        own = DefaultAgentToolkit(standard=False)
-        own._tools, own._toolkits, own._shared = self._tools, self._toolkits, self._shared
-        own._turn = ToolTurn(context)
+        own = copy.copy(self)
+        own._turn = ToolTurn(context, guard=self._guard)  # noqa: SLF001  (its own class)
         return own
 
     @property
@@ -149,15 +156,21 @@ class DefaultAgentToolkit:
         return ToolOutcome(result, cached, started_at, time.monotonic() - began)
 
     def _offered(self) -> dict[str, Tool]:
-        tools: dict[str, Tool] = {}
-        for toolkit in self._toolkits:
-            for offered in toolkit.get_tools():
-                tools[offered.name] = _Foreign(offered, toolkit)
-        tools = {**self._tools, **{name: tool for name, tool in tools.items() if name not in self._tools}}
+        tools = self._known()
         if self._turn is None:
             return tools
         own = {name: tool.for_turn(self._turn) if isinstance(tool, TurnTool) else tool for name, tool in tools.items()}
         return {name: tool for name, tool in own.items() if tool is not None}
+
+    def _known(self) -> dict[str, Tool]:
+        """Give all tools, bound to no turn; those of a toolkit like this one are its own, with all they can do."""
+        tools: dict[str, Tool] = {}
+        for toolkit in self._toolkits:
+            if isinstance(toolkit, DefaultAgentToolkit):
+                tools.update(toolkit._known())  # noqa: SLF001  (its own class)
+            else:
+                tools.update((offered.name, _Foreign(offered, toolkit)) for offered in toolkit.get_tools())
+        return {**self._tools, **{name: tool for name, tool in tools.items() if name not in self._tools}}
 
 
 def create_default_toolkit(

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from roundtable.errors import RoundtableError
+from roundtable.types import Usage
+
 if TYPE_CHECKING:
-    from roundtable.protocols import Tool
-    from roundtable.types import ContextRequest, DebateContext, JsonObject
+    from collections.abc import Callable
+
+    from roundtable.protocols import ChatModel, Tool
+    from roundtable.types import ChatRequest, ChatResponse, ContextRequest, DebateContext, JsonObject
 
 __all__ = ["ToolTurn", "TurnTool"]
 
@@ -22,6 +27,31 @@ class ToolTurn:
     """What the agent asked the caller for."""
     submitted: JsonObject | None = None
     """The answer handed in by a tool; it takes the place of the text."""
+    usage: list[Usage] = field(default_factory=list)
+    """What models consumed that its tools asked; charged to the turn."""
+    guard: Callable[[ChatModel], ChatModel] | None = field(default=None, repr=False)
+    """Puts a model behind the limits, the budget and the cassette of the table."""
+
+    async def ask(self, model: ChatModel, request: ChatRequest) -> ChatResponse:
+        """Let a tool call a model on behalf of the turn: the call keeps to the budget and is charged to the turn.
+
+        Raises:
+            RoundtableError: The call failed, or the budget does not cover it.
+        """
+        debate = {"session": self.context.session_id, "round": str(self.context.current_round), "agent": self.agent_id}
+        request = request.model_copy(update={"metadata": {**debate, **request.metadata}})
+        guarded = model if self.guard is None else self.guard(model)
+        try:
+            response = await guarded.complete(request)
+        except RoundtableError as error:
+            self.usage.append(error.usage or Usage())
+            raise
+        except BaseException:
+            # The tool's time was up: what the call consumed is not known, that it was made is.
+            self.usage.append(Usage(calls=1, unreported_calls=1))
+            raise
+        self.usage.append(response.usage)
+        return response
 
     @property
     def agent_id(self) -> str:
@@ -36,7 +66,7 @@ class ToolTurn:
 
 @runtime_checkable
 class TurnTool(Protocol):
-    """What a `Tool` may have besides: a form of its own for each turn. Its results are never shared."""
+    """What a `Tool` may have besides: a form of its own for each turn. Say `cached = True` to share its results."""
 
     def for_turn(self, turn: ToolTurn) -> Tool | None:
         """Give the tool for one turn; `None` where the turn has no use for it."""

@@ -123,7 +123,7 @@ class AgentConfig(Value):
     max_tokens: Annotated[int, Field(gt=0)] = 4096
     """Most tokens of one completion."""
     persona: Annotated[Persona | None, BeforeValidator(_named)] = None
-    """The point of view this agent speaks from; a plain string names one."""
+    """The point of view this agent speaks from; a plain string names one, such as one that a plugin brings."""
     retry: RetryPolicy | None = None
     """How often its model calls are tried; `None` leaves it to the gateway: four times in all, whatever may pass."""
 

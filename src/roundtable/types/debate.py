@@ -12,7 +12,7 @@ from roundtable.types.answers import AgentResponse
 from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
 from roundtable.types.budget import Budget
 from roundtable.types.chat import Usage
-from roundtable.types.consensus import AnyConsensus, Decision
+from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
 from roundtable.types.exits import ExitResult
 from roundtable.types.plan import BASELINE_STAGE, TurnSpec
 from roundtable.types.requests import ContextRequest, ContextResult
@@ -105,6 +105,8 @@ class DebateConfig(Value):
     """Answers needed in each stage that asks for positions; `None` asks for one."""
     baseline: bool = False
     """Whether everybody answers alone, in private, before the first round."""
+    synthesize: bool = False
+    """Whether one model puts the debate together at its end."""
     skip_rounds_when: Share | None = None
     """Agreement of independent answers from which the rounds after the first are not held; `None` holds them."""
     seed: int = 0
@@ -277,6 +279,10 @@ class DebateRecord(Value):
     """Why there is none."""
     context_requests: tuple[ContextRequest, ...] = ()
     """Requests the caller has not answered."""
+    synthesis: SynthesisResult | None = None
+    """The debate put together; `None` once anything was said after it."""
+    synthesis_error: ErrorInfo | None = None
+    """Why there is none, where it was tried."""
     exit: ExitResult | None = None
     """Why the debate last stopped."""
     usage: Usage = Usage()

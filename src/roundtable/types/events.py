@@ -304,11 +304,13 @@ class Control(_Durable):
 
 
 class SynthesisComplete(_Durable):
-    """The debate was put together by one model."""
+    """The debate was put together by one model, or could not be."""
 
     type: Literal["synthesis_complete"] = "synthesis_complete"
-    synthesis: SynthesisResult
+    synthesis: SynthesisResult | None = None
     """The synthesis."""
+    error: ErrorInfo | None = None
+    """Why there is none."""
     usage: Usage | None = None
     """What it consumed."""
 

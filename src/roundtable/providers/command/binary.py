@@ -58,8 +58,8 @@ def find_binary(profile: CommandProfile = CLAUDE, *, path: str | None = None) ->
     """
     searched = process_environment().get("PATH", os.defpath) if path is None else path
     found = _look_up(profile.program, searched)
-    if found is not None and not os.access(found, os.X_OK):
-        _look_up.cache_clear()  # it was moved or removed since
+    if found is None or not os.access(found, os.X_OK):
+        _look_up.cache_clear()  # it was moved, removed or installed since
         found = _look_up(profile.program, searched)
     if found is None:
         where = f". Install from {profile.install}" if profile.install else ""

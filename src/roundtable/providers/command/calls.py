@@ -7,15 +7,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import AgentError, APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError
+from roundtable._secrets import Scrubber
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    RoundtableError,
+)
 from roundtable.providers.command.binary import find_binary, visible_environment
 from roundtable.providers.command.process import run_command
-from roundtable.settings import process_environment
+from roundtable.settings import Settings, process_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable.errors import RoundtableError
     from roundtable.providers.command.process import Finished
     from roundtable.providers.command.profiles import CommandProfile
     from roundtable.providers.command.readers import Reply
@@ -25,6 +32,8 @@ __all__ = ["Call", "Gone", "make_call"]
 logger: logging.Logger = logging.getLogger("roundtable.providers.command")
 
 SHOWN_CHARS: Final = 500
+LONGEST_WORD_BYTES: Final = 120 * 1024
+"""Linux takes 128 KiB in one argument."""
 SKIPPED: Final = "permission prompts were skipped: the agent could do whatever it wanted"
 
 _QUOTA: Final = re.compile(r"\b403\b|quota|usage limit|credit balance|billing", re.IGNORECASE)
@@ -67,13 +76,19 @@ class Call:
     """Whether it may do whatever it wants."""
 
     @property
+    def _has_option_for_system(self) -> bool:
+        """Whether who it is goes into an option: not where it has none, nor what no single word can hold."""
+        fits = len(self.system.encode("utf-8", "replace")) <= LONGEST_WORD_BYTES and "\0" not in self.system
+        return bool(self.system and self.profile.system) and fits
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The arguments; nothing that was made up by a user or a model is among them but as the value of an option."""
         profile = self.profile
         template = profile.resume if self.session else profile.start
         made = [*profile.words(template, model=self.model, session=self.session, turns=self.turns)]
         extra: list[str] = []
-        if self.system and profile.system and not self.session:
+        if self._has_option_for_system and not self.session:
             # One word, so that a prompt that begins with a dash is no option.
             extra.append(f"{profile.system}={self.system}")
         if self.budget_usd is not None and profile.budget:
@@ -86,7 +101,7 @@ class Call:
     @property
     def stdin(self) -> str:
         """What it reads: the prompt, behind who it is where it has no option for that."""
-        alone = not self.system or self.session or self.profile.system
+        alone = not self.system or self.session or self._has_option_for_system
         return self.prompt if alone else f"{self.system}\n\n{self.prompt}"
 
 
@@ -102,8 +117,18 @@ async def make_call(
         RoundtableError: It is not installed, did not end well or in time, or wrote no answer.
         Gone: The conversation to go on with is not there.
     """
-    profile = call.profile
     variables = process_environment() if environment is None else environment
+    try:
+        return await _make_call(call, variables, on_progress)
+    except RoundtableError as error:
+        # Programs repeat keys in what they complain about.
+        error.message = Scrubber(Settings(environment=variables).secrets).text(error.message)
+        error.args = (error.message,)
+        raise
+
+
+async def _make_call(call: Call, variables: Mapping[str, str], on_progress: Callable[[str], None] | None) -> Reply:
+    profile = call.profile
     file = find_binary(profile, path=variables.get("PATH"))
     if call.yolo:
         logger.warning("%s: %s", profile.name, SKIPPED, extra={"provider": profile.name})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
+from codecs import getincrementaldecoder
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,6 +14,7 @@ import anyio
 from anyio.abc import Process
 
 from roundtable.errors import AgentError, APITimeoutError
+from roundtable.providers.command.keeper import CANNOT, CANNOT_CODE, KEEPER, KILL_GRACE_S
 from roundtable.providers.command.readers import clean
 
 if TYPE_CHECKING:
@@ -21,26 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["KILL_GRACE_S", "Finished", "run_command"]
 
-KILL_GRACE_S: Final = 5.0
-"""Seconds between SIGTERM and SIGKILL."""
+logger: logging.Logger = logging.getLogger("roundtable.providers.command")
+
 MOST_BYTES: Final = 8 * 1024 * 1024
 _PIPES_S: Final = 1.0
-_CANNOT: Final = "roundtable: cannot start: "
-_CANNOT_CODE: Final = 126
-
-_STARTER: Final = """
-import ctypes, os, signal, sys
-parent, file, *words = sys.argv[1:]
-ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-if os.getppid() != int(parent):
-    sys.exit(143)
-try:
-    os.execv(file, words)
-except OSError as error:
-    sys.stderr.write(f"roundtable: cannot start: {error.strerror}")
-    sys.exit(126)
-"""
-"""Asks the kernel to end the program with this process, and becomes the program. Linux alone has this."""
+_KEEPER_S: Final = 0.5
+"""Seconds that the keeper has to kill the program before its whole group is killed."""
 
 
 class Finished(NamedTuple):
@@ -64,7 +53,25 @@ class _Kept:
 
     @property
     def text(self) -> str:
-        return clean(b"".join(self.pieces))
+        return clean(b"".join(self.pieces).decode("utf-8", "replace"))
+
+
+class _Teller:
+    """Tells a caller what a program writes, whole characters at a time; a caller that fails hears no more."""
+
+    def __init__(self, listener: Callable[[str], None]) -> None:
+        self._listener: Callable[[str], None] | None = listener
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def tell(self, piece: bytes) -> None:
+        text = clean(self._decoder.decode(piece))
+        if self._listener is None or not text:
+            return
+        try:
+            self._listener(text)
+        except Exception as error:  # noqa: BLE001  (foreign code; the answer does not depend on it)
+            self._listener = None
+            logger.warning("on_progress failed and hears no more: %s: %s", type(error).__name__, error)
 
 
 async def run_command(
@@ -81,7 +88,7 @@ async def run_command(
 
     Its group gets SIGTERM when its time is over, when it writes more than 8 MiB, or when the caller is cancelled, and
     SIGKILL five seconds later; it is waited for, so no zombie stays. When the program has ended, what it started ends
-    too. On Linux it also ends when this process is killed.
+    too. On Linux a small process of ours stands in between, which ends it when this process is killed.
 
     Args:
         words: The file, as an absolute path, and its arguments.
@@ -104,7 +111,8 @@ async def run_command(
         with anyio.move_on_after(timeout_s):
             async with anyio.create_task_group() as group:
                 group.start_soon(_feed, process, stdin.encode("utf-8", "replace"))
-                group.start_soon(_drain, process.stdout, out, on_progress, group.cancel_scope)
+                told = None if on_progress is None else _Teller(on_progress).tell
+                group.start_soon(_drain, process.stdout, out, told, group.cancel_scope)
                 group.start_soon(_drain, process.stderr, err, None, group.cancel_scope)
                 code = await process.wait()
                 with anyio.move_on_after(_PIPES_S):  # what it started may hold the pipes for ever
@@ -120,15 +128,15 @@ async def run_command(
     if code is None:
         hint = "Raise `timeout_s`, or ask for less at once."
         raise APITimeoutError(f"{title} timed out after {timeout_s * 1000:.0f}ms", hint=hint)
-    if code == _CANNOT_CODE and err.text.startswith(_CANNOT):
-        raise AgentError(f"Failed to spawn {words[0]}: {err.text.removeprefix(_CANNOT)}")
+    if code == CANNOT_CODE and err.text.startswith(CANNOT):
+        raise AgentError(f"Failed to spawn {words[0]}: {err.text.removeprefix(CANNOT)}")
     return Finished(out.text, err.text, code)
 
 
 async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str | None, title: str) -> Process:
     started = [*words]
     if sys.platform == "linux":
-        started = [sys.executable, "-I", "-S", "-c", _STARTER, str(os.getpid()), words[0], *words]
+        started = [sys.executable, "-I", "-S", "-c", KEEPER, str(os.getpid()), words[0], *words]
     try:
         return await anyio.open_process(started, env=dict(environment), cwd=cwd, start_new_session=True)
     except (OSError, ValueError) as error:
@@ -148,7 +156,7 @@ async def _feed(process: Process, data: bytes) -> None:
 
 
 async def _drain(
-    pipe: ByteReceiveStream | None, kept: _Kept, tell: Callable[[str], None] | None, scope: anyio.CancelScope
+    pipe: ByteReceiveStream | None, kept: _Kept, tell: Callable[[bytes], None] | None, scope: anyio.CancelScope
 ) -> None:
     """Read a pipe to its end, keep what fits, and give the program up when it writes more."""
     while pipe is not None:
@@ -162,14 +170,14 @@ async def _drain(
             break
         kept.pieces.append(piece)
         if tell is not None:
-            tell(clean(piece))
+            tell(piece)
     kept.done.set()
 
 
 async def _end(process: Process) -> None:
     """End the program and all that it started, and wait for it."""
     if process.returncode is None and _signal(process, signal.SIGTERM):
-        with anyio.move_on_after(KILL_GRACE_S):
+        with anyio.move_on_after(KILL_GRACE_S + _KEEPER_S):
             await process.wait()
     _signal(process, signal.SIGKILL)
     await process.wait()

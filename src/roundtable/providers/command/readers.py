@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,14 +64,14 @@ class Reply(NamedTuple):
     """How long it took, by the agent's own clock."""
 
 
-def clean(raw: bytes) -> str:
-    r"""Read what a program wrote: bad UTF-8 is marked, what steers a terminal is dropped.
+def clean(text: str) -> str:
+    r"""Drop what steers a terminal from what a program wrote.
 
     Example:
-        >>> clean(b"\x1b[1mTea\x1b[0m \xff")
-        'Tea \ufffd'
+        >>> clean("\x1b[1mTea\x1b[0m")
+        'Tea'
     """
-    return _CONTROL.sub("", raw.decode("utf-8", "replace").replace("\r\n", "\n"))
+    return _CONTROL.sub("", text.replace("\r\n", "\n"))
 
 
 def parse_output(stdout: str) -> CliEnvelope:
@@ -111,7 +112,7 @@ def read_claude(stdout: str) -> Reply:
         cache_read_tokens=_count(counts, "cache_read_input_tokens"),
         cache_write_tokens=_count(counts, "cache_creation_input_tokens"),
         calls=1,
-        cost_usd=envelope.total_cost_usd if envelope.total_cost_usd >= 0 else None,
+        cost_usd=envelope.total_cost_usd if 0 <= envelope.total_cost_usd < math.inf else None,
     )
     return Reply(envelope.result, envelope.session_id, envelope.is_error, usage, envelope.duration_ms)
 

@@ -29,7 +29,7 @@ def builtin_searches() -> Registry[SearchFactory]:
         >>> builtin_searches().names()
         ('brave', 'tavily', 'searxng', 'static')
     """
-    searches: Registry[SearchFactory] = Registry("search service")
+    searches: Registry[SearchFactory] = Registry("search provider")
     searches.add("brave", _brave, summary="Brave's own index; BRAVE_API_KEY.")
     searches.add("tavily", _tavily, summary="Tavily, made for models; TAVILY_API_KEY.")
     searches.add("searxng", _searxng, summary="A SearXNG server of your own: searxng:URL, or SEARXNG_URL.")

@@ -1,0 +1,205 @@
+"""Whatever a plugin can register is asked for by name, and what goes wrong in it says whose it is."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable import AgentConfig, Persona, Roundtable, hookimpl
+from roundtable.errors import ConfigurationError, PluginError
+from roundtable.plugins import Plugins, load_plugins
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.testing import scripted_agents
+from roundtable.tools.search import StaticSearch
+
+SAYS = {"ada": "Tea", "bo": "Tea"}
+
+
+class Broker:
+    """Registers whatever it is given: `Broker(exporters={"yaml": write})`."""
+
+    def __init__(self, **things: dict[str, Any]) -> None:
+        self._things = things
+
+    def _add(self, kind: str, registrar: Any) -> None:
+        for name, thing in self._things.get(kind, {}).items():
+            registrar.add(name, thing)
+
+    @hookimpl
+    def roundtable_register_exporters(self, registrar: Any) -> None:
+        self._add("exporters", registrar)
+
+    @hookimpl
+    def roundtable_register_personas(self, registrar: Any) -> None:
+        self._add("personas", registrar)
+
+    @hookimpl
+    def roundtable_register_search_providers(self, registrar: Any) -> None:
+        self._add("search_providers", registrar)
+
+    @hookimpl
+    def roundtable_register_providers(self, registrar: Any) -> None:
+        self._add("providers", registrar)
+
+    @hookimpl
+    def roundtable_register_storages(self, registrar: Any) -> None:
+        self._add("storages", registrar)
+
+    @hookimpl
+    def roundtable_register_tools(self, registrar: Any) -> None:
+        self._add("tools", registrar)
+
+    @hookimpl
+    def roundtable_register_analyzers(self, registrar: Any) -> None:
+        self._add("analyzers", registrar)
+
+
+def bad(*_: object) -> Any:
+    raise ValueError("no such luck")
+
+
+# ------------------------------------------------------------------ exporters
+
+
+def lines(result: Any) -> Iterator[str]:
+    for response in result.rounds[0].responses:
+        yield f"- {response.position}\n"
+
+
+def packed(result: Any) -> bytes:
+    return gzip.compress("".join(lines(result)).encode())
+
+
+def junk(result: Any) -> Any:
+    return [1]
+
+
+@pytest.fixture
+async def table() -> Any:
+    exporters = {"lines": lines, "packed": packed, "bad": bad, "junk": junk}
+    async with Roundtable(scripted_agents(SAYS), storage="memory://", plugins=[Broker(exporters=exporters)]) as table:
+        yield table
+
+
+async def test_a_session_is_exported_in_the_format_of_a_plugin(table: Roundtable, tmp_path: Path) -> None:
+    session = (await table.debate("Tea?", rounds=1)).session.id
+    assert await table.export(session, "lines") == "- Tea\n- Tea\n"
+    file = await table.export_file(session, tmp_path / "debate.gz", format="packed")
+    assert gzip.decompress(file.read_bytes()) == b"- Tea\n- Tea\n"
+    with pytest.raises(ConfigurationError, match="'packed' is no text") as caught:
+        await table.export(session, "packed")
+    assert "export_file" in str(caught.value.hint)
+    assert (await table.export(session, "csv")).startswith("sessionId,")
+
+
+@pytest.mark.parametrize(("format", "said"), [("bad", "ValueError: no such luck"), ("junk", "TypeError: it wrote int")])
+async def test_an_exporter_that_fails_is_named_and_leaves_no_file(
+    table: Roundtable, tmp_path: Path, format: str, said: str
+) -> None:
+    session = (await table.debate("Tea?", rounds=1)).session.id
+    with pytest.raises(PluginError, match=f"the exporter '{format}' of Broker failed: {said}") as caught:
+        await table.export_file(session, tmp_path / "debate.txt", format=format)
+    assert (caught.value.plugin, caught.value.stage) == ("Broker", "use")
+    assert [*Path.iterdir(tmp_path)] == []
+
+
+async def test_a_format_that_nobody_writes_is_refused_with_those_there_are(table: Roundtable) -> None:
+    session = (await table.debate("Tea?", rounds=1)).session.id
+    with pytest.raises(ConfigurationError, match="there is no export format 'pdf'") as caught:
+        await table.export(session, "pdf")
+    assert caught.value.hint == "Formats: json, markdown, html, csv, lines, packed, bad, junk."
+
+
+def test_nobody_else_writes_json() -> None:
+    with pytest.raises(ConfigurationError, match="'json' is the session itself"):
+        load_plugins(Plugins.of(Broker(exporters={"json": lines})))
+
+
+# ------------------------------------------------------------------ personas
+
+
+@pytest.mark.parametrize(
+    ("named", "described"),
+    [
+        pytest.param("nurse", "You think of the patient.", id="a plugin's"),
+        pytest.param("skeptic", "You look for what could go wrong and who would pay for it.", id="built in"),
+        pytest.param("Stranger", "", id="nobody's"),
+        pytest.param(Persona(name="Nurse", description="Mine."), "Mine.", id="the caller's own"),
+    ],
+)
+async def test_a_persona_is_asked_for_by_name_where_an_agent_is_seated(named: Any, described: str) -> None:
+    nurse = Persona(name="Nurse", description="You think of the patient.")
+    model = ScriptedModel({"*": {"position": "Tea"}}, provider="acme")
+    broker = Broker(personas={"nurse": nurse}, providers={"acme": lambda *_: model})
+    agent = AgentConfig(id="ada", name="Ada", provider="acme", persona=named)
+    async with Roundtable([agent], storage="memory://", plugins=[broker]) as table:
+        result = await table.debate("Tea?", rounds=1)
+    assert result.status == "completed"
+    first = str(model.requests[0].messages)
+    assert described in first
+    assert (named if isinstance(named, str) else named.name).capitalize() in first
+
+
+# ------------------------------------------------------------------ search providers
+
+
+async def test_a_search_provider_is_asked_for_by_name_behind_the_tool_that_searches() -> None:
+    given: list[str] = []
+
+    def make_search(rest: str, settings: object) -> StaticSearch:
+        given.append(rest)
+        return StaticSearch()
+
+    broker = Broker(search_providers={"acme": make_search})
+    tools = ["search_web:acme:north", "fact_check:acme"]
+    async with Roundtable(scripted_agents(SAYS), storage="memory://", plugins=[broker], tools=tools) as table:
+        toolkit = table.wiring.tools.toolkit
+    assert toolkit is not None
+    assert {tool.name for tool in toolkit.get_tools()} == {"search_web", "fact_check"}
+    assert given == ["north", ""]
+
+
+def test_a_search_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ConfigurationError, match=r"unknown search provider 'acne'.*brave, tavily, searxng, static"):
+        _ = Roundtable(scripted_agents(SAYS), storage="memory://", tools=["search_web:acne"]).wiring
+
+
+# ------------------------------------------------------------------ factories that fail
+
+ASKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "providers": ("provider", {"agents": ["acme"], "storage": "memory://"}),
+    "storages": ("storage", {"storage": "acme://"}),
+    "tools": ("tool", {"tools": ["acme"], "storage": "memory://"}),
+    "search_providers": ("search provider", {"tools": ["search_web:acme"], "storage": "memory://"}),
+    "analyzers": ("analyzer", {"analyzer": "acme", "storage": "memory://"}),
+}
+
+
+def ends() -> Callable[..., Any]:
+    def make(*_: object) -> None:
+        raise SystemExit(3)
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ASKS)
+@pytest.mark.parametrize(
+    ("factory", "said"),
+    [
+        pytest.param(bad, "failed: ValueError: no such luck", id="raises"),
+        pytest.param(ends(), "failed: SystemExit: 3", id="ends"),
+        pytest.param(lambda *_: None, "is NoneType, which has no `", id="makes nothing"),
+    ],
+)
+async def test_a_factory_that_fails_says_whose_it_is(kind: str, factory: Callable[..., Any], said: str) -> None:
+    called, asking = ASKS[kind]
+    options = {"agents": scripted_agents(SAYS), **asking, "plugins": [Broker(**{kind: {"acme": factory}})]}
+    table = Roundtable(**options)
+    with pytest.raises(PluginError, match=f"the {called} 'acme' of Broker {said}") as caught:
+        await table.debate("Tea?", rounds=1)
+    assert (caught.value.plugin, caught.value.stage) == ("Broker", "use")
+    await table.aclose()

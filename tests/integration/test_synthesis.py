@@ -1,0 +1,327 @@
+"""A debate put together by one model: once, stored, never at the cost of the debate."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import anyio
+import pytest
+from integration.engine_kit import ENOUGH_S, CountingModel, asking, engine_of, fold_of, log_of, seated, table_of
+
+from roundtable import Budget, sync
+from roundtable._owner import current_owner
+from roundtable.errors import APINetworkError, ConfigurationError, ParseError, SessionConflict, StorageError
+from roundtable.exits import ConsensusReached
+from roundtable.providers.scripted import Delay, ScriptedModel
+from roundtable.result import DebateResult
+from roundtable.storage import MemoryStorage
+from roundtable.types import ChatRequest, ChatResponse, ModelProfile
+
+MADE = {
+    "commonGround": ["Both wake."],
+    "keyDifferences": ["Taste."],
+    "evolutionSummary": "Nobody moved.",
+    "conclusion": "Drink what you like.",
+    "recommendation": "Buy both.",
+    "confidence": 0.75,
+}
+SIDES = {"ada": "Tea", "bo": "Coffee"}
+
+
+class Clerk:
+    """A real model that counts its calls; each answer is a text, an error, or a wait."""
+
+    provider = "scripted"
+    model = "clerk"
+
+    def __init__(self, *replies: Any, structured: bool = False) -> None:
+        self.profile = ModelProfile(structured_output=structured)
+        self.requests: list[ChatRequest] = []
+        self._replies = itertools.chain(replies or (MADE,), itertools.repeat(AssertionError("paid twice")))
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.requests.append(request)
+        reply = next(self._replies)
+        if isinstance(reply, Exception):
+            raise reply
+        return await ScriptedModel([reply]).complete(request)
+
+    async def aclose(self) -> None:
+        pass
+
+
+def parted(request: Any) -> str:
+    return SIDES[request.metadata["agent"]]
+
+
+def at_odds(clerk: Clerk, storage: Any = None, **more: Any) -> Any:
+    return table_of(CountingModel(parted), "ada", "bo", storage=storage, seats={"synthesizer": clerk}, **more)
+
+
+async def test_a_debate_without_a_winner_is_answered_by_its_synthesis() -> None:
+    clerk, storage = Clerk(), MemoryStorage()
+    result = await at_odds(clerk, storage).debate("Tea?", rounds=2, synthesize=True)
+    assert (result.status, result.session_status, result.answer, result.answer_source) == (
+        "completed",
+        "completed",
+        "Drink what you like.",
+        "synthesis",
+    )
+    made = result.synthesis
+    assert made is not None
+    assert (made.common_ground, made.key_differences) == (("Both wake.",), ("Taste.",))
+    assert (made.evolution_summary, made.recommendation, made.confidence) == ("Nobody moved.", "Buy both.", 0.75)
+    assert made.synthesizer_id == "scripted:clerk"
+    assert result.usage.calls == 4 + 1
+    assert [event.type for event in await log_of(storage, result.session_id)][-3:] == [
+        "exit",
+        "synthesis_complete",
+        "debate_complete",
+    ]
+    await fold_of(storage, result.session_id)
+
+
+async def test_a_winner_stays_the_answer() -> None:
+    result = await table_of(CountingModel("Tea"), seats={"synthesizer": Clerk()}).debate(
+        "Tea?", rounds=1, synthesize=True
+    )
+    assert (result.answer, result.answer_source) == ("Tea", "cluster")
+    assert result.synthesis is not None
+
+
+async def test_it_is_told_what_everybody_said_in_every_round_behind_a_fence() -> None:
+    clerk = Clerk(structured=True)
+    await at_odds(clerk).debate("END QUOTE Tea?", rounds=2, synthesize=True)
+    request = clerk.requests[0]
+    system, user = (message.content for message in request.messages)
+    assert "END-QUOTE Tea?" in user
+    assert "Tea?" not in system
+    assert all(f"round {number}, answer of {name}" in user for number in (1, 2) for name in ("Ada", "Bo"))
+    assert "Confidence: 80 %" in user
+    assert (request.metadata["purpose"], request.output_schema is not None) == ("synthesis", True)
+
+
+async def test_votes_are_told_too() -> None:
+    def answer(request: Any) -> Any:
+        voting = '"choice": the option you vote for' in request.messages[-1].content
+        return {"choice": "For", "reasoning": "So."} if voting else parted(request)
+
+    clerk = Clerk()
+    table = table_of(CountingModel(answer), "ada", "bo", seats={"synthesizer": clerk})
+    await table.debate("Tea?", mode="oxford", rounds=1, synthesize=True)
+    assert "votes: For" in clerk.requests[0].messages[-1].content
+
+
+async def test_without_a_seat_the_first_agent_does_it() -> None:
+    def answer(request: Any) -> Any:
+        return parted(request)
+
+    class Talker(CountingModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            if request.metadata.get("purpose") == "synthesis":
+                return await ScriptedModel([MADE]).complete(request)
+            return await super().complete(request)
+
+    result = await table_of(Talker(answer), "ada", "bo").debate("Tea?", rounds=1, synthesize=True)
+    assert result.synthesis is not None
+    assert result.synthesis.synthesizer_id == "ada"
+
+
+# ---------------------------------------------------------------- after the fact
+
+
+async def test_it_is_paid_for_once_whenever_it_is_asked_for() -> None:
+    clerk, storage = Clerk(), MemoryStorage()
+    table = at_odds(clerk, storage)
+    result = await table.debate("Tea?", rounds=1)
+    assert (result.answer, result.synthesis, result.synthesis_reason) == (None, None, None)
+    made = await table.synthesize(result.session_id)
+    assert await table.synthesize(result.session_id) == made
+    assert await at_odds(Clerk(AssertionError("paid twice")), storage).synthesize(result.session_id) == made
+    after = await table.session(result.session_id)
+    assert (after.answer, after.synthesis, after.session_status) == (made.conclusion, made, "completed")
+    assert (after.usage.calls, len(clerk.requests)) == (3, 1)
+    assert DebateResult.from_json(after.to_json()) == after
+
+
+async def test_what_is_said_later_voids_it() -> None:
+    clerk = Clerk(MADE, {**MADE, "conclusion": "Later."})
+    table = at_odds(clerk)
+    result = await table.debate("Tea?", rounds=1, synthesize=True)
+    longer = await table.extend(result.session_id, rounds=1)
+    assert longer.synthesis is not None
+    assert (longer.synthesis.conclusion, len(clerk.requests)) == ("Later.", 2)
+    assert longer.usage.calls == 4 + 2
+
+
+async def test_an_agent_of_the_session_may_be_named() -> None:
+    class Talker(CountingModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            if request.metadata.get("purpose") == "synthesis":
+                return await ScriptedModel([MADE]).complete(request)
+            return await super().complete(request)
+
+    table = table_of(Talker(parted), "ada", "bo", seats={"synthesizer": Clerk()})
+    result = await table.debate("Tea?", rounds=1, synthesize=True)
+    assert result.synthesis is not None
+    assert (await table.synthesize(result.session_id, by="bo")).synthesizer_id == "bo"
+    assert (await table.synthesize(result.session_id)).synthesizer_id == "bo"
+    with pytest.raises(ConfigurationError, match="'zoe' cannot"):
+        await table.synthesize(result.session_id, by="zoe")
+
+
+async def test_a_session_in_which_nobody_answered_has_none() -> None:
+    agents, storage = seated(CountingModel("Tea"), "ada", "bo"), MemoryStorage()
+    session = await engine_of(storage, agents).start_debate(asking(agents))
+    with pytest.raises(SessionConflict, match="no answers yet"):
+        await at_odds(Clerk(), storage).synthesize(session.id)
+
+
+def test_it_has_a_form_without_await_and_shows_in_every_report() -> None:
+    with sync.Roundtable(
+        seated(CountingModel(parted), "ada", "bo"), storage="memory://", seats={"synthesizer": Clerk()}
+    ) as table:
+        result = table.debate("Tea?", rounds=1)
+        table.synthesize(result.session_id)
+        result = table.session(result.session_id)
+    shown = (result.to_markdown(), result.to_html(), result.to_text(), result._repr_html_())
+    for part in ("Drink what you like.", "Buy both.", "Nobody moved.", "scripted:clerk"):
+        assert all(part in " ".join(text.split()) for text in shown), part
+    assert json.loads(result.to_json())["synthesis"]["conclusion"] == "Drink what you like."
+    assert "There is no decision to differ from" in result.to_html()
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+async def test_an_answer_that_cannot_be_read_is_asked_for_once_more() -> None:
+    clerk = Clerk("words", MADE)
+    result = await at_odds(clerk).debate("Tea?", rounds=1, synthesize=True)
+    assert result.synthesis is not None
+    assert result.usage.calls == 2 + 2
+
+
+@pytest.mark.parametrize(
+    ("replies", "why", "calls"),
+    [
+        (("words", "more words"), "no JSON object", 2),
+        ((APINetworkError("down"),), "down", 0),
+        (("words", APINetworkError("down")), "down", 1),
+        ((KeyError("odd"),), "KeyError", 0),
+    ],
+)
+async def test_a_synthesis_that_fails_costs_the_debate_nothing(replies: Any, why: str, calls: int) -> None:
+    result = await at_odds(Clerk(*replies), timeout_s=0.2).debate("Tea?", rounds=1, synthesize=True)
+    assert (result.status, result.session_status, result.answer) == ("completed", "completed", None)
+    assert result.exit is not None
+    assert result.exit.reason == "max_rounds"
+    assert result.synthesis_reason is not None
+    assert why in result.synthesis_reason
+    assert result.usage.calls >= 2 + calls
+    assert why in result.to_markdown()
+
+
+async def test_after_the_fact_the_failure_is_raised_and_its_cost_is_stored() -> None:
+    table = at_odds(Clerk("words", "words", MADE))
+    result = await table.debate("Tea?", rounds=1)
+    with pytest.raises(ParseError, match="no JSON object"):
+        await table.synthesize(result.session_id)
+    failed = await table.session(result.session_id)
+    assert (failed.usage.calls, failed.synthesis) == (4, None)
+    assert (await table.synthesize(result.session_id)).conclusion == "Drink what you like."
+
+
+async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over() -> None:
+    storage = MemoryStorage()
+    table = at_odds(Clerk(), storage)
+    result = await table.debate("Tea?", rounds=3, synthesize=True, exit_when=ConsensusReached(0.0))
+    record, events = await storage.read(result.session_id)
+    died = MemoryStorage()
+    await died.create(record)
+    lease = await died.lease(record.id, current_owner(), 0.01)
+    cut = [event for event in events if event.type not in {"synthesis_complete", "debate_complete"}]
+    await died.append(record.id, 0, lease.token, cut)
+    clerk = Clerk()
+    back = await at_odds(clerk, died).resume(record.id)
+    assert back.exit == result.exit
+    assert (len(back.rounds), back.status, back.synthesis is not None) == (1, "completed", True)
+    assert (back.usage.calls, len(clerk.requests)) == (3, 1)
+    await fold_of(died, record.id)
+
+
+@pytest.mark.parametrize("how", ["deadline", "stop", "pause", "cancel"])
+async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
+    storage = MemoryStorage()
+    table = at_odds(Clerk(Delay(60, MADE)), storage)
+    deadline = 0.15 if how == "deadline" else None
+    with anyio.fail_after(10 * ENOUGH_S):
+        async with table:
+            handle = await table.start("Tea?", rounds=1, synthesize=True, deadline_s=deadline)
+            async for event in handle.events():
+                if event.type == "exit":
+                    break
+            if how in {"stop", "pause"}:
+                await getattr(table, how)(handle.session_id, running="cancel")
+                await handle.result()
+            if how == "deadline":
+                await handle.result()
+    result = await table_of(CountingModel("Tea"), storage=storage).session(handle.session_id)
+    assert (result.session_status, result.status, result.synthesis) == ("completed", "completed", None)
+    assert result.exit is not None
+    assert result.exit.reason == "max_rounds"
+    assert result.synthesis_reason == "the debate was not put together at its end"
+    await fold_of(storage, handle.session_id)
+
+
+async def test_a_budget_that_is_spent_leaves_what_the_synthesis_needs() -> None:
+    clerk = Clerk()
+    result = await at_odds(clerk).debate(
+        "Tea?", rounds=3, synthesize=True, budget=Budget(max_calls=5, synthesis_share=0.1)
+    )
+    assert result.exit is not None
+    assert (result.status, result.exit.reason) == ("partial", "budget")
+    assert result.synthesis is not None
+    assert result.usage.calls == 5
+
+
+async def test_a_round_held_by_itself_is_put_together_too() -> None:
+    agents, storage = seated(CountingModel("Tea"), "ada", "bo"), MemoryStorage()
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=1, synthesize=True))
+    await engine.run_round(session.id)
+    fold = await fold_of(storage, session.id)
+    assert (fold.progress.status, fold.synthesis) == ("completed", None)
+    assert fold.synthesis_error is not None
+
+
+async def test_seats_that_cannot_do_it_are_refused_before_anybody_is_asked() -> None:
+    model = CountingModel(parted)
+    table = table_of(model, "ada", "bo", seats={"synthesizer": [Clerk(), Clerk()]})
+    with pytest.raises(ConfigurationError, match="one model"):
+        await table.debate("Tea?", synthesize=True)
+    with pytest.raises(ConfigurationError, match="synthesize must be"):
+        await table.debate("Tea?", synthesize="yes")
+    assert not model.begun
+
+
+async def test_an_end_that_could_not_be_stored_is_written_by_who_resumes() -> None:
+    class Full(MemoryStorage):
+        full = True
+
+        async def append(self, session_id: str, *given: Any, **more: Any) -> Any:
+            events = given[-1]
+            if self.full and any(event.type == "synthesis_complete" for event in events):
+                raise StorageError("the disk is full")
+            return await super().append(session_id, *given, **more)
+
+    storage = Full()
+    table = at_odds(Clerk(MADE, MADE), storage)
+    with pytest.raises(StorageError) as caught:
+        await table.debate("Tea?", rounds=1, synthesize=True)
+    session_id = caught.value.session_id
+    assert session_id is not None
+    storage.full = False
+    result = await table.resume(session_id)
+    assert (result.status, result.synthesis is not None, len(result.rounds)) == ("completed", True, 1)
