@@ -1,4 +1,4 @@
-"""The twelve tools."""
+"""The tools."""
 
 from __future__ import annotations
 
