@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from roundtable.cli.doctor import KEYS
+from roundtable.cli.doctor import KEYS, SEARCHES
 from roundtable.providers.local import SMOLLM2, LocalProvider
 from roundtable.testing.servers import LoopbackServer
 
@@ -39,6 +39,18 @@ def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it
     assert told["key OPENAI_API_KEY"][1].startswith("not set; ")
     assert command("doctor").out.endswith("A debate can be held.\n")
     assert list(Path().iterdir()) == []
+
+
+def test_search_services_are_told_without_their_keys(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [checks(command)[f"search {name}"][0] for name in SEARCHES] == ["absent"] * 3
+    monkeypatch.setenv("BRAVE_API_KEY", "sk-canary-0123456789")
+    monkeypatch.setenv("SEARXNG_URL", "ftp://nowhere")
+    told = checks(command)
+    assert told["search brave"] == ("ok", "BRAVE_API_KEY is set, used by --search brave; not tried", None)
+    assert told["search tavily"][1] == "TAVILY_API_KEY is not set; --search tavily would use it"
+    assert told["search searxng"][0] == "warning"
+    assert told["search searxng"][2]
+    assert "canary" not in command("doctor").both
 
 
 def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

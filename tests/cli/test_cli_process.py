@@ -42,12 +42,12 @@ class Slow:
         self.pause_s = pause_s
         self.waiting = threading.Semaphore(0)
         self._lock = threading.Lock()
-        self._count = 0
+        self.count = 0
 
     def __call__(self, seen: Seen) -> WireReply:
         with self._lock:
-            self._count += 1
-            number = self._count
+            self.count += 1
+            number = self.count
         reply = chat_reply(
             {"position": f"Tea {number}", "reasoning": "It keeps.", "confidence": 0.7}, stream=seen.wants_stream
         )

@@ -152,6 +152,8 @@ def _parameters(ours: list[inspect.Parameter], call: Call) -> Iterator[str]:
         yield f"takes ({', '.join(one.name for one in ours)}), not ({', '.join(wanted)}, ...)"
         return
     for one, promised in zip(ours, call.parameters, strict=False):
+        if one.kind not in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+            yield f"{one.name} cannot be given by position"
         yield from _parameter(one, promised)
     extra = [one.name for one in ours[len(wanted) :] if _required(one)]
     if extra and not call.asks_more:
@@ -159,8 +161,6 @@ def _parameters(ours: list[inspect.Parameter], call: Call) -> Iterator[str]:
 
 
 def _parameter(one: inspect.Parameter, promised: Parameter) -> Iterator[str]:
-    if one.kind not in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
-        yield f"{one.name} cannot be given by position"
     if promised.optional and _required(one):
         yield f"{one.name} must be optional"
     if promised.default is not UNSET and not _same(one.default, promised.default):

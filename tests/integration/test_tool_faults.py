@@ -14,6 +14,7 @@ from integration.wires import WIRES, Said
 import roundtable
 from roundtable import tool
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply
+from roundtable.tools import FetchUrl
 from roundtable.types import ProviderConfig, ToolCallRecord
 
 KEY = "sk-test-0123456789"
@@ -207,3 +208,14 @@ async def test_a_model_that_calls_no_tools_is_offered_none_and_told_of_none() ->
     assert [record.tool_name for record in records if record.tool_name == "look"] == []
     assert len(seen) == 1
     assert b"TOOLS:" not in seen[0].body
+
+
+@pytest.mark.parametrize("name", EACH)
+async def test_p55_a_page_inside_the_network_is_refused_and_no_connection_is_made(name: str) -> None:
+    with LoopbackServer() as inside:
+        wish = calls(f'{{"url": "{inside.origin}/secret"}}', tool_name="fetch_url")
+        port = int(inside.origin.rpartition(":")[2])
+        (record,), seen = await turn(name, wish, tools=[FetchUrl(ports=[port])])
+        assert (inside.seen, inside.open_connections) == ([], 0)
+    assert "the IP address is not public" in (record.error or "")
+    assert b"is not public" in seen[1].body

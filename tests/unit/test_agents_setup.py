@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
+from collections.abc import Callable
 
 import pytest
 
@@ -11,8 +13,12 @@ from roundtable.agents import (
     BaseAgent,
     ModelTiers,
     check_provider_availability,
+    create_chatgpt_agent,
+    create_claude_agent,
     create_default_agents,
+    create_gemini_agent,
     create_light_model_agent,
+    create_perplexity_agent,
     get_availability_report,
     select_preferred_agent,
     setup_agents,
@@ -203,3 +209,12 @@ async def test_a_health_check_has_little_time() -> None:
     health = await BaseAgent(AgentConfig(id="ada", name="Ada", provider="scripted"), guarded).health_check()
     assert health.error == "no complete answer within 0.05 s"
     assert [Gateway(timeout_s=of).guard(silent).tried_once(15).guard.timeout_s for of in (None, 5, 120)] == [15, 5, 15]
+
+
+@pytest.mark.parametrize(
+    "create", [create_claude_agent, create_chatgpt_agent, create_gemini_agent, create_perplexity_agent]
+)
+def test_a_key_is_named_where_it_is_given(create: Callable[..., BaseAgent]) -> None:
+    kinds = {name: parameter.kind for name, parameter in inspect.signature(create).parameters.items()}
+    assert kinds.pop("config") == kinds.pop("toolkit") == inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert set(kinds.values()) == {inspect.Parameter.KEYWORD_ONLY}

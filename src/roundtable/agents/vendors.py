@@ -198,6 +198,7 @@ class PerplexityAgent(_VendorAgent):
 def create_claude_agent(
     config: AgentConfig,
     toolkit: AgentToolkit | None = None,
+    *,
     api_key: str | None = None,
     client: object | None = None,
 ) -> ClaudeAgent:
@@ -208,6 +209,7 @@ def create_claude_agent(
 def create_chatgpt_agent(
     config: AgentConfig,
     toolkit: AgentToolkit | None = None,
+    *,
     api_key: str | None = None,
     client: object | None = None,
 ) -> ChatGPTAgent:
@@ -218,6 +220,7 @@ def create_chatgpt_agent(
 def create_gemini_agent(
     config: AgentConfig,
     toolkit: AgentToolkit | None = None,
+    *,
     api_key: str | None = None,
     client: object | None = None,
 ) -> GeminiAgent:
@@ -228,6 +231,7 @@ def create_gemini_agent(
 def create_perplexity_agent(
     config: AgentConfig,
     toolkit: AgentToolkit | None = None,
+    *,
     api_key: str | None = None,
     client: object | None = None,
     search_options: PerplexitySearchOptions | None = None,

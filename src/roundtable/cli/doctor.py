@@ -22,6 +22,7 @@ from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
 from roundtable.settings import Settings
 from roundtable.storage.salvage import find_damage, salvage
+from roundtable.tools.search import search_provider
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ ADDRESSES: Final = (
 )
 
 
+SEARCHES: Final = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
+"""Web search to the setting it takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at."""
@@ -71,7 +76,7 @@ class Check:
 
 async def examine(desk: Desk) -> ExitCode:
     """Look at everything a debate would need, without touching the network."""
-    checks = [*_program(), *_keys(desk), *_addresses(desk.settings)]
+    checks = [*_program(), *_keys(desk), *_addresses(desk.settings), *_searches(desk.settings)]
     checks.append(await anyio.to_thread.run_sync(_embedded, desk.settings))
     checks.append(await _storage(desk))
     checks.append(_seats(desk))
@@ -135,6 +140,21 @@ def _addresses(settings: Settings) -> Iterator[Check]:
     if settings.compatible_base_url and not settings.compatible_model:
         fix = "Set ROUNDTABLE_MODEL to a model that the server has, or write --agents compatible:MODEL."
         yield Check("ROUNDTABLE_MODEL", "warning", "not set, though ROUNDTABLE_BASE_URL is", fix)
+
+
+def _searches(settings: Settings) -> Iterator[Check]:
+    """Say which services `--search` could use."""
+    for name, field in SEARCHES.items():
+        variable = settings.variables(field)[0]
+        if getattr(settings, field) is None:
+            yield Check(f"search {name}", "absent", f"{variable} is not set; --search {name} would use it")
+            continue
+        try:
+            search_provider(name, settings=settings)
+        except RoundtableError as error:
+            yield Check(f"search {name}", "warning", error.message, error.hint or f"Correct {variable}.")
+        else:
+            yield Check(f"search {name}", "ok", f"{variable} is set, used by --search {name}; not tried")
 
 
 def _embedded(settings: Settings) -> Check:

@@ -51,8 +51,8 @@ class McpToolkit:
     Args:
         server: A command, or an http address.
         prefix: Put before the name of each tool.
-        only: Names of the tools to offer, as the server has them; all when empty.
-        read_only: Offer only tools that the server says change nothing.
+        only: Names of the tools to offer, as the server has them, whatever they do; see `read_only` when empty.
+        read_only: Where `only` is empty, offer only tools that the server says change nothing; all when off.
         env: Environment variables for the command; of those of this process it gets a few harmless ones alone.
         headers: Headers for the address, such as a key.
     """
@@ -63,7 +63,7 @@ class McpToolkit:
         *,
         prefix: str = "",
         only: Collection[str] = (),
-        read_only: bool = False,
+        read_only: bool = True,
         env: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
@@ -179,10 +179,7 @@ class McpToolkit:
     def _known(self, listed: Sequence[types.Tool]) -> dict[str, tuple[str, AgentTool]]:
         known: dict[str, tuple[str, AgentTool]] = {}
         for one in listed:
-            marks = one.annotations
-            if (self._only and one.name not in self._only) or (
-                self._read_only and not (marks is not None and marks.read_only_hint)
-            ):
+            if not self._offers(one):
                 continue
             tool = _as_ours(one, self._prefix)
             if tool.name in known:
@@ -193,7 +190,16 @@ class McpToolkit:
             there = ", ".join(repr(one.name[:64]) for one in listed[:20])
             msg = f"{self.name} offers no tool {missing[0]!r}; it has: {there or 'none'}"
             raise ConfigurationError(msg, hint="Correct `only`.")
+        if listed and not known:
+            there = ", ".join(repr(one.name[:64]) for one in listed[:20])
+            msg = f"{self.name} says of none of its tools that it changes nothing: {there}"
+            raise ConfigurationError(msg, hint="Name those to offer with `only`, or offer all with read_only=False.")
         return known
+
+    def _offers(self, tool: types.Tool) -> bool:
+        if self._only:
+            return tool.name in self._only
+        return not self._read_only or (tool.annotations is not None and bool(tool.annotations.read_only_hint))
 
     def _unreachable(self, error: BaseException, log: TextIO) -> RoundtableError:
         cause = _first(error)
@@ -212,7 +218,7 @@ def from_mcp(
     *,
     prefix: str = "",
     only: Collection[str] = (),
-    read_only: bool = False,
+    read_only: bool = True,
     env: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> McpToolkit:
@@ -223,8 +229,8 @@ def from_mcp(
     Args:
         server: A command, as one text or as its words, or the http address of a server that speaks Streamable HTTP.
         prefix: Put before the name of each tool, so that two servers do not clash.
-        only: Names of the tools to offer, as the server has them; all when empty.
-        read_only: Offer only tools that the server says change nothing.
+        only: Names of the tools to offer, as the server has them, whatever they do; see `read_only` when empty.
+        read_only: Where `only` is empty, offer only tools that the server says change nothing; all when off.
         env: Environment variables for the command; of those of this process it gets a few harmless ones alone.
         headers: Headers for the address, such as a key; https then, or this machine.
 
