@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from integration.mcp_kit import ERAS, call, connected, refused, server_of, talkers
+from integration.mcp_kit import ERAS, answer, call, connected, refused, server_of, talkers
 from mcp.shared.exceptions import MCPError
 
 from roundtable import Roundtable
-from roundtable.agents import AgentRegistry
+from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.engine import DebateEngine, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.mcp import TOOLS, create_mcp_server
 from roundtable.modes import ModeRegistry
+from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
+from roundtable.types import AgentConfig, ChatRequest
 
 QUICK = {"topic": "Tea or coffee?", "rounds": 2}
 
@@ -54,6 +56,30 @@ async def test_every_tool_answers(era: str) -> None:
         for form, start in {"markdown": "# Tea", "json": "{", "html": "<!doctype", "csv": "sessionId"}.items():
             exported = await call(client, "export_session", **named, format=form)
             assert exported["content"].startswith(start)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_synthesis_is_paid_for_once(era: str) -> None:
+    asked: list[ChatRequest] = []
+
+    def reply(request: ChatRequest) -> str:
+        if request.metadata.get("purpose") != "synthesis":
+            return answer("Tea")
+        asked.append(request)
+        return '{"conclusion": "Drink tea.", "confidence": 0.7}'
+
+    agents = [
+        BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted"), ScriptedModel(reply))
+        for name in ("ada", "bo")
+    ]
+    async with connected(server_of(agents), era) as client:
+        done = await call(client, "start_roundtable", topic="Tea?", rounds=1)
+        named = {"sessionId": done["sessionId"], "synthesizer": "bo"}
+        first = await call(client, "synthesize_debate", **named)
+        assert (first["synthesizerId"], first["synthesis"]["conclusion"]) == ("bo", "Drink tea.")
+        assert await call(client, "synthesize_debate", **named) == first
+        assert len(asked) == 1
+        assert (await refused(client, "synthesize_debate", **named | {"synthesizer": "eve"}))["code"] == "NOT_FOUND"
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -108,6 +134,7 @@ PLACELESS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_round_details", {"roundNumber": 1}),
     ("get_response_detail", {"agentId": "ada"}),
     ("get_citations", {}),
+    ("synthesize_debate", {}),
 )
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         get_thoughts,
         list_sessions,
         start_roundtable,
+        synthesize_debate,
     )
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "get_thoughts",
     "list_sessions",
     "start_roundtable",
+    "synthesize_debate",
 ]
 
 __getattr__: Callable[[str], object]
@@ -87,5 +89,6 @@ __getattr__, __dir__ = lazy_names(
         "get_thoughts": "tools",
         "list_sessions": "tools",
         "start_roundtable": "tools",
+        "synthesize_debate": "tools",
     },
 )

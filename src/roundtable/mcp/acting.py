@@ -9,9 +9,9 @@ import anyio
 from roundtable.errors import RoundtableError
 from roundtable.mcp.failures import InvalidArguments
 from roundtable.mcp.following import follow
-from roundtable.mcp.outputs import ControlOutput
+from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
 from roundtable.mcp.seating import chosen_agents
-from roundtable.mcp.views import debate_output
+from roundtable.mcp.views import agent_of, debate_output
 from roundtable.types import ContextResult
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from roundtable.api.handle import DebateHandle
     from roundtable.mcp.call import Call
-    from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput
+    from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput, SynthesisInput
     from roundtable.mcp.outputs import DebateOutput
     from roundtable.result import DebateResult
 
-__all__ = ["continue_debate", "control", "start_debate"]
+__all__ = ["continue_debate", "control", "start_debate", "synthesize"]
 
 _LEAVE_S: Final = 5.0
 
@@ -145,3 +145,12 @@ def _told(action: str, before: str, after: str) -> str:
     if after == before:
         return f"The session is asked to {action}; it is {after} until its running calls have ended."
     return f"The session was {before} and is {after}."
+
+
+async def synthesize(call: Call, given: SynthesisInput) -> SynthesisOutput:
+    """Have a debate put together by one model, or show what one wrote before."""
+    table, by = call.desk.table, given.synthesizer
+    if by is not None:
+        agent_of(await table.session(given.session_id), by)
+    written = await table.synthesize(given.session_id, by=by)
+    return SynthesisOutput(session_id=given.session_id, synthesizer_id=written.synthesizer_id, synthesis=written)

@@ -30,6 +30,7 @@ __all__ = [
     "ResponseInput",
     "RoundInput",
     "StartInput",
+    "SynthesisInput",
     "ThoughtsInput",
 ]
 
@@ -211,3 +212,13 @@ class CitationsInput(Value):
     session_id: _SessionId
     round_number: Annotated[int | None, Field(ge=1, description="Only this round.")] = None
     agent_id: Annotated[str | None, Field(min_length=1, max_length=200, description="Only this agent.")] = None
+
+
+class SynthesisInput(Value):
+    """What synthesize_debate takes."""
+
+    session_id: _SessionId
+    synthesizer: Annotated[
+        str | None,
+        Field(min_length=1, max_length=200, description="Agent whose model writes it; a light model if left out."),
+    ] = None

@@ -18,6 +18,7 @@ from roundtable.types import (
     SessionStatus,
     Share,
     Stance,
+    SynthesisResult,
     Timestamp,
     Value,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "ResponseOutput",
     "RoundOutput",
     "SessionEntry",
+    "SynthesisOutput",
     "ThoughtsOutput",
     "ToolUse",
 ]
@@ -363,3 +365,14 @@ class CitationsOutput(Value):
     """The sources, in the order in which they were first cited."""
     total_citations: int
     """How many."""
+
+
+class SynthesisOutput(Value):
+    """A debate put together by one model."""
+
+    session_id: str
+    """Session."""
+    synthesizer_id: str
+    """Who wrote it."""
+    synthesis: SynthesisResult
+    """The synthesis."""

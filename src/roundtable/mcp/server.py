@@ -51,7 +51,7 @@ def create_mcp_server(
     name: str = NAME,
     version: str = __version__,
 ) -> McpServer:
-    """Make an MCP server; `await server.start()` serves it on standard input and output.
+    """Make an MCP server with the twelve tools; `await server.start()` serves it on standard input and output.
 
     Args:
         debate_engine: Where debates are stored, with its modes and tools; the environment decides when left out.

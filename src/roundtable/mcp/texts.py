@@ -16,6 +16,7 @@ __all__ = [
     "RESPONSE",
     "ROUND",
     "START",
+    "SYNTHESIS",
     "THOUGHTS",
 ]
 
@@ -96,3 +97,7 @@ Show what one agent answered in one round, or in all, in full."""
 
 LIST_CITATIONS: Final = """\
 List the sources that agents cited, each once, with who cited it first; of one round or one agent if asked."""
+
+SYNTHESIS: Final = """\
+Have one agent put a debate together: common ground, differences, how positions moved, conclusion and recommendation.
+Calls a model once; a synthesis that is stored is shown again without a call."""

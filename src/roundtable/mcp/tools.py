@@ -1,4 +1,4 @@
-"""The tools."""
+"""The twelve tools."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ __all__ = [
     "get_thoughts",
     "list_sessions",
     "start_roundtable",
+    "synthesize_debate",
 ]
 
 start_roundtable: RoundtableTool[inputs.StartInput] = RoundtableTool(
@@ -121,6 +122,17 @@ get_citations: RoundtableTool[inputs.CitationsInput] = RoundtableTool(
     output=outputs.CitationsOutput,
     work=reading.list_citations,
 )
+synthesize_debate: RoundtableTool[inputs.SynthesisInput] = RoundtableTool(
+    name="synthesize_debate",
+    title="Put a debate together",
+    description=texts.SYNTHESIS,
+    input=inputs.SynthesisInput,
+    output=outputs.SynthesisOutput,
+    work=acting.synthesize,
+    scope="write",
+    calls_models=True,
+)
+
 TOOLS: Final[Mapping[str, RoundtableTool[Any]]] = MappingProxyType(
     {
         tool.name: tool
@@ -136,6 +148,7 @@ TOOLS: Final[Mapping[str, RoundtableTool[Any]]] = MappingProxyType(
             get_round_details,
             get_response_detail,
             get_citations,
+            synthesize_debate,
         )
     }
 )
