@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import DebateRecord, JsonObject
 
-__all__ = ["AnswerSource", "DebateResult"]
+__all__ = ["AnswerSource", "DebateResult", "answer_of"]
 
 AnswerSource = Literal["option", "cluster", "judge", "synthesis", "none"]
 
@@ -135,7 +135,7 @@ class DebateResult(Value):
         last = measured[-1] if measured else None
         decision = last.decision if last else None
         winner = decision.winner if decision else None
-        answer, source = _answer(record, winner)
+        answer, source = answer_of(winner, record.synthesis, by_choice=config.options is not None)
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -298,11 +298,14 @@ def _status(record: DebateRecord) -> DebateStatus:
     return "paused" if record.status == "paused" and reason == "paused" else "partial"
 
 
-def _answer(record: DebateRecord, winner: str | None) -> tuple[str | None, AnswerSource]:
+def answer_of(
+    winner: str | None, synthesis: SynthesisResult | None, *, by_choice: bool
+) -> tuple[str | None, AnswerSource]:
+    """Give the answer of a debate and where it comes from: the winner, else the conclusion of the synthesis."""
     if winner is not None:
-        return winner, "cluster" if record.session.config.options is None else "option"
-    if record.synthesis is not None:
-        return record.synthesis.conclusion, "synthesis"
+        return winner, "option" if by_choice else "cluster"
+    if synthesis is not None:
+        return synthesis.conclusion, "synthesis"
     return None, "none"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, overload
 from roundtable._frames import frame_of
 from roundtable._registry import Registry
 from roundtable.analysis import answer_changed, check_rule, decide_round
-from roundtable.result import DebateResult
+from roundtable.result import DebateResult, answer_of
 from roundtable.scoring import Rule
 from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
 
@@ -137,15 +137,16 @@ def _decided(result: DebateResult, rule: str, rules: Registry[Rule] | None) -> D
 
 def _answer(result: DebateResult, decision: Decision) -> dict[str, object]:
     """Give the fields that follow from a decision."""
-    answer, by_choice = decision.winner, result.config.options is not None
+    by_choice = result.config.options is not None
+    answer, source = answer_of(decision.winner, result.synthesis, by_choice=by_choice)
     found = result.baselines
     if found is not None and found.single is not None:
-        changed = answer_changed(answer, found.majority, by_choice=by_choice)
+        changed = answer_changed(decision.winner, found.majority, by_choice=by_choice)
         found = found.model_copy(update={"answer_changed": changed})
     return {
         "decision": decision,
         "answer": answer,
-        "answer_source": "none" if answer is None else "option" if by_choice else "cluster",
+        "answer_source": source,
         "answer_reason": decision.why if answer is None else None,
         "baselines": found,
     }

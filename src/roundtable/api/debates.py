@@ -23,6 +23,7 @@ from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict
+from roundtable.modes import check_config
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
 from roundtable.types import DebateConfig, ForkOrigin
@@ -105,6 +106,15 @@ class Debates:
         """
         _, seats, config, own_mode = self._asked(topic, **options)
         return estimated(config, seats, own_mode or self._wiring.engine.modes.get_mode(config.mode))
+
+    def check(self, topic: str, **options: Unpack[DebateOptions]) -> None:
+        """Refuse what cannot be held; nothing is called.
+
+        Raises:
+            ConfigurationError: Something asked for does not exist or does not fit.
+        """
+        _, _, config, own_mode = self._asked(topic, **options)
+        check_config(own_mode or self._wiring.engine.modes.get_mode(config.mode), config)
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
         """Let models and tools make ready, and refuse models without a price that a budget needs."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from anyio import CapacityLimiter, create_task_group
-
 from roundtable.api.checks import check_list, check_whole
+from roundtable.api.together import together
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.result import DebateResult
 from roundtable.results import FailedDebate
@@ -47,26 +47,15 @@ class ManyDebates:
         """
         self._check(debates)
         asked = [(topic, mode) for topic in self.topics for mode in self.modes]
-        held: dict[int, DebateResult | FailedDebate] = {}
-        broken: list[RoundtableError] = []
-        limiter = CapacityLimiter(self.concurrency)
+        return await together([partial(self._one, debates, *one) for one in asked], at_once=self.concurrency)
 
-        async def hold(place: int, topic: str, mode: str | DebateModeStrategy) -> None:
-            async with limiter:
-                try:
-                    held[place] = await debates.debate(topic, **self._options(mode))
-                except RoundtableError as error:
-                    if self.on_error == "raise":
-                        broken.append(error)
-                        group.cancel_scope.cancel()
-                    held[place] = _failed(topic, mode, error)
-
-        async with create_task_group() as group:
-            for place, (topic, mode) in enumerate(asked):
-                group.start_soon(hold, place, topic, mode)
-        if broken:
-            raise broken[0]
-        return [held[place] for place in range(len(asked))]
+    async def _one(self, debates: Debates, topic: str, mode: str | DebateModeStrategy) -> DebateResult | FailedDebate:
+        try:
+            return await debates.debate(topic, **self._options(mode))
+        except RoundtableError as error:
+            if self.on_error == "raise":
+                raise
+            return _failed(topic, mode, error)
 
     def _options(self, mode: str | DebateModeStrategy) -> DebateOptions:
         return {**self.options, "mode": mode}
@@ -84,17 +73,17 @@ class ManyDebates:
         if not self.modes:
             raise ConfigurationError("modes is empty", hint="Leave it out for collaborative debates.")
         for mode in self.modes if self.topics else ():
-            debates.estimate(self.topics[0], **self._options(mode))
+            debates.check(self.topics[0], **self._options(mode))
         for topic in self.topics[1:]:
-            debates.estimate(topic, **self._options(self.modes[0]))
+            debates.check(topic, **self._options(self.modes[0]))
 
 
 def _failed(topic: str, mode: str | DebateModeStrategy, error: RoundtableError) -> FailedDebate:
-    partial = error.partial
+    held = error.partial
     return FailedDebate(
         topic=topic,
         mode=mode if isinstance(mode, str) else mode.name,
         error=error_info(error),
         session_id=error.session_id,
-        partial=partial if isinstance(partial, DebateResult) else None,
+        partial=held if isinstance(held, DebateResult) else None,
     )

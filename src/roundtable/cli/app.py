@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from roundtable._version import __version__
+from roundtable.cli.bench import bench
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.kept import kept
@@ -63,6 +64,7 @@ app: typer.Typer = typer.Typer(
 models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
+app.add_typer(bench, name="bench")
 app.add_typer(kept)  # without a name: its commands stand beside those below
 app.add_typer(mcp)
 

@@ -1,0 +1,75 @@
+"""Benchmarks: scenarios and experiments, and studies that say whether debating pays."""
+
+from roundtable.bench.arms import BASELINES, Extract, StudyAnswer
+from roundtable.bench.collector import MetricsCollector, metrics_of
+from roundtable.bench.comparison import Comparison, Delta, Recommendation, calculate_delta, compare_metrics
+from roundtable.bench.experiment_run import ExperimentRun, run_experiment
+from roundtable.bench.experiments import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentOutput,
+    ExperimentVariables,
+    read_experiment,
+)
+from roundtable.bench.folders import read_metrics
+from roundtable.bench.metrics import (
+    BenchmarkMetrics,
+    ConsensusMetrics,
+    ContentMetrics,
+    InteractionMetrics,
+    LatencyMetrics,
+    interaction_score,
+)
+from roundtable.bench.questions import Question, read_questions
+from roundtable.bench.runner import BenchmarkRunner, Executor
+from roundtable.bench.scenarios import BenchmarkScenario, RepeatedScenario, ScenarioRun, Spread
+from roundtable.bench.statistics import Interval, mcnemar_test, paired_bootstrap, questions_needed, wilson_interval
+from roundtable.bench.study import run_study
+from roundtable.bench.study_report import ArmReport, Movement, PairedReport, StudyReport, StudyVerdict, Worth
+
+__all__ = [
+    "BASELINES",
+    "ArmReport",
+    "BenchmarkMetrics",
+    "BenchmarkRunner",
+    "BenchmarkScenario",
+    "Comparison",
+    "ConsensusMetrics",
+    "ContentMetrics",
+    "Delta",
+    "Executor",
+    "Experiment",
+    "ExperimentOptions",
+    "ExperimentOutput",
+    "ExperimentRun",
+    "ExperimentVariables",
+    "Extract",
+    "InteractionMetrics",
+    "Interval",
+    "LatencyMetrics",
+    "MetricsCollector",
+    "Movement",
+    "PairedReport",
+    "Question",
+    "Recommendation",
+    "RepeatedScenario",
+    "ScenarioRun",
+    "Spread",
+    "StudyAnswer",
+    "StudyReport",
+    "StudyVerdict",
+    "Worth",
+    "calculate_delta",
+    "compare_metrics",
+    "interaction_score",
+    "mcnemar_test",
+    "metrics_of",
+    "paired_bootstrap",
+    "questions_needed",
+    "read_experiment",
+    "read_metrics",
+    "read_questions",
+    "run_experiment",
+    "run_study",
+    "wilson_interval",
+]

@@ -1,0 +1,153 @@
+"""What is chance: intervals and tests for answers that were right or wrong, question by question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+from statistics import NormalDist
+from typing import Final, NamedTuple
+
+from roundtable.errors import ConfigurationError
+from roundtable.scoring import Number, share
+
+__all__ = ["Interval", "mcnemar_test", "paired_bootstrap", "questions_needed", "wilson_interval"]
+
+_MOST_RESAMPLES: Final = 1_000_000
+
+
+class Interval(NamedTuple):
+    """From a lower to an upper bound."""
+
+    low: float
+    """Lower bound."""
+    high: float
+    """Upper bound."""
+
+
+def _tail(level: Number) -> Fraction:
+    inside = share(level, "the level of an interval")
+    if not 0 < inside < 1:
+        raise ConfigurationError(f"the level of an interval must lie between 0 and 1, not {level}")
+    return (1 - inside) / 2
+
+
+def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Interval:
+    """Give the score interval of a share of successes; it stays in [0, 1] and is sound for few questions.
+
+    Source: E. Wilson, J. Am. Stat. Assoc. 22 (1927).
+
+    Args:
+        right: Successes.
+        questions: Tries, from 1.
+        level: Share of intervals that hold the truth, between 0 and 1.
+
+    Raises:
+        ConfigurationError: A number is out of range.
+
+    Example:
+        >>> low, high = wilson_interval(40, 50)
+        >>> round(low, 3), round(high, 3)
+        (0.67, 0.888)
+    """
+    if questions < 1 or not 0 <= right <= questions:
+        raise ConfigurationError(f"{right} of {questions} is no share of successes")
+    z = NormalDist().inv_cdf(1 - float(_tail(level)))
+    p, spread = right / questions, z * z / questions
+    middle = (p + spread / 2) / (1 + spread)
+    half = z * math.sqrt(p * (1 - p) / questions + spread / (4 * questions)) / (1 + spread)
+    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+
+
+def paired_bootstrap(
+    differences: Sequence[float], *, resamples: int = 10_000, level: Number = 0.95, seed: int = 0
+) -> Interval:
+    """Give the percentile interval of the mean of paired differences, by drawing the questions anew.
+
+    Questions are drawn, not answers: both ways were asked the same ones. The same seed gives the same interval.
+    Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+
+    Args:
+        differences: For each question what one way scored more than the other.
+        resamples: How often to draw, 100 to 1,000,000.
+        level: Share of intervals that hold the truth, between 0 and 1.
+        seed: Seed of the draws.
+
+    Raises:
+        ConfigurationError: There are no differences, or a number is out of range.
+
+    Example:
+        >>> paired_bootstrap([1.0] * 10), paired_bootstrap([0.0] * 10)
+        (Interval(low=1.0, high=1.0), Interval(low=0.0, high=0.0))
+    """
+    if not differences:
+        raise ConfigurationError("an interval needs at least one difference")
+    if not 100 <= resamples <= _MOST_RESAMPLES:
+        raise ConfigurationError(f"resamples must be 100 to {_MOST_RESAMPLES}, not {resamples}")
+    tail, draw, size = float(_tail(level)), Random(seed), len(differences)
+    means = sorted(math.fsum(draw.choices(differences, k=size)) / size for _ in range(resamples))
+    cut = int(tail * resamples)
+    return Interval(means[cut], means[resamples - 1 - cut])
+
+
+def mcnemar_test(gained: int, lost: int) -> Fraction:
+    """Test whether two ways are equally often right, by the questions that only one of them got right.
+
+    Exact and two-sided: `min(1, 2 P(X <= min(gained, lost)))` with X binomial of `gained + lost` at 1/2; 1 without any
+    such question. Source: Q. McNemar, Psychometrika 12 (1947), exact form.
+
+    Args:
+        gained: Questions that only the second way got right.
+        lost: Questions that only the first way got right.
+
+    Returns:
+        The p-value, exact.
+
+    Raises:
+        ConfigurationError: A count is negative.
+
+    Example:
+        >>> mcnemar_test(12, 2), mcnemar_test(0, 0)
+        (Fraction(53, 4096), Fraction(1, 1))
+    """
+    if gained < 0 or lost < 0:
+        raise ConfigurationError(f"questions are counted from 0, not {gained} and {lost}")
+    either = gained + lost
+    below = sum(math.comb(either, count) for count in range(min(gained, lost) + 1))
+    return min(Fraction(1), Fraction(2 * below, 2**either))
+
+
+def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, power: Number = 0.8) -> int | None:
+    """Give how many questions a study needs so that a gain of this size is seen.
+
+    `n = (z_a sqrt(d) + z_b sqrt(d - g^2))^2 / g^2` with `d = gained + lost` and `g = gained - lost`; a normal
+    approximation. Source: R. Connor, Biometrics 43 (1987).
+
+    Args:
+        gained: Share of questions that only the new way gets right, in [0, 1].
+        lost: Share of questions that only the old way gets right, in [0, 1].
+        level: As for the intervals.
+        power: Share of such studies that see it, between 0 and 1.
+
+    Returns:
+        The number of questions, or `None` where there is no difference to see.
+
+    Raises:
+        ConfigurationError: A number is out of range.
+
+    Example:
+        >>> questions_needed(0.2, 0.1), questions_needed(0.1, 0.1)
+        (234, None)
+    """
+    more, less = share(gained, "gained"), share(lost, "lost")
+    tail, seen = _tail(level), share(power, "power")
+    if more + less > 1 or not 0 < seen < 1:
+        raise ConfigurationError("gained and lost together are at most 1, and power lies between 0 and 1")
+    apart, change = float(more + less), float(more - less)
+    if not change:
+        return None
+    normal = NormalDist()
+    reach = normal.inv_cdf(1 - float(tail)) * math.sqrt(apart)
+    reach += normal.inv_cdf(float(seen)) * math.sqrt(max(0.0, apart - change * change))
+    return math.ceil(reach * reach / (change * change))

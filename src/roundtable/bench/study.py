@@ -1,0 +1,126 @@
+"""A study: many questions with known answers, each debated, and answered without debate at the same price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final, Unpack
+
+from roundtable.api.together import together
+from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from
+from roundtable.bench.study_report import StudyReport, report_of
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.scoring import Normalise, Transitions, normaliser
+
+if TYPE_CHECKING:
+    from roundtable.api import Roundtable
+    from roundtable.api.options import DebateOptions
+    from roundtable.bench.questions import Question
+    from roundtable.results import Results
+
+__all__ = ["run_study"]
+
+_ROUNDS: Final = 2
+
+
+@dataclass(slots=True)
+class _Study:
+    table: Roundtable
+    modes: Sequence[str]
+    normalise: Normalise
+    extract: Extract | None
+    options: DebateOptions
+    answers: dict[str, list[StudyAnswer]] = field(default_factory=dict)
+    moved: dict[str, Transitions] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    async def ask(self, question: Question) -> None:
+        """Hold one question in every way, or note why that could not be."""
+        rule = self.options.get("decide", "plurality")
+        reader = Reader(question, rule, self.normalise, self.extract)
+        debates = await self._hold(question, self.modes, self.options.get("rounds", _ROUNDS))
+        if debates.failures:
+            self.failed[question.id] = debates.failures[0].error.message
+            return
+        price = max(max(1, result.usage.calls) for result in debates)
+        seats = len(debates[0].agents)
+        wanted = -(-price // seats)
+        most = self.table.wiring.settings.max_rounds
+        sampled = await self._hold(question, [f"self-consistency:samples={price}"], 1)
+        voted = await self._hold(question, ["independent-vote"], min(wanted, most))
+        failures = (*sampled.failures, *voted.failures)
+        if failures:
+            self.failed[question.id] = failures[0].error.message
+            return
+        try:
+            found = answers_of(reader, debates, drawn_from(sampled[0]), drawn_from(voted[0]))
+        except RoundtableError as error:
+            self.failed[question.id] = error.message
+            return
+        self.answers[question.id] = found
+        for result in debates:
+            self.moved[result.mode] = self.moved.get(result.mode, Transitions()) + reader.moved(result)
+
+    async def _hold(self, question: Question, modes: Sequence[str], rounds: int) -> Results:
+        asked: DebateOptions = {**self.options, "rounds": rounds, "options": question.options}
+        return await self.table.debate_many([question.question], modes=modes, **asked)
+
+
+async def run_study(
+    table: Roundtable,
+    questions: Sequence[Question],
+    *,
+    modes: Sequence[str] = ("collaborative",),
+    normalise: Normalise = "casefold",
+    extract: Extract | None = None,
+    concurrency: int = 4,
+    resamples: int = 10_000,
+    seed: int = 0,
+    **options: Unpack[DebateOptions],
+) -> StudyReport:
+    """Answer questions with and without debate, and say what is chance and what is not.
+
+    Every question is debated in each mode, and answered by one agent often and by all agents in turn without a debate.
+    Of those answers as many are counted as the debate took calls, so that both have one price; one answer of one agent
+    stands beside them. All are read and counted by the same rule. With a question that fails in one way none of its
+    answers is counted, since only pairs can be compared.
+
+    Args:
+        table: Who answers. Calls of an analyzer count as part of the debate: an `analyzer` without a model is cheapest.
+        questions: What to ask, each with its right answer.
+        modes: Debate modes.
+        normalise: When two spellings are one answer, as for `roundtable.decide`.
+        extract: From a position to the answer in it, for questions without options; the whole position when left out.
+        concurrency: Questions under way at once.
+        resamples: Draws of each bootstrap interval.
+        seed: Seed of these draws.
+        options: As for `Roundtable.debate`, without `mode` and `options`; two rounds are held when `rounds` is left
+            out, and `decide` is the rule for every way.
+
+    Raises:
+        ConfigurationError: Something asked for does not exist or does not fit.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable import Roundtable
+        >>> from roundtable.bench import Question
+        >>> from roundtable.testing import scripted_agents
+        >>> table = Roundtable(scripted_agents({"ada": "4", "bo": "5"}), storage="memory://", analyzer="basic")
+        >>> report = anyio.run(run_study, table, [Question(id="1", question="2 + 2?", gold="4")])
+        >>> [(arm.arm, arm.correct) for arm in report.arms][:2]
+        [('single', 1), ('collaborative', 0)]
+    """
+    if not questions:
+        raise ConfigurationError("a study needs at least one question")
+    if not modes:
+        raise ConfigurationError("a study needs at least one mode")
+    if concurrency < 1:
+        raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
+    normaliser(normalise)
+    if "options" in options:
+        raise ConfigurationError("the options of a study stand with its questions")
+    study = _Study(table, modes, normalise, extract, options)
+    await together([partial(study.ask, question) for question in questions], at_once=concurrency)
+    answers = [one for question in questions for one in study.answers.get(question.id, ())]
+    return report_of(answers, study.moved, study.failed, resamples=resamples, seed=seed)

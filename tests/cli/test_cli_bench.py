@@ -1,0 +1,118 @@
+"""`roundtable bench`: experiments, comparisons and studies from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.kit import ROOT, Command, always, as_process, said, script
+
+QUICK = str(ROOT / "examples" / "experiments" / "quick.yaml")
+AGENTS = {"ada": "Yes", "bo": "I agree with Ada: yes"}
+
+
+def test_the_quick_experiment_runs_on_scripted_models_and_writes_its_folder(command: Command) -> None:
+    done = command("bench", "run", QUICK, "--agents", always(Path.cwd(), AGENTS))
+    assert done.code == 0, done.both
+    assert "1 of 1 debates held to their end." in done.out
+    (metadata,) = Path("results").rglob("metadata.json")
+    assert metadata.parts[2:4] == ("quick", "collaborative")
+    assert json.loads(metadata.read_text("utf-8"))["success"]
+    assert not [*Path.cwd().rglob("*.db")]
+
+
+def test_it_runs_as_a_process_of_its_own(tmp_path: Path) -> None:
+    agents = always(tmp_path, AGENTS)
+    done = as_process(tmp_path, ["bench", "run", QUICK, "--agents", agents, "--json", "-o", "out"])
+    assert done.code == 0, done.both
+    (one,) = json.loads(done.out)
+    assert (one["success"], one["metrics"]["usage"]["calls"]) == (True, 2)
+    assert (tmp_path / one["folder"] / "rounds" / "round-1.json").is_file()
+
+
+def plan(folder: Path, agents: str = "default") -> str:
+    file = folder / "plan.toml"
+    text = 'name = "drinks"\ndescription = "Two by two."\n[variables]\nmodes = ["delphi", "council"]\nrounds = [1, 2]\n'
+    file.write_text(f'{text}topics = ["Tea?"]\nagents = {json.dumps(agents.split(","))}\n', "utf-8")
+    return str(file)
+
+
+def test_the_matrix_is_listed_and_narrowed_without_a_call(command: Command) -> None:
+    file = plan(Path.cwd())
+    assert "drinks: 4 debates. Two by two." in command("bench", "matrix", file).out
+    shown = command("bench", "run", file, "--dry-run", "--filter-mode", "delphi", "--filter-rounds", "2").out
+    assert "delphi, 2 rounds: Tea?" in shown
+    assert "council" not in shown
+    found = command("bench", "matrix", file, "--filter-mode", "council", "--json").json
+    assert [one["rounds"] for one in found] == [1, 2]  # type: ignore[attr-defined]
+    assert command("bench", "matrix", file, "--filter-mode", "duel").code == 2
+    assert not Path("results").exists()
+
+
+def test_agents_of_the_file_debate_unless_the_command_line_names_others(command: Command) -> None:
+    file = plan(Path.cwd(), always(Path.cwd(), {"ada": "Tea", "bo": "Tea"}))
+    words = ("bench", "run", file, "--filter-mode", "council", "--filter-rounds", "1", "--json")
+    (one,) = command(*words).json  # type: ignore[misc]
+    assert set(one["metrics"]["latency"]["perAgentMs"]) == {"scripted-ada.json", "scripted-bo.json"}
+    others = always(Path.cwd(), {"ada": "Tea", "bo": "Tea", "cy": "Tea"})
+    (one,) = command(*words, "--agents", others).json  # type: ignore[misc]
+    assert len(one["metrics"]["latency"]["perAgentMs"]) == 3
+
+
+def test_a_debate_that_fails_is_shown_and_gives_exit_code_1(command: Command) -> None:
+    agents = script(Path.cwd(), "mute", [])
+    done = command("bench", "run", QUICK, "--agents", agents)
+    assert (done.code, "FAILED" in done.out) == (1, True)
+    assert "0 of 1 debates" in done.out
+    done = command("bench", "single", "Tea?", "--agents", agents, "--rounds", "1")
+    assert (done.code, "FAILED" in done.out) == (1, True)
+
+
+def test_a_single_debate_shows_its_figures(command: Command) -> None:
+    agents = always(Path.cwd(), AGENTS)
+    words = ("bench", "single", "Tea?", "--agents", agents, "--rounds", "2", "--repetitions", "2")
+    shown = command(*words).out
+    for part in ("100% of 2 held", "Agreement", "references", "Standard deviation"):
+        assert part in shown
+    found = command(*words, "--json").json
+    assert found["metrics"]["usage"]["calls"] == 8  # type: ignore[index]
+    silent = always(Path.cwd(), {"ada": "Yes", "bo": "Yes"})
+    assert "Signs of groupthink" in command("bench", "single", "Tea?", "--agents", silent, "--rounds", "1").out
+    assert command("bench", "single", " ", "--agents", agents).code == 2
+
+
+def test_experiments_are_listed(command: Command) -> None:
+    folder = str(ROOT / "examples" / "experiments")
+    assert "quick.yaml: 1 debates" in command("bench", "list", folder).out.replace("\n  ", "")
+    assert len(command("bench", "list", folder, "--json").json) == 5  # type: ignore[arg-type]
+    assert command("bench", "list").code == 2
+
+
+def test_two_folders_of_results_are_compared(command: Command) -> None:
+    for folder, agents in (("old", {"ada": "Yes", "bo": "No"}), ("new", AGENTS)):
+        assert command("bench", "run", QUICK, "-o", folder, "--agents", always(Path.cwd(), agents), "-q").code == 0
+    shown = command("bench", "compare", "old", "new").out
+    assert shown.split("\n")[0] in {"adopt", "reject", "conditional"}
+    assert "interaction +100.0 %" in shown
+    assert "qualityScore" in command("bench", "compare", "old", "new", "--json").json["delta"]  # type: ignore[index]
+    assert command("bench", "compare", "old", "nowhere").code == 2
+
+
+def test_a_study_shows_its_tables(command: Command) -> None:
+    Path("q.csv").write_text("question,gold\n2 + 2?,4\n3 + 3?,6\n", "utf-8")
+    agents = ",".join(script(Path.cwd(), name, {"*": said("4")}) for name in ("ada", "bo", "cy"))
+    words = ("bench", "study", "q.csv", "--modes", "collaborative,delphi", "--agents", agents, "--normalise", "numeric")
+    done = command(*words)
+    assert done.code == 0, done.both
+    assert "| single | 1 of 2 (50%)" in done.out
+    assert "- delphi: conditional" in done.out
+    found = command(*words, "--json").json
+    assert [one["correct"] for one in found["arms"]] == [1] * 7  # type: ignore[index]
+    assert command("bench", "study", "q.csv", "--agents", agents, "--normalise", "fuzzy").code == 2
+
+
+@pytest.mark.parametrize("file", ["none.yaml", "q.csv"])
+def test_a_file_that_is_not_there_is_a_matter_of_the_command_line(command: Command, file: str) -> None:
+    assert command("bench", "run", file).code == 2
+    assert command("bench", "study", file).code == 2

@@ -1,0 +1,249 @@
+"""A study with scripted models: the figures are those that theory gives for what the models do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+import pytest
+from integration.engine_kit import said, seated
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import proportion_confint
+
+from roundtable import Roundtable
+from roundtable.bench import Question, StudyReport, read_questions, run_study
+from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.scoring import jury_bound
+from roundtable.testing import scripted_agents
+from roundtable.types import ChatRequest
+
+SIZE = 50
+AGENTS = ("ada", "bo", "cy")
+QUESTIONS = [Question(id=str(n), question=f"Item {n} of the list: yes or no?", gold="yes") for n in range(SIZE)]
+
+
+def table_of(reply: Any, **more: Any) -> Roundtable:
+    return Roundtable(seated(ScriptedModel(reply), *AGENTS), storage="memory://", analyzer="basic", **more)
+
+
+def number_of(request: ChatRequest) -> int:
+    found = re.search(r"Item (\d+) ", "\n".join(message.content for message in request.messages))
+    assert found
+    return int(found[1])
+
+
+def study(reply: Any, questions: Any = QUESTIONS, **more: Any) -> StudyReport:
+    async def run() -> StudyReport:
+        return await run_study(table_of(reply), questions, **({"resamples": 2000} | more))
+
+    return anyio.run(run)
+
+
+@pytest.fixture(scope="module")
+def world() -> tuple[dict[tuple[str, int], bool], set[int], StudyReport]:
+    """Three agents that are right seven times in ten by themselves, and a debate that always mends what it can."""
+    draw = Random(11)
+    alone = {(agent, number): draw.random() < 0.7 for number in range(SIZE) for agent in AGENTS}
+    together = {number for number in range(SIZE) if any(alone[agent, number] for agent in AGENTS)}
+
+    def reply(request: ChatRequest) -> Any:
+        number, agent = number_of(request), request.metadata["agent"]
+        heard = any("MARK" in message.content for message in request.messages)
+        right = number in together if heard else alone[agent, number]
+        return said("yes" if right else f"no, {agent}", reasoning="MARK", confidence=0.9 if right else 0.6)
+
+    return alone, together, study(reply)
+
+
+def test_every_way_is_asked_every_question_at_the_price_of_the_debate(world: Any) -> None:
+    _, _, report = world
+    assert [(arm.arm, arm.questions, arm.usage.calls, arm.cost_multiple) for arm in report.arms] == [
+        ("single", SIZE, SIZE, 1.0),
+        ("collaborative", SIZE, SIZE * 6, 6.0),
+        ("self-consistency as collaborative", SIZE, SIZE * 6, 6.0),
+        ("independent-vote as collaborative", SIZE, SIZE * 6, 6.0),
+    ]
+
+
+def test_accuracies_are_those_of_the_models_with_the_intervals_of_theory(world: Any) -> None:
+    alone, together, report = world
+    single = sum(alone["ada", number] for number in range(SIZE))
+    # A wrong vote is split over three wordings, so that one voice in three that is right makes a tie at worst.
+    votes = sum(sum(alone[agent, number] for agent in AGENTS) >= 2 for number in range(SIZE))
+    wanted = {
+        "single": single,
+        "collaborative": len(together),
+        "self-consistency as collaborative": single,
+        "independent-vote as collaborative": votes,
+    }
+    assert {arm.arm: arm.correct for arm in report.arms} == wanted
+    for arm in report.arms:
+        assert arm.interval == pytest.approx(proportion_confint(arm.correct, SIZE, method="wilson"), abs=1e-12)
+    low, high = report.arm("independent-vote as collaborative").interval
+    assert low <= float(jury_bound(3, "0.7").value or 0) <= high
+    low, high = report.arm("collaborative").interval
+    assert low <= 1 - 0.3**3 <= high
+    assert report.arm("single").interval.low <= 0.7 <= report.arm("single").interval.high
+
+
+def test_pairs_are_compared_question_by_question(world: Any) -> None:
+    alone, together, report = world
+    (pair,) = [one for one in report.pairs if one.baseline == "single"]
+    lone = {number for number in range(SIZE) if alone["ada", number]}
+    gained, lost = len(together - lone), len(lone - together)
+    assert (pair.gained, pair.lost, pair.both_right) == (gained, lost, len(together & lone))
+    assert pair.both_right + pair.both_wrong + gained + lost == SIZE
+    assert pair.p_value == pytest.approx(mcnemar([[0, lost], [gained, 0]], exact=True).pvalue)
+    difference = (gained - lost) / SIZE
+    spread = ((gained + lost) / SIZE - difference**2) ** 0.5 / SIZE**0.5
+    assert pair.difference == difference
+    assert pair.interval == pytest.approx((difference - 1.96 * spread, difference + 1.96 * spread), abs=0.03)
+    assert pair.verdict == "better"
+    assert report.worth("collaborative") in {"adopt", "conditional"}
+
+
+def test_confidence_is_measured_against_the_truth(world: Any) -> None:
+    alone, _, report = world
+    right = sum(alone["ada", number] for number in range(SIZE))
+    single = report.arm("single")
+    assert single.confidence == pytest.approx((0.9 * right + 0.6 * (SIZE - right)) / SIZE)
+    assert single.brier == pytest.approx((0.1**2 * right + 0.6**2 * (SIZE - right)) / SIZE)
+    assert single.calibration_error == pytest.approx((0.1 * right + 0.6 * (SIZE - right)) / SIZE)
+
+
+def test_what_the_debate_mended_and_spoilt_is_counted(world: Any) -> None:
+    alone, together, report = world
+    (moved,) = report.movements
+    wrong = [pair for pair, right in alone.items() if not right]
+    assert moved.wrong_to_right == sum(number in together for _, number in wrong)
+    assert (moved.right_to_wrong, moved.kept_wrong) == (0, sum(number not in together for _, number in wrong))
+    assert sum((moved.kept_right, moved.right_to_wrong, moved.wrong_to_right, moved.kept_wrong)) == SIZE * 3
+
+
+def test_a_report_is_a_table_a_frame_and_a_page(world: Any) -> None:
+    _, _, report = world
+    assert len(report.to_records()) == SIZE * 4
+    frame = report.to_frame()
+    assert frame.groupby("arm")["correct"].mean()["single"] == report.arm("single").accuracy
+    page = report.to_markdown()
+    assert page == report._repr_markdown_()
+    assert "| collaborative | single |" in page
+    assert "- collaborative: " in page
+    assert StudyReport.from_json(report.to_json()) == report
+    with pytest.raises(KeyError):
+        report.arm("delphi")
+    with pytest.raises(KeyError):
+        report.worth("delphi")
+
+
+def test_a_debate_that_spoils_answers_is_rejected() -> None:
+    def reply(request: ChatRequest) -> Any:
+        heard = any("MARK" in message.content for message in request.messages)
+        return said("no" if heard else "yes", reasoning="MARK")
+
+    report = study(reply, QUESTIONS[:10], modes=["collaborative", "independent-vote"])
+    assert report.worth("collaborative") == "reject"
+    (pair,) = [one for one in report.pairs if (one.mode, one.baseline) == ("collaborative", "single")]
+    assert (pair.lost, pair.difference, pair.interval) == (10, -1.0, (-1.0, -1.0))
+    assert report.movements[0].right_to_wrong == 30
+    assert report.worth("independent-vote") == "conditional"
+    assert "reject; 0 answers mended, 30 spoilt" in report.to_markdown()
+
+
+def test_too_few_questions_leave_it_undecided_and_say_how_many_it_takes() -> None:
+    def reply(request: ChatRequest) -> Any:
+        heard = any("MARK" in message.content for message in request.messages)
+        return said("yes" if heard or number_of(request) else "no", reasoning="MARK")
+
+    report = study(reply, QUESTIONS[:5])
+    pair = report.pairs[0]
+    assert (pair.gained, pair.verdict, pair.questions_needed) == (1, "undecided", 37)
+    assert "needs about 37 questions" in report.to_markdown()
+
+
+def test_options_are_read_from_choices_and_one_round_moves_nothing() -> None:
+    asked = [Question(id="1", question="Item 1 of two?", gold="4.0", options=("4", "5"))]
+    report = study(lambda _: said("it is four", choice="4"), asked, rounds=1, normalise="numeric")
+    assert [arm.correct for arm in report.arms] == [1, 1, 1, 1]
+    assert report.movements[0].kept_right == 0
+
+
+def test_an_answer_within_a_position_is_extracted() -> None:
+    def extract(text: str) -> str | None:
+        found = re.search(r"\d+", text)
+        return found[0] if found else None
+
+    asked = [Question(id="1", question="Item 1: 2 + 2?", gold="4")]
+    report = study(lambda _: said("It must be 4, I think."), asked, extract=extract)
+    assert [arm.correct for arm in report.arms] == [1, 1, 1, 1]
+    report = study(lambda _: said("No idea."), asked, extract=extract)
+    assert [(arm.correct, arm.unanswered, arm.brier) for arm in report.arms] == [(0, 1, None)] * 4
+
+
+def test_a_question_that_fails_in_one_way_is_left_out_of_all() -> None:
+    def reply(request: ChatRequest) -> Any:
+        lone = "MARK" not in request.messages[-1].content and "solver" in str(request.messages)
+        if number_of(request) == 1 or (number_of(request) == 2 and lone):
+            return AgentError("no answer", provider="scripted")
+        return said("yes", reasoning="MARK")
+
+    report = study(reply, QUESTIONS[:3])
+    assert "1" in report.failed
+    assert report.arm("single").questions == 3 - len(report.failed)
+    assert "- left out: " in report.to_markdown()
+    with pytest.raises(RoundtableError, match="every question failed"):
+        study(lambda _: AgentError("none", provider="scripted"), QUESTIONS[:2])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        pytest.param({"questions": []}, "at least one question", id="no question"),
+        pytest.param({"modes": []}, "at least one mode", id="no mode"),
+        pytest.param({"options": ["a"]}, "stand with its questions", id="options"),
+        pytest.param({"modes": ["duel"]}, "duel", id="unknown mode"),
+        pytest.param({"concurrency": 0}, "at least 1", id="none at a time"),
+        pytest.param({"normalise": "fuzzy"}, "fuzzy", id="normalise"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+    table = Roundtable(scripted_agents({"ada": "yes"}), storage="memory://")
+    with pytest.raises(ConfigurationError, match=message):
+        await run_study(table, **({"questions": QUESTIONS[:1]} | given))
+    assert await table.sessions() == ()
+
+
+def test_questions_are_read_from_csv_and_from_lines_of_json(tmp_path: Path) -> None:
+    sheet = tmp_path / "q.csv"
+    sheet.write_text('\ufefftopic,answer,options,note\n"2 + 2, or so?",4,4 | 5,easy\nWhy?,because,,\n', "utf-8")
+    first, second = read_questions(sheet)
+    assert (first.id, first.question, first.gold, first.options) == ("1", "2 + 2, or so?", "4", ("4", "5"))
+    assert (second.id, second.gold, second.options) == ("2", "because", None)
+    lines = tmp_path / "q.jsonl"
+    lines.write_text('{"id": 7, "question": "2 + 2?", "gold": 4, "choices": ["4", "5"]}\n\n', "utf-8")
+    (only,) = read_questions(str(lines))
+    assert (only.id, only.gold, only.options) == ("7", "4", ("4", "5"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        pytest.param("q.csv", "question,gold\n", "holds no question", id="empty"),
+        pytest.param("q.csv", "question\nWhy?\n", "question 1: gold", id="no gold"),
+        pytest.param("q.csv", "question,gold\n,4\n", "question 1: question", id="no question"),
+        pytest.param("q.csv", "id,question,gold\n1,a?,4\n1,b?,5\n", "two questions with the id '1'", id="ids"),
+        pytest.param("q.jsonl", "nothing\n", "line 1: no JSON", id="no JSON"),
+        pytest.param("q.jsonl", "[1]\n", "line 1: not an object", id="no object"),
+        pytest.param("q.jsonl", None, "cannot be read", id="no file"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, name: str, text: str | None, message: str) -> None:
+    file = tmp_path / name
+    if text is not None:
+        file.write_text(text, "utf-8")
+    with pytest.raises(ConfigurationError, match=message):
+        read_questions(file)

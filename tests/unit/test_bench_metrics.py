@@ -1,0 +1,287 @@
+"""Every figure of a benchmark, on answers small enough to count by hand."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from roundtable._clock import SystemClock
+from roundtable.bench import (
+    BenchmarkMetrics,
+    ConsensusMetrics,
+    ContentMetrics,
+    InteractionMetrics,
+    LatencyMetrics,
+    MetricsCollector,
+    calculate_delta,
+    compare_metrics,
+    interaction_score,
+    metrics_of,
+)
+from roundtable.errors import ConfigurationError
+from roundtable.sync import Roundtable
+from roundtable.testing import scripted_agents
+from roundtable.types import AgentResponse, Citation, ConsensusResult, ToolCallRecord, Usage
+
+
+class Ticking:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def now(self) -> datetime:
+        return SystemClock().now()
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+def says(agent: str, text: str = "", *, confidence: float = 0.5, **more: Any) -> AgentResponse:
+    return AgentResponse(agent_id=agent, agent_name=agent.title(), position=text, confidence=confidence, **more)
+
+
+def collected(*rounds: list[AgentResponse], **more: Any) -> BenchmarkMetrics:
+    collector = MetricsCollector("s1", len(rounds), **more)
+    for number, held in enumerate(rounds, 1):
+        collector.record_responses(number, held)
+    return collector.get_metrics()
+
+
+def test_times_are_those_between_start_and_end() -> None:
+    clock = Ticking()
+    collector = MetricsCollector("s1", 2, clock=clock)
+    for number, took in ((1, 0.25), (2, 0.5)):
+        collector.record_round_start(number)
+        collector.record_agent_start("ada")
+        clock.at += took
+        collector.record_agent_end("ada")
+        collector.record_round_end(number)
+    collector.record_agent_end("bo")  # never began
+    collector.record_round_end(2)  # over already
+    found = collector.get_metrics().latency
+    assert (found.total_ms, found.per_round_ms, dict(found.per_agent_ms)) == (750.0, (250.0, 500.0), {"ada": 750.0})
+
+
+def test_reset_forgets_everything() -> None:
+    collector = MetricsCollector("s1", 1)
+    collector.record_response(1, says("ada", "Tea"))
+    collector.record_usage(Usage(calls=1))
+    assert (
+        [said.position for said in collector.get_responses(1)]
+        == ["Tea"]
+        == [said.position for said in collector.get_responses()]
+    )
+    collector.reset()
+    assert collector.get_responses() == ()
+    empty = collector.get_metrics()
+    assert (empty.rounds_held, empty.usage.calls, empty.consensus.method, empty.content.avg_confidence) == (
+        0,
+        0,
+        "none",
+        0,
+    )
+
+
+@pytest.mark.parametrize("given", [{"groupthink_threshold": 1.5}, {"min_convergence_rounds": 1}])
+def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        MetricsCollector("s1", 1, **given)
+
+
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        pytest.param("Ada is right", 1, id="name"),
+        pytest.param("ADA and Bo are right", 2, id="two names"),
+        pytest.param("Canada is right", 0, id="part of a word"),
+        pytest.param("I disagree with that", 1, id="disagree with"),
+        pytest.param("As the analyst said, tea", 1, id="as somebody said"),
+        pytest.param("To counter the argument: tea", 1, id="counter the argument"),
+        pytest.param("The previous speaker errs", 1, id="previous speaker"),
+        pytest.param("I respond to that", 1, id="respond to"),
+        pytest.param("Cy thinks of tea", 0, id="one's own name"),
+        pytest.param("Tea", 0, id="nothing"),
+    ],
+)
+def test_references_are_names_of_earlier_speakers_or_words_that_answer_somebody(text: str, references: int) -> None:
+    found = collected([says("ada", "Tea"), says("bo", "Tea"), says("cy", text)])
+    assert found.interaction.cross_reference_count == references
+
+
+def test_nobody_answers_before_somebody_has_spoken() -> None:
+    assert collected([says("ada", "I disagree with Bo"), says("bo", "x")]).interaction.cross_reference_count == 0
+
+
+def test_depth_is_the_longest_run_of_rounds_with_references() -> None:
+    calm, heated = [says("ada"), says("bo")], [says("ada"), says("bo", "Ada errs")]
+    assert collected(heated, heated, calm, heated).interaction.rebuttal_depth == 2
+    assert collected(calm, calm).interaction.rebuttal_depth == 0
+
+
+def test_questions_count_when_somebody_takes_them_up_in_the_next_round() -> None:
+    asks = says("ada", "Why? When? Where? Who?")
+    assert collected([asks, says("bo")], [says("bo", "Ada asks much")]).interaction.question_response_pairs == 3
+    assert collected([asks, says("bo")], [says("bo", "Tea")]).interaction.question_response_pairs == 0
+    assert collected([says("ada", "Why?"), says("bo", "Ada?")]).interaction.question_response_pairs == 0
+
+
+def test_content_is_counted_over_all_answers() -> None:
+    call, source = ToolCallRecord(tool_name="find"), Citation(title="t", url="https://example.org")
+    found = collected(
+        [says("ada", confidence=0.5, tool_calls=(call, call)), says("bo", confidence=1.0, citations=(source,))],
+        [says("ada", confidence=0.75, tool_calls=(call,))],
+    ).content
+    assert (found.avg_confidence, round(found.confidence_variance, 6)) == (0.75, 0.041667)
+    assert (dict(found.tool_calls_per_agent), found.citation_count) == ({"ada": 3, "bo": 0}, 1)
+
+
+def test_without_a_measure_the_words_stand_in_and_say_so() -> None:
+    found = collected([says("ada", "green tea", confidence=1.0), says("bo", "black tea", confidence=0.5)]).consensus
+    assert (found.method, found.agreement_level) == ("lexical", 0.4 * 0.75 + 0.6 / 3)
+    assert collected([says("ada", "tea")]).consensus.agreement_level == 1.0
+    assert collected([says("ada", "a"), says("bo", "b")]).consensus.agreement_level == 0.2
+
+
+def test_a_measured_round_keeps_its_level_and_method() -> None:
+    collector = MetricsCollector("s1", 1)
+    collector.record_responses(1, [says("ada", "tea"), says("bo", "milk")])
+    collector.record_round_end(1, ConsensusResult(agreement_level=0.25, method="stance"))
+    found = collector.get_metrics().consensus
+    assert (found.agreement_level, found.method, found.groupthink_warning) == (0.25, "stance", False)
+
+
+def test_a_debate_converges_where_neither_confidence_nor_words_move() -> None:
+    first, same = [says("ada", "green tea leaves")], [says("ada", "green tea leaves", confidence=0.59)]
+    assert collected(first, same).consensus.convergence_round == 2
+    assert collected(first, [says("ada", "green tea leaves", confidence=0.6)]).consensus.convergence_round is None
+    assert collected(first, [says("ada", "black coffee beans")]).consensus.convergence_round is None
+    assert collected(first, same, min_convergence_rounds=3).consensus.convergence_round is None
+    assert collected(first, same, same, min_convergence_rounds=3).consensus.convergence_round == 3
+    assert collected([says("ada", "?")], [says("ada", "!")]).consensus.convergence_round == 2
+
+
+@pytest.mark.parametrize(
+    ("rounds", "warned"),
+    [
+        pytest.param([(0.9, "tea")], True, id="high at once"),
+        pytest.param([(0.2, "tea"), (0.9, "tea")], True, id="high in silence"),
+        pytest.param([(0.2, "tea"), (0.9, "Ada is right")], False, id="high after talk"),
+        pytest.param([(0.2, "tea"), (0.89, "tea")], False, id="not high"),
+    ],
+)
+def test_groupthink_is_high_agreement_at_once_or_in_silence(rounds: list[tuple[float, str]], warned: bool) -> None:
+    collector = MetricsCollector("s1", len(rounds))
+    for number, (level, text) in enumerate(rounds, 1):
+        collector.record_responses(number, [says("ada", "tea"), says("bo", text)])
+        collector.record_round_end(number, ConsensusResult(agreement_level=level))
+    assert collector.get_metrics().consensus.groupthink_warning is warned
+
+
+def test_one_agent_alone_is_no_group() -> None:
+    assert not collected([says("ada", "tea", confidence=1.0)]).consensus.groupthink_warning
+
+
+def test_a_result_is_measured_as_it_is_stored() -> None:
+    with Roundtable(scripted_agents({"ada": "Tea", "bo": "I agree with Ada: tea"}), storage="memory://") as table:
+        result = table.debate("Tea?", rounds=2)
+    found = metrics_of(result)
+    assert (found.session_id, found.total_rounds, found.rounds_held) == (result.session_id, 2, 2)
+    assert found.usage == result.usage
+    assert result.consensus is not None
+    assert (found.consensus.agreement_level, found.consensus.method) == (
+        result.consensus.agreement_level,
+        result.consensus.method,
+    )
+    assert len(found.latency.per_round_ms) == 2
+    assert set(found.latency.per_agent_ms) == {"ada", "bo"}
+    assert found.interaction.cross_reference_count == 2
+    assert BenchmarkMetrics.from_json(found.to_json()) == found
+
+
+def metrics(**more: Any) -> BenchmarkMetrics:
+    """Make figures; each is named as the part of the formula it stands for."""
+    given = {
+        "ms": 100.0,
+        "confidence": 0.5,
+        "citations": 10,
+        "references": 5,
+        "agreement": 0.5,
+        "groupthink": False,
+    } | more
+    return BenchmarkMetrics(
+        session_id="s",
+        total_rounds=1,
+        rounds_held=1,
+        latency=LatencyMetrics(total_ms=given["ms"]),
+        interaction=InteractionMetrics(
+            cross_reference_count=given["references"], rebuttal_depth=0, question_response_pairs=0
+        ),
+        content=ContentMetrics(
+            avg_confidence=given["confidence"], confidence_variance=0, citation_count=given["citations"]
+        ),
+        consensus=ConsensusMetrics(
+            agreement_level=given["agreement"],
+            method=given.get("method", "basic"),
+            groupthink_warning=given["groupthink"],
+        ),
+        usage=Usage(calls=given.get("calls", 4)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "quality"),
+    [
+        pytest.param({}, 50.0, id="nothing"),
+        pytest.param({"confidence": 1.0}, 60.0, id="confidence"),
+        pytest.param({"citations": 20}, 57.5, id="citations doubled"),
+        pytest.param({"citations": 1000}, 57.5, id="at most doubled"),
+        pytest.param({"references": 0}, 37.5, id="interaction gone"),
+        pytest.param({"agreement": 1.0}, 56.25, id="agreement"),
+        pytest.param({"agreement": 1.0, "method": "ai"}, 50.0, id="agreement by another measure"),
+        pytest.param({"groupthink": True}, 47.0, id="groupthink"),
+        pytest.param({"confidence": 0.0, "citations": 0, "references": 0, "agreement": 0.0}, 13.75, id="all worse"),
+    ],
+)
+def test_quality_is_the_stated_sum(change: dict[str, Any], quality: float) -> None:
+    assert calculate_delta(metrics(), metrics(**change)).quality_score == quality
+
+
+def test_what_is_new_counts_as_doubled_and_nothing_as_nothing() -> None:
+    none = metrics(citations=0, references=0, ms=0.0)
+    assert calculate_delta(none, metrics()).quality_score == 50 + 7.5 + 12.5
+    assert calculate_delta(none, none).quality_score == 50
+    assert calculate_delta(none, metrics()).latency_reduction == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "recommendation"),
+    [
+        pytest.param({"confidence": 1.0}, "adopt", id="good"),
+        pytest.param({"confidence": 1.0, "ms": 110.0}, "adopt", id="10 % slower"),
+        pytest.param({"confidence": 1.0, "ms": 110.1}, "conditional", id="more than 10 % slower"),
+        pytest.param({"confidence": 0.9}, "conditional", id="not good enough"),
+        pytest.param({"confidence": 1.0, "ms": 150.0}, "conditional", id="50 % slower"),
+        pytest.param({"confidence": 1.0, "ms": 150.1}, "reject", id="more than 50 % slower"),
+        pytest.param({"confidence": 0.0, "references": 0}, "reject", id="bad"),
+        pytest.param({"ms": 10.0}, "conditional", id="fast alone"),
+    ],
+)
+def test_the_recommendation_follows_its_bands(change: dict[str, Any], recommendation: str) -> None:
+    assert compare_metrics(metrics(), metrics(**change)).recommendation == recommendation
+
+
+def test_reasons_name_what_moved() -> None:
+    found = compare_metrics(metrics(groupthink=True), metrics(ms=50.0, references=10, method="ai", calls=8))
+    assert found.reasons == (
+        "quality 65.5 of 100, where 50 is no change",
+        "50.0 % faster",
+        "interaction +100.0 %",
+        "agreement is not compared: measured by basic and by ai",
+        "signs of groupthink are gone",
+        "2 calls for each call",
+    )
+    assert "signs of groupthink are new" in compare_metrics(metrics(), metrics(groupthink=True)).reasons
+    assert interaction_score(found.candidate.interaction) == 20
