@@ -3,7 +3,8 @@
     python benchmarks/bench_http.py [--calls 400] [--reps 3] [--no-fast]
 
 CPU is the process time of the caller; the server is a process of its own. Ratios matter, not milliseconds:
-other work on the machine moves both alike. Printed, never asserted.
+other work on the machine moves both alike. The clients of openai and anthropic stand beside it where installed.
+Printed, never asserted.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 import anyio
 import httpx
@@ -38,7 +43,19 @@ REPLY = json.dumps(
         "usage": {"prompt_tokens": 20, "completion_tokens": 300},
     }
 ).encode()
-PLAIN = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(REPLY), REPLY)
+MESSAGE = json.dumps(
+    {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "bench",
+        "content": [{"type": "text", "text": TEXT}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 20, "output_tokens": 300},
+    }
+).encode()
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+PLAIN, CLAUDE = HEAD % (len(REPLY), REPLY), HEAD % (len(MESSAGE), MESSAGE)
 STREAM = b"".join(chat_chunks("word " * EVENTS, pieces=EVENTS))
 STREAMED = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n%b" % (len(STREAM), STREAM)
 
@@ -50,7 +67,8 @@ async def serve() -> None:
         while head := await reader.readuntil(b"\r\n\r\n"):
             length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
             body = await reader.readexactly(length)
-            writer.write(STREAMED if b'"stream":true' in body else PLAIN)
+            whole = CLAUDE if b" /v1/messages " in head else PLAIN
+            writer.write(STREAMED if b'"stream":true' in body else whole)
             await writer.drain()
 
     async def guarded(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -82,7 +100,38 @@ async def cost(call: Call, *, calls: int, at_once: int) -> float:
     return (time.process_time() - start) / calls * 1000
 
 
+async def official(origin: str, stack: AsyncExitStack) -> tuple[list[tuple[str, Call]], list[tuple[str, Call]]]:
+    """Give the same calls, plain and streamed, through the providers' own clients."""
+    messages = [{"role": "user", "content": "Go on. " * 20}]
+    ask: dict[str, Any] = {"model": "bench", "messages": messages, "max_tokens": 4096}
+    plain: list[tuple[str, Call]] = []
+    streams: list[tuple[str, Call]] = []
+    if find_spec("openai") is not None:
+        gpt = import_module("openai").AsyncOpenAI(base_url=f"{origin}/v1", api_key="none", max_retries=0)
+        await stack.enter_async_context(gpt)
+
+        async def streamed() -> object:
+            return [piece async for piece in await gpt.chat.completions.create(**ask, stream=True)]
+
+        plain.append(("openai SDK", lambda: gpt.chat.completions.create(**ask)))
+        streams.append(("openai SDK", streamed))
+    if find_spec("anthropic") is not None:
+        claude = import_module("anthropic").AsyncAnthropic(base_url=origin, api_key="none", max_retries=0)
+        await stack.enter_async_context(claude)
+        plain.append(("anthropic SDK", lambda: claude.messages.create(**ask)))
+    return plain, streams
+
+
 async def measure(origin: str, calls: int, reps: int) -> None:
+    """Measure, and close all clients."""
+    async with AsyncExitStack() as stack:
+        plain, streams = await official(origin, stack)
+        await compare(origin, calls, reps, plain, streams)
+
+
+async def compare(
+    origin: str, calls: int, reps: int, others: list[tuple[str, Call]], other_streams: list[tuple[str, Call]]
+) -> None:
     """Print a table of medians."""
     url = f"{origin}/v1/chat/completions"
     ask = ChatRequest(model="bench", messages=(Message(role="user", content="Go on. " * 20),))
@@ -106,6 +155,7 @@ async def measure(origin: str, calls: int, reps: int) -> None:
         ("HttpClient", client),
         ("chat model", lambda: model.complete(ask)),
         ("through the gateway", lambda: guarded.complete(ask)),
+        *others,
     ]
     for at_once in (1, 32, 256):
         found = {name: [await cost(call, calls=calls, at_once=at_once) for _ in range(reps)] for name, call in rows}
@@ -124,6 +174,7 @@ async def measure(origin: str, calls: int, reps: int) -> None:
         return [piece async for piece in guarded.stream(ask)]
 
     streams: list[tuple[str, Call]] = [("httpx.AsyncClient", plain_stream), ("through the gateway", our_stream)]
+    streams += other_streams
     found = {
         name: [await cost(call, calls=10, at_once=1) / EVENTS * 1000 for _ in range(reps)] for name, call in streams
     }

@@ -58,6 +58,7 @@ __all__ = [
     "FullText",
     "HasEndpoint",
     "KeyValue",
+    "Leases",
     "Observer",
     "Prepares",
     "SleepingClock",
@@ -284,12 +285,10 @@ class ExitRound(Protocol):
 
 
 class Storage(Protocol):
-    """An append-only log of events per session.
+    """An append-only log of events per session; everything else about a session is a fold of it.
 
-    Everything else about a session is a fold of its log. Writing the same turn
-    (session, round, stage, slot, attempt) twice with the same body counts once; with another body
-    it is refused. All methods raise `StorageError` when the medium fails, and `SessionNotFound` for
-    an unknown session; a session of another tenant is unknown.
+    A turn (session, round, stage, slot, attempt) written twice with the same body counts once; with another body it is
+    refused. All methods raise `StorageError` when the medium fails, `SessionNotFound` for one that a tenant lacks.
     """
 
     async def create(self, record: SessionRecord) -> None:
@@ -362,6 +361,14 @@ class Backup(Protocol):
         """
 
 
+@runtime_checkable
+class Leases(Protocol):
+    """What a `Storage` may have besides: telling who runs a session, without taking it."""
+
+    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+        """Give who holds the lease; `None` where nobody does, it has lapsed, or its process is provably dead."""
+
+
 class KeyValue(Protocol):
     """Small JSON values by key, with tenant and expiry."""
 
@@ -378,12 +385,7 @@ class KeyValue(Protocol):
         """Give keys with this prefix and their values, in key order."""
 
     async def update(
-        self,
-        key: str,
-        fn: Callable[[JsonValue], JsonValue],
-        *,
-        ttl_s: float | None = None,
-        tenant: str = "default",
+        self, key: str, fn: Callable[[JsonValue], JsonValue], *, ttl_s: float | None = None, tenant: str = "default"
     ) -> JsonValue:
         """Replace a value by a function of the present one, in one transaction; give the new value."""
 

@@ -155,3 +155,45 @@ def test_a_session_is_forked_and_the_first_stays_as_it_was(command: Command, pla
     again = fields(command("fork", held, "--at-round", "0", "--mode", "delphi", "--db", "d.db", "--json"))
     assert again["mode"] == "delphi"
     assert command("fork", held, "--at-round", "9", "--db", "d.db").code == 6
+
+
+def test_a_fork_is_told_as_it_goes(command: Command, place: Path, held: str) -> None:
+    told = command("fork", held, "--at-round", "1", "--rounds", "3", "--db", "d.db").out
+    assert "Round 1 of 3" not in told
+    assert told.index("Round 2 of 3") < told.index("Round 3 of 3") < told.index("Answer: Tea")
+    newest = fields(command("show", "last", "--db", "d.db", "--json"))["sessionId"]
+    assert f"session {newest}" in told
+    assert command("fork", held, "--at-round", "1", "--rounds", "3", "--db", "d.db", "-q").out.startswith("Answer: Tea")
+
+
+def test_what_changed_is_taken_over_where_that_is_asked_for(command: Command, place: Path, held: str) -> None:
+    document = json.loads(command("export", held, "--db", "d.db", "--json").out)
+    document["session"]["promptVersion"] = "an earlier one"
+    (place / "old.json").write_text(json.dumps(document))
+    old = fields(command("import", "old.json", "--new-id", "--db", "d.db", "--json"))["sessionId"]
+    refused = command("extend", str(old), "--db", "d.db")
+    assert refused.code == 2
+    assert "--adopt" in refused.both
+    forked = command("fork", str(old), "--at-round", "1", "--rounds", "2", "--db", "d.db")
+    assert forked.code == 0, forked.both
+    assert command("extend", str(old), "--adopt", "--db", "d.db").code == 0
+    assert command("extend", str(old), "--db", "d.db").code == 0
+
+
+def test_a_session_from_a_file_starts_no_program_unless_it_was_let(command: Command, place: Path, held: str) -> None:
+    document = command("export", held, "--db", "d.db", "--json").out.replace('"scripted"', '"command"')
+    (place / "theirs.json").write_text(document)
+    theirs = str(fields(command("import", "theirs.json", "--new-id", "--db", "d.db", "--json"))["sessionId"])
+    refused = command("extend", theirs, "--db", "d.db")
+    assert refused.code == 2
+    assert "would start programs on this machine: command:ada.json" in refused.both
+    let = ("import", "theirs.json", "--new-id", "--run-programs", "--db", "d.db", "--json")
+    tried = command("extend", str(fields(command(*let))["sessionId"]), "--db", "d.db")
+    assert "would start programs" not in tried.both
+
+
+@pytest.mark.parametrize("way", ["settle", "cancel", "softly"])
+def test_what_becomes_of_running_calls_can_be_said(command: Command, place: Path, held: str, way: str) -> None:
+    for action in ("pause", "stop"):
+        done = command(action, held, "--running", way, "--db", "d.db")
+        assert done.code == (2 if way == "softly" else 6)  # completed: nothing to stop

@@ -28,6 +28,9 @@ def test_a_killed_debate_is_watched_resumed_and_handed_on(place: Path, command: 
                 running.kill()
                 running.wait(timeout=20)
                 asked = len(server.seen)
+                assert watching.stderr is not None
+                said = [watching.stderr.readline() for _ in range(3)]
+                assert "its process is gone. Go on: roundtable resume" in said[1]
                 slow.quick = 10**6
                 resumed = command("resume", "last", *base)
                 assert resumed.code == 0, resumed.both

@@ -313,6 +313,23 @@ async def test_whatever_a_plain_function_raises_is_told(error: BaseException) ->
     assert type(error).__name__ in str(result.error)
 
 
+@pytest.mark.parametrize("kind", [Exception, BaseException])
+async def test_an_error_that_cannot_say_what_it_is_is_told_too(kind: type[BaseException]) -> None:
+    class Mute(kind):  # type: ignore[misc,valid-type]  # the base is the case
+        def __str__(self) -> str:
+            raise LookupError
+
+    def plain(given: JsonObject) -> None:
+        raise Mute
+
+    async def coloured(given: JsonObject) -> None:
+        raise Mute
+
+    for function in (plain, coloured):
+        told = (await call_tool(definition(function, retryable=True), {})).error or ""
+        assert "Mute: (it cannot be shown: LookupError)" in told
+
+
 async def test_whatever_else_an_async_tool_raises_is_told() -> None:
     async def fail(given: JsonObject) -> None:
         raise Custom("c")

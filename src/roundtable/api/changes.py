@@ -75,7 +75,7 @@ def seated_again(record: SessionRecord, given: Mapping[str, AgentConfig], on_cha
         return Seating(record.agents, None)
     if on_change == "error":
         msg = f"session {record.id!r} was begun with another configuration ({'; '.join(changes)})"
-        hint = "Go on as it was begun, or resume with on_change='adopt' to take over what is new from here on."
+        hint = "Go on as it was begun, or take over what is new: on_change='adopt', --adopt, or agents= of a fork."
         raise ConfigurationError(msg, hint=hint, details={"changes": [*changes]})
     return Seating(tuple(agents), Adoption(agents=tuple(agents), prompt_version=PROMPT_VERSION))
 

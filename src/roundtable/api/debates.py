@@ -19,6 +19,7 @@ from roundtable.api.estimate import estimated
 from roundtable.api.forks import first_events, inherited, kept
 from roundtable.api.live import Prepared
 from roundtable.api.naming import named_mode
+from roundtable.api.programs import check_programs
 from roundtable.api.seats import seat_agents
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
@@ -83,6 +84,7 @@ class Debates:
             ConfigurationError: Something asked for does not exist or does not fit.
             StorageError: The session could not be stored.
         """
+        await self._wiring.engine.pace.step()
         return await self._begun(self._asked(topic, **options), step=step)
 
     async def _begun(self, asked: _Asked, forked_from: ForkOrigin | None = None, *, step: bool = False) -> Prepared:
@@ -190,7 +192,8 @@ class Debates:
         check_whole("at_round", at_round)
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
-        fold = Fold(record, events)
+        # A fork speaks by the prompt texts of today, and its own record says so.
+        fold = Fold(record.model_copy(update={"prompt_version": None}), events)
         past = past_until(fold, events, at_round)
         before = self._brought.get(session_id, _Cast({}))
         agents: list[Agent] = []
@@ -257,6 +260,7 @@ class Debates:
         seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in here}, on_change)
         brought = {seat.config.id: wiring.tools.equip(seat.agent) for seat in here if seat.agent} | {**before.agents}
         missing = [config for config in seating.agents if config.id not in brought]
+        check_programs(fold.record, missing, {seat.config.id: seat.config for seat in here}, wiring.catalog.providers)
         agents = {**wiring.agents.resolve(missing), **brought}
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
@@ -287,6 +291,7 @@ class Debates:
         context_results: Sequence[ContextResult],
         *,
         force: bool = False,
+        on_change: OnChange = "error",
     ) -> DebateResult:
         """Hold further rounds of a stored session."""
         most = self._wiring.settings.max_rounds
@@ -299,8 +304,8 @@ class Debates:
             force=force,
             max_rounds=most,
         )
-        cast, _ = await self._cast_of(session_id, fold)
-        return await finish(self._prepared(session_id, RunLimits(), cast, extension))
+        cast, adoption = await self._cast_of(session_id, fold, on_change=on_change)
+        return await finish(self._prepared(session_id, RunLimits(), cast, extension, adoption))
 
     async def load(self, session_id: str) -> DebateResult:
         """Give the result of a stored session, as it stands now."""

@@ -120,7 +120,9 @@ class SessionFiles(ABC):
         fold = await wiring.sessions.load(session_id)
         return _parts(exporter, DebateResult.from_record(fold.to_record()))
 
-    async def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False) -> str:
+    async def import_(
+        self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False
+    ) -> str:
         """Store a session that was exported as JSON, and give its id; nobody is asked anything.
 
         It is this table's then, whoever's it was. The document is judged whole before anything is stored.
@@ -128,6 +130,8 @@ class SessionFiles(ABC):
         Args:
             source: The document, which begins with a brace, or the path of a file that holds one.
             new_id: Whether to store it under a new id, beside one that exists.
+            run_programs: Whether `resume`, `extend` and `fork` may start programs of this machine that it names as
+                agents, such as `claude-cli` or `command:mytool`. Otherwise they refuse, unless this table seats them.
 
         Raises:
             SessionError: The document is no exported session, or one that could not be.
@@ -145,7 +149,8 @@ class SessionFiles(ABC):
         _check_result(record, events)
         name = secrets.token_hex(16) if new_id else record.id
         wiring = self.wiring
-        await store_whole(wiring.storage, *with_id(name, record, events, tenant=wiring.options.tenant))
+        tenant = wiring.options.tenant
+        await store_whole(wiring.storage, *with_id(name, record, events, tenant=tenant, imported=not run_programs))
         return name
 
 

@@ -189,6 +189,7 @@ class StoredSessions(ABC):
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        on_change: OnChange = "error",
     ) -> DebateResult:
         """Hold further rounds of a session.
 
@@ -204,14 +205,18 @@ class StoredSessions(ABC):
             focus_question: Narrower question for them.
             context_results: Answers to what the agents asked for.
             force: As for `resume`.
+            on_change: As for `resume`.
 
         Raises:
-            ConfigurationError: The total is above the limit, or more than the mode can hold.
+            ConfigurationError: Something changed, as for `resume`; or the total is above the limit, or more than the
+                mode can hold.
             SessionConflict: Its agents require information that is not given; `details["missing"]` lists it.
             SessionNotFound: There is no such session.
             SessionBusy: Somebody is running it.
         """
-        return await self._debates.extend(session_id, rounds, focus_question, context_results, force=force)
+        return await self._debates.extend(
+            session_id, rounds, focus_question, context_results, force=force, on_change=on_change
+        )
 
     async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
         """Have one model put a session together, and store what it says; one that is stored is given again, unpaid.

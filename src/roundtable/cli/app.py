@@ -13,6 +13,7 @@ from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.kept import kept
 from roundtable.cli.mcp import mcp
 from roundtable.cli.options import (
+    Adopt,
     Agents,
     Analyzer,
     Baseline,
@@ -162,6 +163,7 @@ def resume(
     *,
     context: Context = None,
     force: Force = False,
+    adopt: Adopt = False,
     deadline: Deadline = None,
     timeout: Timeout = None,
     tools: Tools = None,
@@ -180,7 +182,7 @@ def resume(
     from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import resume as go_on
 
-    supplied = Supplied(read_context(context), force=force)
+    supplied = Supplied(read_context(context), force=force, adopt=adopt)
     return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html, supplied=supplied))
 
 
@@ -192,6 +194,7 @@ def extend(
     focus: Focus = None,
     context: Context = None,
     force: Force = False,
+    adopt: Adopt = False,
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
@@ -209,7 +212,7 @@ def extend(
     from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import extend as go_further
 
-    supplied = Supplied(read_context(context), force=force)
+    supplied = Supplied(read_context(context), force=force, adopt=adopt)
     return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
 
 

@@ -12,6 +12,7 @@ from roundtable.types import ContextResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.api.changes import OnChange
     from roundtable.result import DebateResult
 
 __all__ = ["Supplied", "asked_lines", "read_context"]
@@ -24,6 +25,13 @@ class Supplied(NamedTuple):
     """Answers to requests."""
     force: bool = False
     """Whether to go on without those that are required."""
+    adopt: bool = False
+    """Whether to take over what changed since the session began."""
+
+    @property
+    def on_change(self) -> OnChange:
+        """The same as `Roundtable.resume` takes it."""
+        return "adopt" if self.adopt else "error"
 
 
 def read_context(given: Sequence[str] | None) -> tuple[ContextResult, ...]:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roundtable._output import obstacle, write_parts
+from roundtable.api.debates import Debates, finish
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.conduct import Continued, conduct
-from roundtable.cli.ending import deliver, whole
 from roundtable.cli.lines import line
 from roundtable.cli.sessions import full_id
-from roundtable.cli.signals import interruptible
 from roundtable.cli.weights import tell_progress
 from roundtable.errors import StorageError
 
@@ -79,7 +78,11 @@ async def resume(
             table,
             session_id,
             lambda: table.resume(
-                session_id, deadline_s=deadline_s, context_results=supplied.results, force=supplied.force
+                session_id,
+                deadline_s=deadline_s,
+                context_results=supplied.results,
+                force=supplied.force,
+                on_change=supplied.on_change,
             ),
         )
 
@@ -104,6 +107,7 @@ async def extend(
                 focus_question=focus,
                 context_results=supplied.results,
                 force=supplied.force,
+                on_change=supplied.on_change,
             ),
         )
 
@@ -111,16 +115,16 @@ async def extend(
 
 
 async def fork(desk: Desk, given: str, at_round: int, changes: DebateOptions, html_file: str | None) -> ExitCode:
-    """Hold another debate on the past of a stored one, and show how it ended."""
+    """Hold another debate on the past of a stored one."""
     table, keep = desk.table, html_writer(html_file)
     tell_progress(table, desk.screen)
-    session_id = await full_id(table, desk.place, given)
-    outcome = await interruptible(lambda: table.fork(session_id, at_round=at_round, **changes), desk.screen)
-    if outcome.value is not None:
-        deliver(outcome.value, desk.screen, whole(outcome.value, desk.place), keep)
-    elif not desk.screen.as_json:
-        desk.screen.remark(f"Go on: {desk.place.running('resume', 'last')}")
-    return outcome.code
+
+    async def begin() -> Continued:
+        session_id = await full_id(table, desk.place, given)
+        prepared = await Debates(table.wiring).forked(session_id, at_round, (), changes)
+        return Continued(table, prepared.session_id, lambda: finish(prepared))
+
+    return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
 
 
 def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:

@@ -49,10 +49,10 @@ def _without_file(desk: Desk) -> str:
     return "json" if desk.screen.as_json else "markdown"
 
 
-async def import_session(desk: Desk, name: str, *, new_id: bool) -> ExitCode:
+async def import_session(desk: Desk, name: str, *, new_id: bool, run_programs: bool) -> ExitCode:
     """Store a session from a file, or from standard input."""
     source = sys.stdin.buffer.read() if name == "-" else _path(name)
-    session_id = await desk.table.import_(source, new_id=new_id)
+    session_id = await desk.table.import_(source, new_id=new_id, run_programs=run_programs)
     if desk.screen.as_json:
         desk.screen.data({"sessionId": session_id})
         return ExitCode.OK

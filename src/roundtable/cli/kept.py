@@ -18,6 +18,10 @@ Since = Annotated[
     str | None, typer.Option("--since", metavar="DATE", help="Only those begun then or later, such as 2026-11-20.")
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Only those begun before.")]
+Running = Annotated[
+    str | None,
+    typer.Option("--running", metavar="HOW", help="What becomes of calls under way: settle (pause) or cancel (stop)."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 
@@ -100,21 +104,35 @@ def synthesize(
 
 
 @kept.command()
-def pause(session: Session, database: Database = None, storage: Storage = None, as_json: Json = False) -> int:
+def pause(
+    session: Session,
+    *,
+    running: Running = None,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
     """Ask a session to pause, whoever runs it."""
     from roundtable.cli.sessions import ask_for
 
     desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk.table, desk.place, desk.screen, session, "pause"))
+    return desk.run(lambda desk: ask_for(desk, session, "pause", running))
 
 
 @kept.command()
-def stop(session: Session, database: Database = None, storage: Storage = None, as_json: Json = False) -> int:
+def stop(
+    session: Session,
+    *,
+    running: Running = None,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
     """Ask a session to stop for good, whoever runs it."""
     from roundtable.cli.sessions import ask_for
 
     desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk.table, desk.place, desk.screen, session, "stop"))
+    return desk.run(lambda desk: ask_for(desk, session, "stop", running))
 
 
 @kept.command()
@@ -171,6 +189,9 @@ def import_(
     ],
     *,
     new_id: Annotated[bool, typer.Option("--new-id", help="Store it under a new id, beside one that exists.")] = False,
+    run_programs: Annotated[
+        bool, typer.Option("--run-programs", help="Let it start the programs of this machine that it names as agents.")
+    ] = False,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
@@ -179,7 +200,7 @@ def import_(
     from roundtable.cli.files import import_session
 
     desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: import_session(desk, file, new_id=new_id))
+    return desk.run(lambda desk: import_session(desk, file, new_id=new_id, run_programs=run_programs))
 
 
 @kept.command()

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Adopt",
     "Agents",
     "AllowHosts",
     "AllowOrigins",
@@ -101,6 +102,10 @@ Estimate = Annotated[
 Perspectives = Annotated[
     list[str] | None,
     typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; may be repeated."),
+]
+Adopt = Annotated[
+    bool,
+    typer.Option("--adopt", help="Go on with prompt texts or agents that changed since it began, from here on."),
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the rounds to come.")]
 Search = Annotated[

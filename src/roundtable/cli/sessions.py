@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.ending import deliver, synthesis_lines, whole
 from roundtable.cli.lines import Line, line
 from roundtable.cli.place import SHORT_ID
 from roundtable.errors import ConfigurationError, SessionError, SessionNotFound
-from roundtable.types import SessionFilter
+from roundtable.types import RunningCalls, SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,10 +186,18 @@ async def show_synthesis(
     return ExitCode.OK
 
 
-async def ask_for(table: Roundtable, place: Place, screen: Screen, given: str, action: str) -> ExitCode:
+async def ask_for(desk: Desk, given: str, action: Literal["pause", "stop"], running: str | None) -> ExitCode:
     """Ask a session to pause or to stop, whoever runs it."""
+    table, place, screen = desk.table, desk.place, desk.screen
+    calls = next((known for known in get_args(RunningCalls) if known == running), None)
+    if calls != running:
+        msg = f"--running: there is no way {running!r}"
+        raise ConfigurationError(msg, hint=f"Ways: {', '.join(get_args(RunningCalls))}.")
     session_id = await full_id(table, place, given)
-    await (table.pause if action == "pause" else table.stop)(session_id)
+    if action == "pause":
+        await table.pause(session_id, running=calls or "settle")
+    else:
+        await table.stop(session_id, running=calls or "cancel")
     result = await table.session(session_id)
     if screen.as_json:
         screen.data({"sessionId": session_id, "asked": action, "sessionStatus": result.session_status})

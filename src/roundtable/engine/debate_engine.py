@@ -18,6 +18,7 @@ from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
 from roundtable.engine.owning import release, take_lease
+from roundtable.engine.pacing import Pace
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
@@ -132,6 +133,7 @@ class DebateEngine:
         self.exits: Registry[ExitFactory] = exit_registry() if exits is None else exits
         self.exit_settings: ExitSettings = exit_settings or ExitSettings()
         self.ledger: Ledger = ledger or Ledger()
+        self.pace: Pace = Pace()
         if toolkit is not None:
             agent_registry.set_toolkit(toolkit)
 
@@ -259,8 +261,7 @@ class DebateEngine:
             BudgetExceeded: The budget covers not even the first call.
             StorageError: Something could not be stored.
         """
-        limits = limits or RunLimits()
-        async with self._owned(session_id, limits) as journal:
+        async with self._owned(session_id, limits := limits or RunLimits()) as journal:
             fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
             find_rule(fold.record.config.decide, self.rules)
@@ -279,6 +280,7 @@ class DebateEngine:
                     rules=self.rules,
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
+                    pace=self.pace,
                     writer=writer or first_writer(table.values()),
                 )
                 if on_start is not None:
@@ -334,6 +336,7 @@ class DebateEngine:
         """Hold the lease of a session."""
         storage, tenant, owner = self.sessions.storage, self.sessions.tenant, self.sessions.owner()
         refused = False
+        await self.pace.step()
         try:
             try:
                 lease = await take_lease(self.sessions, session_id, owner, limits)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.engine.journal import Journal
+    from roundtable.engine.pacing import Pace
     from roundtable.errors import RoundtableError
     from roundtable.types import AnyTurn, ToolCall, ToolCallRecord, TurnSpec
 
@@ -35,10 +36,12 @@ class StoringHooks:
         journal: Where turns are written.
         stage: Name of the stage.
         may_call: Tells whether model calls may still start.
+        pace: Where turns queue up when many debates run side by side.
     """
 
-    def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool]) -> None:
+    def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: Pace) -> None:
         self._journal = journal
+        self._pace = pace
         self._stage = stage
         self._may_call = may_call
         self._round = journal.fold.progress.current_round
@@ -50,6 +53,7 @@ class StoringHooks:
             Halt: The run has to end.
         """
         journal = self._journal
+        await self._pace.step()
         ears = _TurnEars(journal, spec.agent, self._round, self._may_call)
         await ears.before_call()
         if not journal.hears():

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
     from roundtable.engine.limits import RunLimits
+    from roundtable.engine.pacing import Pace
     from roundtable.engine.spending import Funds
     from roundtable.engine.synthesis import Writer
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
@@ -84,6 +85,7 @@ class DebateRun:
         rules: Where the decision rule is found; `None` knows the built-in ones.
         limits: How far this run may go.
         funds: What this run may spend.
+        pace: Where its turns queue up when many debates run side by side.
         writer: Puts the debate together, where that was asked for.
     """
 
@@ -98,6 +100,7 @@ class DebateRun:
         rules: Registry[Rule] | None = None,
         limits: RunLimits,
         funds: Funds,
+        pace: Pace,
         writer: Writer | None = None,
     ) -> None:
         self.journal = journal
@@ -108,6 +111,7 @@ class DebateRun:
         self.rules = rules
         self.limits = limits
         self.funds = funds
+        self.pace = pace
         self.writer = writer
         self.closed = False
         """Set from outside to keep any further call from starting."""
@@ -289,7 +293,7 @@ class DebateRun:
             await self._put_together()
             await self._leave("budget", spent)
             return
-        hooks = StoringHooks(self.journal, stage.name, self._may_call)
+        hooks = StoringHooks(self.journal, stage.name, self._may_call, self.pace)
         with anyio.CancelScope() as self._work:
             await run_stage(
                 stage,

@@ -14,7 +14,7 @@ from roundtable._clock import SystemClock
 from roundtable._owner import current_owner
 from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound
 from roundtable.prompts import PROMPT_VERSION
-from roundtable.protocols import Backup, FullText
+from roundtable.protocols import Backup, FullText, Leases
 from roundtable.record import Fold, append_response, save_changes, with_past
 from roundtable.types import AgentConfig, Control, SearchQuery, SessionFilter, SessionRecord
 
@@ -263,6 +263,16 @@ class SessionManager:
             running=running,
         )
         return await self.storage.append(session_id, None, None, (event,), tenant=self.tenant)
+
+    async def is_run(self, session_id: str) -> bool | None:
+        """Tell whether somebody runs a session; `None` where the storage does not say.
+
+        Raises:
+            SessionError: There is no such session.
+        """
+        if not isinstance(self.storage, Leases):
+            return None
+        return await self.storage.holder(session_id, tenant=self.tenant) is not None
 
     def owner(self) -> Owner:
         """Give a fresh identity for taking a lease."""

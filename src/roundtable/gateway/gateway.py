@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from roundtable._clock import SystemClock
+from roundtable._loops import PerLoop
 from roundtable.errors import ConfigurationError
 from roundtable.gateway.buckets import RetryBudget
 from roundtable.gateway.guarded import Guard, GuardedModel
 from roundtable.gateway.lanes import Lane, LaneKey, Rates
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.wrapping import endpoint_of
-from roundtable.http.loops import PerLoop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar, cast
 import anyio
 import sniffio
 
+from roundtable._loops import PerLoop
 from roundtable._version import __version__
 from roundtable.errors import APINetworkError, APITimeoutError, ConfigurationError
 from roundtable.http.addresses import shown_url
 from roundtable.http.decoding import ACCEPT_ENCODING, BodyDecoder
-from roundtable.http.loops import PerLoop
 from roundtable.http.messages import DEFAULT_LIMITS, HttpLimits, HttpRequest, HttpResponse
 from roundtable.http.quiet import Quiet
 

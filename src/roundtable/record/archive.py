@@ -32,7 +32,8 @@ _NO_ARCHIVE = "ARCHIVE_UNREADABLE"
 def archive_parts(record: SessionRecord, events: Iterable[DurableEvent]) -> Iterator[str]:
     """Write a session as JSON, part by part: one line for the record and one for each event."""
     head = f'"format":"{ARCHIVE_FORMAT}","version":{ARCHIVE_VERSION}'
-    yield f'{{{head},\n"session":{record.to_json()},\n"events":['
+    # Where a copy came from is no part of the session.
+    yield f'{{{head},\n"session":{record.model_copy(update={"imported": False}).to_json()},\n"events":['
     between = "\n"
     for event in events:
         yield f"{between}{event.to_json()}"
@@ -63,10 +64,10 @@ def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, 
 
 
 def with_id(
-    session_id: str, record: SessionRecord, events: Iterable[DurableEvent], *, tenant: str
+    session_id: str, record: SessionRecord, events: Iterable[DurableEvent], *, tenant: str, imported: bool = True
 ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
-    """Give the same session under another id and for another tenant."""
-    renamed = record.model_copy(update={"id": session_id, "tenant": tenant})
+    """Give the same session under another id and for another tenant; `imported` tells whether somebody else made it."""
+    renamed = record.model_copy(update={"id": session_id, "tenant": tenant, "imported": imported})
     return renamed, tuple(event.model_copy(update={"session_id": session_id}) for event in events)
 
 

@@ -19,6 +19,7 @@ from roundtable.storage.rules import (
     check_fence,
     check_number,
     grant,
+    live_holder,
     session_exists,
     session_not_found,
 )
@@ -172,6 +173,12 @@ class MemoryStorage(SeedStorageMethods):
                 session_id, held.lease, owner, ttl_s, now=now, next_token=lambda: self._next_token(clean(tenant))
             )
             return held.lease.to_lease(owner)
+
+    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+        """Give who runs a session. See `Leases.holder`."""
+        await self._open()
+        with self._lock:
+            return live_holder(self._find(tenant, session_id).lease, self._clock.now())
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         """Find words in positions and their reasoning. See `FullText.search`."""

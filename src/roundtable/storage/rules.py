@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable._owner import is_provably_dead
 from roundtable.errors import LeaseLost, SessionBusy, SessionConflict, SessionError, SessionNotFound, StaleSequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from roundtable.types import DurableEvent
 
 __all__ = [
+    "LONGEST_LEASE_S",
     "MAX_NUMBER",
     "LeaseState",
     "TurnPlace",
@@ -26,6 +27,7 @@ __all__ = [
     "event_text",
     "grant",
     "known_turn",
+    "live_holder",
     "session_exists",
     "session_not_found",
     "turn_place",
@@ -33,6 +35,8 @@ __all__ = [
 
 MAX_NUMBER = 2**63 - 1
 """Largest whole number a database holds."""
+LONGEST_LEASE_S: Final = 3600.0
+"""Seconds that a lease lasts at most, however long it was asked for; its holder renews it meanwhile."""
 
 
 class TurnPlace(NamedTuple):
@@ -167,22 +171,32 @@ def grant(
 ) -> LeaseState:
     """Decide over a request for a lease; `ttl_s=0` takes it and gives it up at once.
 
+    An end that is further ahead than a lease may last was written under a clock that was wrong, and holds nobody off.
+
     Raises:
         SessionBusy: Another owner holds it, has time left and is not provably dead.
         ValueError: `ttl_s` is negative or not a number.
     """
-    until = span_end(now, ttl_s)
+    until = span_end(now, min(ttl_s, LONGEST_LEASE_S))
     asking = value_text(owner)
     if held is None or held.owner is None:
         token = next_token()
     elif held.owner == asking:
         token = held.token
     else:
-        holder = Owner.from_json(held.owner)
-        if now < held.expires_at and not is_provably_dead(holder):
+        holder = live_holder(held, now)
+        if holder is not None:
             raise _busy(session_id, holder, held.expires_at, now)
         token = next_token()
     return LeaseState(token, asking if ttl_s else None, until)
+
+
+def live_holder(held: LeaseState | None, now: datetime) -> Owner | None:
+    """Give who holds a lease that has time left, unless that process is provably dead."""
+    if held is None or held.owner is None or not now < held.expires_at <= span_end(now, LONGEST_LEASE_S):
+        return None
+    holder = Owner.from_json(held.owner)
+    return None if is_provably_dead(holder) else holder
 
 
 def _busy(session_id: str, holder: Owner, expires_at: datetime, now: datetime) -> SessionBusy:

@@ -155,6 +155,11 @@ class SQLiteStorage(SeedStorageMethods):
             lambda connection: statements.lease(connection, key, owner, ttl_s, self._clock.now)
         )
 
+    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+        """Give who runs a session. See `Leases.holder`."""
+        key = _key(tenant, session_id)
+        return await self._reader.call(lambda connection: statements.holder(connection, key, self._clock.now))
+
     async def delete(self, session_id: str, *, tenant: str = "default") -> None:
         """Remove a session and its events. See `Storage.delete`."""
         key = _key(tenant, session_id)

@@ -20,6 +20,7 @@ from roundtable.storage.rules import (
     event_text,
     grant,
     known_turn,
+    live_holder,
     session_exists,
     session_not_found,
     turn_place,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import DurableEvent, Lease, Owner, SessionFilter
 
-__all__ = ["Key", "append", "create", "delete", "lease", "list_sessions", "read"]
+__all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read"]
 
 
 _log: logging.Logger = logging.getLogger(__name__)
@@ -240,8 +241,7 @@ def _summary(row: tuple[Any, ...]) -> SessionSummary | None:
 
 def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, now: Callable[[], datetime]) -> Lease:
     """Take, renew or give up the right to append."""
-    if not connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", key).fetchall():
-        raise session_not_found(key.session_id)
+    _check_there(connection, key)
     held = _lease_state(connection, key)
     state = grant(key.session_id, held, owner, ttl_s, now=now(), next_token=lambda: _next_token(connection, key.tenant))
     connection.execute(
@@ -253,6 +253,17 @@ def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, 
         (*key, state.token, state.owner, micros(state.expires_at)),
     )
     return state.to_lease(owner)
+
+
+def holder(connection: sqlite3.Connection, key: Key, now: Callable[[], datetime]) -> Owner | None:
+    """Give who runs a session."""
+    _check_there(connection, key)
+    return live_holder(_lease_state(connection, key), now())
+
+
+def _check_there(connection: sqlite3.Connection, key: Key) -> None:
+    if not connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", key).fetchall():
+        raise session_not_found(key.session_id)
 
 
 def _lease_state(connection: sqlite3.Connection, key: Key) -> LeaseState | None:

@@ -218,6 +218,7 @@ class Roundtable:
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        on_change: OnChange = "error",
     ) -> DebateResult:
         """Hold further rounds of a session."""
         return self._portal.call(
@@ -227,6 +228,7 @@ class Roundtable:
                 focus_question=focus_question,
                 context_results=context_results,
                 force=force,
+                on_change=on_change,
             )
         )
 
@@ -276,9 +278,9 @@ class Roundtable:
         """Write a stored session to a file, and give the file's path."""
         return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
 
-    def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False) -> str:
+    def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False) -> str:
         """Store a session that was exported as JSON, and give its id."""
-        return self._portal.call(lambda: self._table.import_(source, new_id=new_id))
+        return self._portal.call(lambda: self._table.import_(source, new_id=new_id, run_programs=run_programs))
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""
@@ -303,11 +305,7 @@ class Roundtable:
 
 
 def debate_sync(
-    topic: str,
-    *,
-    plugins: PluginChoice = None,
-    storage: str | Storage | None = None,
-    **options: Unpack[DebateOptions],
+    topic: str, *, plugins: PluginChoice = None, storage: str | Storage | None = None, **options: Unpack[DebateOptions]
 ) -> DebateResult:
     """Hold one debate with what the environment offers, in a script or a notebook.
 

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from roundtable._owner import current_owner
-from roundtable.errors import LeaseLost, SessionBusy
-from roundtable.protocols import Storage
+from roundtable.errors import LeaseLost, SessionBusy, SessionError
+from roundtable.protocols import Leases, Storage
 from roundtable.testing.storage_samples import ManualClock, answered, owner_elsewhere, record
 
 __all__ = ["LeaseLaws"]
@@ -133,8 +133,40 @@ class LeaseLaws:
         with pytest.raises(ValueError, match="zero seconds or more"):
             await storage.lease(made.id, current_owner(), ttl_s)
 
-    async def test_a_lease_may_last_for_ever(self, storage: Storage) -> None:
-        """An endless lease ends with the calendar."""
-        made = record()
+    async def test_no_lease_lasts_longer_than_an_hour_without_being_renewed(
+        self, storage: Storage, clock: ManualClock
+    ) -> None:
+        """However long it was asked for, and whatever clock it was written under."""
+        made, start = record(), clock.now()
         await storage.create(made)
-        assert (await storage.lease(made.id, current_owner(), float("inf"))).expires_at.year == 9999
+        endless = await storage.lease(made.id, owner_elsewhere("first"), float("inf"))
+        assert endless.expires_at == start + timedelta(hours=1)
+        clock.move(365 * 24 * 3600.0)
+        await storage.lease(made.id, owner_elsewhere("first"), 15)
+        clock.move(-365 * 24 * 3600.0)
+        taken = await storage.lease(made.id, owner_elsewhere("second"), 15)
+        assert taken.token > endless.token
+        with pytest.raises(LeaseLost):
+            await storage.append(made.id, 0, endless.token, [answered(made.id)])
+
+    async def test_a_storage_that_tells_who_runs_a_session_takes_nothing_by_it(
+        self, storage: Storage, clock: ManualClock
+    ) -> None:
+        """Nobody, the holder, nobody again once the lease lapsed; and it still holds then. Optional."""
+        if not isinstance(storage, Leases):
+            pytest.skip("the storage has no `holder`")
+        made, owner = record(), owner_elsewhere()
+        await storage.create(made)
+        assert await storage.holder(made.id) is None
+        held = await storage.lease(made.id, owner, 15)
+        assert await storage.holder(made.id) == owner
+        clock.move(15)
+        assert await storage.holder(made.id) is None
+        assert await storage.append(made.id, 0, held.token, [answered(made.id)]) == 1
+        dead = current_owner("dead").model_copy(update={"boot_id": "00000000-an-earlier-boot"})
+        await storage.lease(made.id, dead, 15)
+        assert await storage.holder(made.id) is None
+        with pytest.raises(SessionError):
+            await storage.holder("another session")
+        with pytest.raises(SessionError):
+            await storage.holder(made.id, tenant="another tenant")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.tools.results import to_result
+from roundtable.tools.results import text_of, to_result
 from roundtable.tools.threads import run_in_thread
 from roundtable.types import AgentTool, JsonObject, ToolResult
 
@@ -110,7 +110,8 @@ def is_transient_error(error: object) -> bool:
         return error.retryable
     if isinstance(error, ConnectionError | TimeoutError):
         return True
-    return any(sign in str(error) for sign in _TRANSIENT)
+    text = text_of(error)
+    return any(sign in text for sign in _TRANSIENT)
 
 
 def is_async(function: object) -> bool:

@@ -258,6 +258,9 @@ class SessionRecord(Value):
     """Version of the prompt texts the debate began with; unknown for one that began before they were noted."""
     forked_from: ForkOrigin | None = None
     """Where its past comes from, if it was forked."""
+    imported: bool = False
+    """Whether it came from a file, so that somebody else may have chosen its agents; none of them that is a program of
+    this machine is started just because the file names it."""
     schema_version: int = SCHEMA_VERSION
     """Version of the stored format."""
 

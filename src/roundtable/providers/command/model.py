@@ -184,6 +184,9 @@ class CommandProvider:
         profile: Which program; `None` takes the model's name for that of any program, as in `command:mytool`.
     """
 
+    runs_programs: Final = True
+    """Whether a model is a program that is started here; such a one is not started because a file names it."""
+
     def __init__(self, profile: CommandProfile | None) -> None:
         self._profile = profile
 
@@ -196,6 +199,8 @@ class CommandProvider:
         profile, wanted = self._profile, model or ""
         if profile is None:
             profile, wanted = plain_profile(_program(model)), ""
+        elif wanted == profile.program:
+            wanted = ""  # so a session notes that the choice was left to the program
         return CommandModel(
             profile,
             wanted,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import anyio.to_thread
 
+from roundtable._loops import PerLoop
 from roundtable.errors import AgentError, RoundtableError
 from roundtable.gateway.streams import ChatStream
-from roundtable.http.loops import PerLoop
 from roundtable.providers.openai_chat.answers import ChatDraft, error_inside
 from roundtable.providers.wire import items_of, object_of, text_of
 

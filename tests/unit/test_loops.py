@@ -6,7 +6,7 @@ import anyio
 import pytest
 from anyio.lowlevel import current_token
 
-from roundtable.http.loops import PerLoop
+from roundtable._loops import PerLoop
 
 
 async def test_one_thing_for_one_loop():
