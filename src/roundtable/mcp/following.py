@@ -78,20 +78,18 @@ async def follow(
     fold = await call.desk.table.wiring.sessions.load(handle.session_id)
     record = fold.to_record()
     meter = _Meter(len(record.session.agents), record.total_rounds, held=sum(held.complete for held in record.rounds))
-    with anyio.move_on_after(wait_s):
-        async with anyio.create_task_group() as group, handle.events(after=fold.last_seq) as watch:
+    wiring = call.desk.table.wiring
+    tenant = wiring.options.tenant
+    heard = wiring.hub.subscribe(handle.session_id, wiring.storage, after=fold.last_seq, tenant=tenant)
+    with heard, anyio.move_on_after(wait_s):
+        async with anyio.create_task_group() as group:
 
             async def tell() -> None:
                 while True:
-                    said: str | None = "the debate goes on"
-                    with anyio.move_on_after(call.heartbeat_s):
-                        event = await anext(watch, None)
-                        if event is None:  # the last one; `handle.wait` ends the waiting
-                            await anyio.sleep_forever()
-                            return
-                        said = meter.hear(event)
-                        if until is not None and until(event):
-                            group.cancel_scope.cancel()
+                    event = await heard.take(call.heartbeat_s)
+                    if event is not None and until is not None and until(event):
+                        group.cancel_scope.cancel()
+                    said = "the debate goes on" if event is None else meter.hear(event)
                     if said is not None:
                         told = f"session {handle.session_id}: {said}"
                         await call.progress(meter.value(), float(meter.total), told)
