@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from roundtable._findings import findings_in_words, synthesis_in_words
+from roundtable.modes import answers_by_name
 from roundtable.report import (
     CostView,
     OptionView,
@@ -15,12 +16,13 @@ from roundtable.report import (
     cost_in_words,
     in_words,
 )
+from roundtable.types.plan import JUDGE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.result import DebateResult
-    from roundtable.types import AgentResponse, AnyTurn, RosterEntry, RoundRecord, Usage
+    from roundtable.types import AgentResponse, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
 
 __all__ = ["COLUMNS", "view_of"]
 
@@ -40,7 +42,7 @@ _STATES: Final = {
 def view_of(result: DebateResult) -> ReportView:
     """Fill a report; pure."""
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
-    rounds = tuple(_round_view(held, seats) for held in result.rounds)
+    rounds = tuple(_round_view(held, seats, result.config.seed) for held in result.rounds)
     return ReportView(
         title=result.topic,
         facts=_facts(result),
@@ -217,24 +219,38 @@ def _facts_of(result: DebateResult) -> Iterator[tuple[str, str]]:
     yield "Session", result.session_id
 
 
-def _round_view(held: RoundRecord, seats: Mapping[str, int]) -> RoundView:
+def _round_view(held: RoundRecord, seats: Mapping[str, int], seed: int) -> RoundView:
+    names = answers_by_name(held.turns, seed)
     return RoundView(
         number=held.number,
         complete=held.complete,
         agreement=held.consensus.agreement_level if held.consensus else None,
         summary=held.consensus.summary if held.consensus else "",
         focus=held.focus_question or "",
-        speakers=tuple(_speaker(turn, seats) for turn in held.turns),
+        speakers=tuple(_speaker(turn, seats, names) for turn in held.turns),
     )
 
 
-def _speaker(turn: AnyTurn, seats: Mapping[str, int]) -> SpeakerView:
+def _verdict(turn: AnyTurn, names: Mapping[str, Turn]) -> str | None:
+    """Say whose answer a judge, who heard no names, voted for."""
+    choice = turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None
+    chosen = names.get(choice or "")
+    return (
+        None
+        if chosen is None or chosen.answer.kind != "position"
+        else f"votes for {chosen.agent_name}: {chosen.answer.position}"
+    )
+
+
+def _speaker(turn: AnyTurn, seats: Mapping[str, int], names: Mapping[str, Turn]) -> SpeakerView:
     name, seat = turn.agent_name or turn.agent_id, seats.get(turn.agent_id, len(seats))
     if turn.outcome == "failed":
         return SpeakerView(name=name, seat=seat, role=turn.role, error=turn.error.message)
     if turn.answer.kind == "position":
         return _position(turn.answer, seats, role=turn.role, notes=turn.result.warnings)
     position, reasoning = in_words(turn.answer)
+    if turn.stage == JUDGE_STAGE:
+        position = _verdict(turn, names) or position
     return SpeakerView(name=name, seat=seat, role=turn.role, position=position, reasoning=reasoning)
 
 

@@ -41,6 +41,7 @@ from roundtable.types import (
     Usage,
     Value,
 )
+from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,7 +136,8 @@ class DebateResult(Value):
         last = measured[-1] if measured else None
         decision = last.decision if last else None
         winner = decision.winner if decision else None
-        answer, source = answer_of(winner, record.synthesis, by_choice=config.options is not None)
+        judged, by_choice = config.decide in JUDGED, config.options is not None
+        answer, source = answer_of(winner, record.synthesis, by_choice=by_choice, judged=judged)
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -149,7 +151,7 @@ class DebateResult(Value):
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
             conformity_delta=_conformity(record, last),
-            minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
+            minority_report=minority_report(last, by_choice=by_choice) if last else None,
             baselines=baselines_of(record, winner),
             health=debate_health(measured, record.session.agents),
             response=build_response(record, thresholds or ResponseSettings()),
@@ -299,11 +301,11 @@ def _status(record: DebateRecord) -> DebateStatus:
 
 
 def answer_of(
-    winner: str | None, synthesis: SynthesisResult | None, *, by_choice: bool
+    winner: str | None, synthesis: SynthesisResult | None, *, by_choice: bool, judged: bool = False
 ) -> tuple[str | None, AnswerSource]:
     """Give the answer of a debate and where it comes from: the winner, else the conclusion of the synthesis."""
     if winner is not None:
-        return winner, "option" if by_choice else "cluster"
+        return winner, "judge" if judged else "option" if by_choice else "cluster"
     if synthesis is not None:
         return synthesis.conclusion, "synthesis"
     return None, "none"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from contract.seed_rows import Block, Call, Choices, Constant, Member, Parameter, Row
 
 SEED = 3
@@ -118,8 +120,8 @@ TIERS: tuple[Row, ...] = tuple(
 )
 
 RESPONSE: tuple[Row, ...] = (
-    *analysis.row("constant", "consensusLevel high", "HIGH_AGREEMENT", Constant("0.7")),
-    *analysis.row("constant", "consensusLevel medium", "MEDIUM_AGREEMENT", Constant("0.4")),
+    *analysis.row("constant", "consensusLevel high", "HIGH_AGREEMENT", Constant(Decimal("0.7"))),
+    *analysis.row("constant", "consensusLevel medium", "MEDIUM_AGREEMENT", Constant(Decimal("0.4"))),
     *analysis.row("behaviour", "proceed: high consensus", "build_response"),
     *analysis.row("behaviour", "verify: medium consensus", "build_response"),
     *analysis.row("behaviour", "query_detail: low consensus or conflicts", "build_response"),

@@ -49,7 +49,7 @@ class Process:
     def call(self, tool: str, number: int = 1, **arguments: Any) -> dict[str, Any]:
         params = {"name": tool, "arguments": arguments}
         heard = self.ask({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
-        return heard["result"]["structuredContent"]
+        return json.loads(heard["result"]["content"][0]["text"])
 
 
 @contextmanager

@@ -133,6 +133,23 @@ def test_only_tools_that_change_nothing_are_offered_unless_they_are_named():
     assert "read_only=False" in caught.value.hint
 
 
+def test_names_and_schemas_of_a_server_are_made_to_fit():
+    deep = {"type": "object"}
+    for _ in range(40):
+        deep = {"properties": {"a": deep}}
+    vast = {"properties": {f"p{number}": {"description": "x" * 1000} for number in range(50)}}
+    there = [
+        types.Tool(name="1 odd/name", title="Odd.", input_schema=deep),
+        types.Tool(name="vast", input_schema=vast),
+    ]
+    tools = from_mcp("server", read_only=False)
+    odd, large = (tool for _, tool in tools._known(there).values())
+    assert (odd.name, odd.description, large.parameters) == ("_1_odd_name", "Odd.", {"type": "object"})
+    assert "None" in repr(odd.parameters)
+    with pytest.raises(ConfigurationError, match="two tools of server are named '_1_odd_name'"):
+        tools._known([there[0], types.Tool(name="1_odd name", input_schema={})])
+
+
 async def test_a_key_goes_to_the_address_alone_and_is_not_told():
     with LoopbackServer() as server:
         server.queue(*[http_reply(b"sk-canary", status=401)] * 9)

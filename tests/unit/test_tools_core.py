@@ -23,6 +23,7 @@ from roundtable.tools import (
     create_default_toolkit,
     is_transient_error,
 )
+from roundtable.tools.arguments import misfits
 from roundtable.tools.calling import call_tool
 from roundtable.types import JsonObject, ToolResult
 
@@ -421,6 +422,31 @@ async def test_an_unknown_tool_and_arguments_that_do_not_fit_are_results() -> No
     assert (await kit.execute_tool("gone\x1b[2J", {})).error == "Tool not found: gone?[2J"
     assert (await kit.execute_tool("echo", {"text": 3})).error == "the arguments do not fit: text: must be string"
     assert (await kit.execute_tool("echo", {"text": "a"})).data == "a"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"required": 5},
+        {"required": [["a"]]},
+        {"type": 5},
+        {"type": [[]]},
+        {"enum": 5},
+        {"anyOf": 5},
+        {"properties": {"a": {"minLength": "x"}}},
+        {"properties": []},
+        {"$ref": 5},
+    ],
+    ids=repr,
+)
+async def test_a_schema_that_is_none_ends_no_turn(schema: JsonObject) -> None:
+    kit = DefaultAgentToolkit(standard=False)
+    kit.register_tool(ToolDefinition("strange", "Of a stranger.", schema, lambda given: given["a"]))
+    assert (await kit.execute_tool("strange", {"a": "tea"})).data == "tea"
+
+
+def test_what_does_not_fit_is_told_also_where_the_rest_of_a_schema_is_none() -> None:
+    assert misfits({"a": "x"}, {"required": ["b"], "properties": {"a": {"minLength": "x"}}}) == "b: is missing"
 
 
 async def test_the_same_call_within_a_round_is_made_once_for_all_agents() -> None:

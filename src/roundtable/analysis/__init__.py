@@ -6,7 +6,9 @@ from roundtable.analysis.chain import AnalyzerChain, NamedMeter
 from roundtable.analysis.decision import (
     BallotBasis,
     ballots_of,
+    check_decider,
     check_rule,
+    decide_record,
     decide_round,
     independent_agreement,
 )
@@ -61,10 +63,12 @@ __all__ = [
     "ballots_of",
     "baselines_of",
     "build_response",
+    "check_decider",
     "check_rule",
     "cluster_positions",
     "conformity_delta",
     "debate_health",
+    "decide_record",
     "decide_round",
     "detect_groupthink",
     "independent_agreement",

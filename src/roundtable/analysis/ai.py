@@ -133,7 +133,7 @@ class AIConsensusAnalyzer:
                 code=_UNAVAILABLE,
                 hint="Name one with seats={'analyzer': 'provider:model'}, or set a provider's key.",
             )
-        request = self._request(responses, topic, session_id, groupthink=groupthink)
+        request = self.request(responses, topic, session_id, groupthink=groupthink)
         readings = await self._ask(request, responses, groupthink=groupthink)
         spent = sum((reading.usage for reading in readings), Usage())
         good = [reading.result for reading in readings if reading.result is not None]
@@ -144,9 +144,15 @@ class AIConsensusAnalyzer:
         causes = tuple(f"ai: {error.message}" for error in failures)
         return Measured(consensus=_together(good).model_copy(update={"causes": causes}), usage=spent)
 
-    def _request(
-        self, responses: Sequence[AgentResponse], topic: str, session_id: str | None, *, groupthink: bool
+    def request(
+        self,
+        responses: Sequence[AgentResponse],
+        topic: str,
+        session_id: str | None = None,
+        *,
+        groupthink: bool = True,
     ) -> ChatRequest:
+        """Give the request that every reading of these answers makes."""
         metadata = {"agent": "analyzer", "purpose": "analysis"}
         return ChatRequest(
             messages=analysis_messages(responses, topic, Fence(self._nonce()), groupthink=groupthink),

@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
+from roundtable.modes import answers_by_name
 from roundtable.scoring import Choice, Rule, casefold, decide, rule_registry
 from roundtable.types import Decision
+from roundtable.types.plan import JUDGE_STAGE, JUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from roundtable._registry import Registry
-    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig
+    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, RoundRecord, Turn
 
-__all__ = ["BallotBasis", "ballots_of", "check_rule", "decide_round", "independent_agreement"]
+__all__ = [
+    "BallotBasis",
+    "ballots_of",
+    "check_decider",
+    "check_rule",
+    "decide_record",
+    "decide_round",
+    "independent_agreement",
+]
 
 BallotBasis: TypeAlias = Literal["choice", "stance", "cluster"]
 """What of a position counts as its vote."""
@@ -49,6 +59,22 @@ def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None) -> None:
         why = next(iter(trial.invalid.values()))
         msg = f"the rule {_name(rule)!r} cannot decide a debate: of a position it says {why!r}"
         raise ConfigurationError(msg, hint=f"In a debate these rules work: {', '.join(_usable())}.")
+
+
+def check_decider(config: DebateConfig, rules: Registry[Rule] | None = None) -> None:
+    """Refuse a debate that nothing can decide.
+
+    Raises:
+        ConfigurationError: As for `check_rule`; or judges are to decide and none is seated, or the wrong number.
+    """
+    if config.decide not in JUDGED:
+        check_rule(config.decide, rules)
+        return
+    judges = config.seats.get("judge", ())
+    if not judges or (config.decide == "judge") != (len(judges) == 1):
+        wanted = "one judge" if config.decide == "judge" else "two judges or more"
+        msg = f"decide={config.decide!r} takes {wanted} at seats['judge'], not {len(judges)}"
+        raise ConfigurationError(msg, hint="Give several judges with decide='judge-panel'.")
 
 
 def ballots_of(
@@ -105,6 +131,38 @@ def decide_round(
         cause = f"{type(error).__name__}: {error}"
         logger.warning("the rule %r broke: %s", config.decide, cause)
         return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")
+
+
+def decide_record(
+    record: RoundRecord, consensus: AnyConsensus, config: DebateConfig, rules: Registry[Rule] | None = None
+) -> Decision:
+    """Give the decision of a round: that of its judges where the debate has any, else that of its rule.
+
+    Judges of a panel decide by more than half of those that were asked; the one judge decides alone.
+    """
+    if config.decide not in JUDGED:
+        return decide_round(record.responses, consensus, config, rules)
+    votes = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
+    named = answers_by_name(record.turns, config.seed)
+    themes = {agent: one.theme for one in reversed(consensus.clusters) for agent in one.agent_ids}
+    ballots: list[str | None] = []
+    for turn in votes:
+        choice = turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None
+        ballots.append(choice if config.options is not None or choice is None else _held(named, themes, choice))
+    cast = sum(ballot is not None for ballot in ballots)
+    found = decide(ballots, rule="majority", options=config.options, quorum=len(ballots) // 2 + 1)
+    who = "the judge" if len(ballots) == 1 else f"{len(ballots)} judges"
+    return found.model_copy(
+        update={"rule": config.decide, "why": f"{who}, {cast} of {len(ballots)} voted: {found.why}"}
+    )
+
+
+def _held(named: Mapping[str, Turn], themes: Mapping[str, str], choice: str) -> str | None:
+    """Give what the answer that a judge chose by its name holds."""
+    turn = named.get(choice)
+    if turn is None or turn.answer.kind != "position":
+        return None
+    return themes.get(turn.agent_id) or turn.answer.position
 
 
 @cache

@@ -15,32 +15,36 @@ from roundtable.analysis import (
     StanceAnalyzer,
 )
 from roundtable.api.estimate import meters_of
+from roundtable.api.extras import agents_of
 from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.modes import ExpertPanelMode
 from roundtable.plugins.using import make
 from roundtable.providers import split_model_name
+from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from roundtable._registry import Registry
-    from roundtable.agents import AgentRegistry
+    from roundtable.agents import AgentRegistry, BaseAgent
     from roundtable.api.models import Models
     from roundtable.api.options import SeatLike
     from roundtable.plugins import AnalyzerFactory
-    from roundtable.protocols import Agent, ChatModel, ConsensusMeter
-    from roundtable.types import AgentConfig
+    from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
+    from roundtable.types import AgentConfig, DebateConfig
 
 __all__ = ["ANALYZERS", "Helpers"]
 
 ANALYZERS: Final = ("auto", "ai", "semantic", "stance", "basic")
 """Analyzers by name; `auto` is ai, then semantic, then basic."""
 
-_SEATS: Final = ("analyzer", "synthesizer")
+_SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
+_PANEL: Final = 3
 _TOO_SMALL: Final = "local"
 
 
 class Helpers:
-    """The models beside the debate: who analyses it, and who puts it together.
+    """The models beside the debate: who analyses it, judges it, prepares it, and puts it together.
 
     Args:
         seats: Models by seat, as the caller gave them.
@@ -150,6 +154,42 @@ class Helpers:
             raise ConfigurationError(msg, hint=f"Agents of the session are: {', '.join(agents)}.")
         return found
 
+    def beside(
+        self, config: DebateConfig, mode: DebateModeStrategy, seats: Sequence[AgentConfig]
+    ) -> dict[str, tuple[BaseAgent, ...]]:
+        """Give the agents that a debate has beside its table, by seat.
+
+        Args:
+            config: What is debated; its `decide` says whether judges are needed.
+            mode: The mode.
+            seats: Who debates.
+
+        Raises:
+            ConfigurationError: Nobody can judge, a model cannot be made, or a debater has the id of a seat.
+        """
+        found: dict[str, tuple[BaseAgent, ...]] = {}
+        if isinstance(mode, ExpertPanelMode) and mode.facilitated and not config.perspectives:
+            writers = self.seated("facilitator") or self._light(seats)[0]
+            found["facilitator"] = agents_of("facilitator", writers[:1])
+        if config.decide in JUDGED:
+            found["judge"] = agents_of("judge", self._judges(config.decide, seats))
+        taken = {one.id for one in seats}
+        clash = [agent.id for agents in found.values() for agent in agents if agent.id in taken]
+        if clash:
+            msg = f"a debater has the id of a seat beside the debate: {', '.join(clash)}"
+            raise ConfigurationError(msg, hint="Give the debater another id.")
+        return {seat: agents for seat, agents in found.items() if agents}
+
+    def _judges(self, decide: str, seats: Sequence[AgentConfig]) -> list[ChatModel]:
+        given = self.seated("judge")
+        models, why = (given, "") if given else self._lights(seats)
+        if not models:
+            msg = f"no model can judge the debate: {why}"
+            raise ConfigurationError(msg, hint="Name one with seats={'judge': 'provider:model'}.")
+        if given:
+            return models
+        return models[:1] if decide == "judge" else [models[n % len(models)] for n in range(max(_PANEL, len(models)))]
+
     def seated(self, seat: str) -> list[ChatModel]:
         """Give the models that the caller put on a seat.
 
@@ -167,6 +207,11 @@ class Helpers:
 
     def _light(self, configs: Iterable[AgentConfig]) -> tuple[list[ChatModel], str]:
         """Give the light model of the first provider at the table that has one, or say why there is none."""
+        return self._lights(configs, most=1)
+
+    def _lights(self, configs: Iterable[AgentConfig], most: int | None = None) -> tuple[list[ChatModel], str]:
+        """Give the light model of each provider at the table that has one, or say why there is none."""
+        found: list[ChatModel] = []
         causes: list[str] = []
         for provider in dict.fromkeys(config.provider for config in configs):
             known = self._agents.has_provider(provider)
@@ -177,10 +222,12 @@ class Helpers:
                 causes.append(f"{provider} has no light model")
             else:
                 try:
-                    return [self._models.get(provider, name)], ""
+                    found.append(self._models.get(provider, name))
                 except RoundtableError as error:
                     causes.append(f"{provider}: {error.message}")
-        return [], "; ".join(causes) or "nobody sits at the table"
+            if len(found) == most:
+                break
+        return found, "; ".join(causes) or "nobody sits at the table"
 
 
 def _unpriced(models: Iterable[ChatModel]) -> str:

@@ -16,6 +16,7 @@ from roundtable.api.checks import (
     check_whole,
 )
 from roundtable.api.estimate import estimated
+from roundtable.api.extras import analysis_extras, synthesis_extra
 from roundtable.api.forks import first_events, inherited, kept
 from roundtable.api.live import Prepared
 from roundtable.api.naming import named_mode
@@ -67,6 +68,8 @@ class _Asked(NamedTuple):
     config: DebateConfig
     mode: DebateModeStrategy | None
     """The mode itself, where the caller brought it."""
+    beside: Mapping[str, Agent]
+    """Who sits beside the table, by id."""
 
 
 class Debates:
@@ -88,8 +91,8 @@ class Debates:
         return await self._begun(self._asked(topic, **options), step=step)
 
     async def _begun(self, asked: _Asked, forked_from: ForkOrigin | None = None, *, step: bool = False) -> Prepared:
-        wiring, (ask, seats, config, own_mode) = self._wiring, asked
-        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None}
+        wiring, (ask, seats, config, own_mode, beside) = self._wiring, asked
+        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**beside}
         await self._make_ready(agents, ask.budget)
         configs = [effective(seat) for seat in seats]
         meter = wiring.meter(configs, ask.budget)
@@ -106,8 +109,14 @@ class Debates:
         Raises:
             ConfigurationError: Something asked for does not exist or does not fit.
         """
-        _, seats, config, own_mode = self._asked(topic, **options)
-        return estimated(config, seats, own_mode or self._wiring.engine.modes.get_mode(config.mode))
+        asked, wiring = self._asked(topic, **options), self._wiring
+        mode = asked.mode or wiring.engine.modes.get_mode(asked.config.mode)
+        configs = [seat.config for seat in asked.seats]
+        extras = analysis_extras(wiring.meter(configs, asked.ask.budget), asked.config)
+        if asked.config.synthesize:
+            agents = {seat.config.id: seat.agent for seat in asked.seats if seat.agent is not None}
+            extras.append(synthesis_extra(wiring.writer(configs, agents, asked.ask.budget), asked.config))
+        return estimated(asked.config, asked.seats, mode, beside=asked.beside, extras=extras)
 
     def check(self, topic: str, **options: Unpack[DebateOptions]) -> None:
         """Refuse what cannot be held; nothing is called.
@@ -115,8 +124,8 @@ class Debates:
         Raises:
             ConfigurationError: Something asked for does not exist or does not fit.
         """
-        _, _, config, own_mode = self._asked(topic, **options)
-        check_config(own_mode or self._wiring.engine.modes.get_mode(config.mode), config)
+        asked = self._asked(topic, **options)
+        check_config(asked.mode or self._wiring.engine.modes.get_mode(asked.config.mode), asked.config)
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
         """Let models and tools make ready, and refuse models without a price that a budget needs."""
@@ -131,9 +140,13 @@ class Debates:
         ask = facilitated(ask, wiring.engine.modes)
         name, own_mode = named_mode(ask.mode, wiring.engine.modes)
         rule = wiring.rule_name(ask.decide)
-        seats = wiring.seats(ask.agents, own_mode or wiring.engine.modes.get_mode(name))
+        mode = own_mode or wiring.engine.modes.get_mode(name)
+        seats = wiring.seats(ask.agents, mode)
         config = config_of(ask, (name, rule), [seat.config.id for seat in seats], wiring)
-        return _Asked(ask, seats, config, own_mode)
+        found = wiring.helpers.beside(config, mode, [seat.config for seat in seats])
+        ids = {seat: tuple(one.id for one in agents) for seat, agents in found.items()}
+        beside = {one.id: one for agents in found.values() for one in agents}
+        return _Asked(ask, seats, config.model_copy(update={"seats": ids}), own_mode, beside)
 
     def _keep(self, session_id: str, cast: _Cast) -> None:
         self._brought[session_id] = cast
@@ -261,7 +274,7 @@ class Debates:
         brought = {seat.config.id: wiring.tools.equip(seat.agent) for seat in here if seat.agent} | {**before.agents}
         missing = [config for config in seating.agents if config.id not in brought]
         check_programs(fold.record, missing, {seat.config.id: seat.config for seat in here}, wiring.catalog.providers)
-        agents = {**wiring.agents.resolve(missing), **brought}
+        agents = {**wiring.agents.resolve(missing), **brought, **self._beside(fold, before)}
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
         meter = wiring.meter(seating.agents, budget)
@@ -277,6 +290,14 @@ class Debates:
         cast, _ = await self._cast_of(session_id, fold, on_change="adopt")
         writer = self._wiring.writer(fold.record.agents, cast.agents, fold.record.config.budget, by=by)
         return await self._wiring.engine.synthesize(session_id, writer, by=by)
+
+    def _beside(self, fold: Fold, before: _Cast) -> dict[str, Agent]:
+        """Give who sits beside the table of a stored session."""
+        mode, config = before.mode or self._mode_of(fold), fold.record.config
+        if mode is None or not config.seats:
+            return {}
+        found = self._wiring.helpers.beside(config, mode, fold.record.agents)
+        return {agent.id: agent for agents in found.values() for agent in agents}
 
     def _mode_of(self, fold: Fold) -> DebateModeStrategy | None:
         """Give the mode of a stored session, where it is known here; the run refuses one that is not."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
 from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
-from roundtable.engine.plans import check_plan, plan_of
+from roundtable.engine.plans import check_plan, plan_of, whole_mode
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.metering import prompt_tokens
 from roundtable.gateway.prices import to_usd
 from roundtable.gateway.usage import TOKENLESS
-from roundtable.modes import check_config, with_baseline
+from roundtable.modes import check_config
 from roundtable.record import Fold
 from roundtable.stages import narrow
 from roundtable.types import (
@@ -39,11 +39,11 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from roundtable.api.seats import Seated
     from roundtable.protocols import Agent, DebateModeStrategy
-    from roundtable.types import Answer, ChatRequest, DebateConfig, DebateContext, TurnSpec
+    from roundtable.types import Answer, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
 __all__ = ["estimated", "meters_of"]
 
@@ -103,6 +103,12 @@ class _Sum:
         for sent in _prompts(prompt_tokens(request), longest, _tool_results(agent, spec)):
             self._call(request, sent)
         return longest
+
+    def ask(self, request: ChatRequest, most: int) -> None:
+        """Add a call that no turn makes, made so often at most."""
+        self.planned_calls += 1
+        for _ in range(most):
+            self._call(request, prompt_tokens(request))
 
     def _call(self, request: ChatRequest, sent: int) -> None:
         first = True
@@ -183,13 +189,34 @@ def _prompts(sent: int, longest: int, tool_results: Sequence[int]) -> Iterator[i
     yield sent + longest + REPAIR_TOKENS
 
 
-def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy) -> Estimate:
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Calls that no turn makes: analysis and synthesis."""
+
+    agent: BaseAgent
+    """Stands for who makes them."""
+    requests: Callable[[DebateRecord], Sequence[ChatRequest]]
+    """Gives them, once the debate is held on paper."""
+    tries: int = 1
+    """How often each is made at most."""
+
+
+def estimated(
+    config: DebateConfig,
+    seats: Sequence[Seated],
+    mode: DebateModeStrategy,
+    *,
+    beside: Mapping[str, Agent] | None = None,
+    extras: Sequence[Extra] = (),
+) -> Estimate:
     """Hold a debate on paper and add up what it may take at most.
 
     Args:
         config: What to debate and how.
         seats: Who takes part.
         mode: Says what happens next.
+        beside: Who sits beside the table, by id.
+        extras: Calls that no turn makes.
 
     Raises:
         ConfigurationError: The debate makes no sense in the mode, or the mode plans what would never end, or agents
@@ -197,18 +224,32 @@ def estimated(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStr
         ContextTooLong: A prompt does not fit a model's window.
     """
     check_config(mode, config)
-    sums = _held(config, seats, mode, strays=mode.assigns_stances)
+    beside = beside or {}
+    sums, fold = _held(config, seats, mode, beside, strays=mode.assigns_stances)
     if mode.assigns_stances:
         # At best nobody leaves the side it was given, and nobody is asked for it once more.
-        for agent_id, kept in _held(config, seats, mode, strays=False).items():
+        for agent_id, kept in _held(config, seats, mode, beside, strays=False)[0].items():
             sums[agent_id].turns, sums[agent_id].planned_calls = kept.turns, kept.planned_calls
+    record = fold.to_record()
+    for extra in extras:
+        sums[extra.agent.id] = one = _Sum(extra.agent)
+        for request in extra.requests(record):
+            one.ask(request, extra.tries)
     return _total(tuple(one.to_estimate() for one in sums.values()), sums)
 
 
-def _held(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrategy, *, strays: bool) -> dict[str, _Sum]:
+def _held(
+    config: DebateConfig,
+    seats: Sequence[Seated],
+    mode: DebateModeStrategy,
+    beside: Mapping[str, Agent],
+    *,
+    strays: bool,
+) -> tuple[dict[str, _Sum], Fold]:
     """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
-    mode = with_baseline(mode) if config.baseline else mode
+    mode = whole_mode(mode, config)
     sums = {seat.config.id: _Sum(seat.agent, strays=strays) for seat in seats if seat.agent is not None}
+    sums |= {agent_id: _Sum(agent) for agent_id, agent in beside.items()}
     fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
     for number in range(1, config.rounds + 1):
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
@@ -218,7 +259,7 @@ def _held(config: DebateConfig, seats: Sequence[Seated], mode: DebateModeStrateg
         fold.apply(
             RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
         )
-    return sums
+    return sums, fold
 
 
 def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int) -> bool:

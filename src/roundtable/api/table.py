@@ -67,7 +67,8 @@ class Roundtable(SessionFiles, StoredSessions):
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
             a meter of yours.
         seats: Models beside the debate, such as `{"analyzer": "provider:model"}`; several on one seat are a panel.
-            Seats are `analyzer` and `synthesizer`; where none is named, a light model of a debater's provider sits.
+            Seats are `analyzer`, `judge`, `facilitator` and `synthesizer`; where none is named, a light model of a
+            debater's provider sits, for a panel of judges those of all.
         budget: The most that all debates of this table may consume together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
         concurrency: Most calls under way at once per model.
@@ -177,7 +178,8 @@ class Roundtable(SessionFiles, StoredSessions):
             rounds: Rounds to hold at most, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` says otherwise.
             options: Options to choose from; left out, the agents find their own positions.
             decide: Rule that turns a round's positions into a decision: its name, as in `"supermajority(2/3)"`, or a
-                rule of your own, which this table then knows by its name.
+                rule of your own, which this table then knows by its name. `"judge"` and `"judge-panel"` have models
+                that take no part vote after each round; see `seats`.
             exit_when: Criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`.
             exit_on_consensus: Whether also to end when agreement, convergence or confidence reach the thresholds of
                 `ROUNDTABLE_EXIT_*`; asked after `exit_when`.

@@ -39,6 +39,7 @@ from roundtable.scoring import Rule
 from roundtable.settings import Settings
 from roundtable.storage.locations import default_database
 from roundtable.types import ProviderConfig
+from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -185,6 +186,8 @@ class Wiring:
         rules = self.catalog.rules
         if not isinstance(decide, Rule):
             check_text("decide", decide)
+        if decide in JUDGED:
+            return str(decide)
         check_rule(decide, rules)
         if not isinstance(decide, Rule):
             return decide

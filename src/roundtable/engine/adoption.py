@@ -11,10 +11,12 @@ from roundtable.types import Control
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from roundtable.agents import AgentRegistry
+    from roundtable.protocols import Agent
     from roundtable.record import Fold
     from roundtable.types import AgentConfig
 
-__all__ = ["Adoption", "adopted", "check_open", "check_past"]
+__all__ = ["Adoption", "adopted", "check_open", "check_past", "present"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +62,12 @@ def check_past(fold: Fold) -> Fold:
         msg = f"session {fold.record.id!r} lacks the past that it was to share with session {origin.session_id!r}"
         raise SessionConflict(msg, hint="Delete it, and fork the other session again.")
     return fold
+
+
+def present(registry: AgentRegistry, fold: Fold) -> dict[str, Agent]:
+    """Give who takes part in a session, and who sits beside it."""
+    beside = {one: registry.get_agent(one) for ids in fold.record.config.seats.values() for one in ids}
+    return {
+        **registry.resolve(fold.record.agents),
+        **{one: agent for one, agent in beside.items() if agent is not None},
+    }

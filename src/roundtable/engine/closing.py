@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from roundtable.analysis import AnalyzerChain, NamedMeter, decide_round, independent_agreement
+from roundtable.analysis import AnalyzerChain, NamedMeter, decide_record, independent_agreement
 from roundtable.errors import QuorumLost, RoundtableError
 from roundtable.exits import broken_in
 from roundtable.stages import error_from_info, error_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
-from roundtable.types.plan import BASELINE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, JUDGE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +107,7 @@ def lost_round(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | Non
     Returns:
         The error to raise; `None` when enough did, or when nothing failed.
     """
+    turns = [turn for turn in turns if turn.stage != JUDGE_STAGE]
     answered = {turn.agent_id for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"}
     others = {turn.stage for turn in turns if turn.outcome == "answered" and turn.answer.kind != "position"}
     failed = {turn.agent_id for turn in turns if turn.outcome == "failed" and turn.stage not in others}
@@ -194,7 +195,7 @@ def measured_events(
             timestamp=now,
             round=record.number,
             consensus=consensus,
-            decision=decide_round(record.responses, consensus, fold.record.config, rules),
+            decision=decide_record(record, consensus, fold.record.config, rules),
             independent_agreement=independent[0],
             independent_agreement_reason=independent[1],
             baseline=None if before is None else before.consensus,

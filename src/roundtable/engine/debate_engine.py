@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from roundtable._ledger import Ledger
 from roundtable.agents import config_of, first_writer
-from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_rule
-from roundtable.engine.adoption import Adoption, adopted, check_open, check_past
+from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
+from roundtable.engine.adoption import Adoption, adopted, check_open, check_past, present
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
@@ -33,7 +33,7 @@ from roundtable.exits import (
     exit_registry,
 )
 from roundtable.modes import check_config
-from roundtable.scoring import find_rule, rule_registry
+from roundtable.scoring import rule_registry
 from roundtable.types import RoundResult
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class DebateEngine:
         """
         mode = mode or self.modes.get_mode(config.mode)
         check_config(mode, config)
-        check_rule(config.decide, self.rules)
+        check_decider(config, self.rules)
         config = self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {len(config.agents)} agents"
@@ -264,8 +264,8 @@ class DebateEngine:
         async with self._owned(session_id, limits := limits or RunLimits()) as journal:
             fold = check_past(journal.fold)
             mode = mode or self.modes.get_mode(fold.record.config.mode)
-            find_rule(fold.record.config.decide, self.rules)
-            table = agents if agents is not None else self.agents.resolve(fold.record.agents)
+            check_decider(fold.record.config, self.rules)
+            table = agents if agents is not None else present(self.agents, fold)
             await self._change(journal, mode, extension, adoption)
             check_open(fold)
             answered(fold, ())

@@ -5,18 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError, RoundtableError, SessionError
+from roundtable.modes import ExpertPanelMode, with_baseline, with_facilitator, with_judge
 from roundtable.types import EndDebate, EndRound, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import DebateContext, Plan
+    from roundtable.types import DebateConfig, DebateContext, Plan
 
-__all__ = ["MOST_STAGES", "check_plan", "plan_of", "same_stage"]
+__all__ = ["MOST_STAGES", "check_plan", "plan_of", "same_stage", "whole_mode"]
 
 MOST_STAGES: Final = 256
 """Stages that one round may have."""
+
+
+def whole_mode(mode: DebateModeStrategy, config: DebateConfig) -> DebateModeStrategy:
+    """Give a mode with the stages that a debate asks for besides: facilitator, private round, judges."""
+    facilitator, judges = config.seats.get("facilitator", ()), config.seats.get("judge", ())
+    if facilitator and isinstance(mode, ExpertPanelMode):
+        mode = with_facilitator(mode, facilitator[0])
+    if config.baseline:
+        mode = with_baseline(mode)
+    return with_judge(mode, judges) if judges else mode
 
 
 def plan_of(mode: DebateModeStrategy, view: DebateContext) -> Plan:

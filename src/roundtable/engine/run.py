@@ -23,7 +23,7 @@ from roundtable.engine.closing import (
 )
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.keeping import Keeper, foreign
-from roundtable.engine.plans import check_plan, plan_of, same_stage
+from roundtable.engine.plans import check_plan, plan_of, same_stage, whole_mode
 from roundtable.engine.requests import requested_events, waits_for
 from roundtable.engine.synthesis import synthesis_event
 from roundtable.errors import (
@@ -33,7 +33,6 @@ from roundtable.errors import (
     StorageError,
 )
 from roundtable.exits import guarded, unmet
-from roundtable.modes import with_baseline
 from roundtable.stages import run_stage, shaper_of
 from roundtable.types import (
     Control,
@@ -104,7 +103,7 @@ class DebateRun:
         writer: Writer | None = None,
     ) -> None:
         self.journal = journal
-        self.mode = with_baseline(mode) if journal.fold.record.config.baseline else mode
+        self.mode = whole_mode(mode, journal.fold.record.config)
         self.agents = agents
         self.meter = meter
         self.exits = exits

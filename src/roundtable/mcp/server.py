@@ -255,9 +255,9 @@ def _result(answer: JsonObject, *, is_error: bool = False) -> types.CallToolResu
     from mcp import types
 
     text = to_json(answer, indent=2).decode()
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)], structured_content=answer, is_error=is_error
-    )
+    said = types.TextContent(type="text", text=text)
+    # Clients hold structured content to the output schema, that of an error too.
+    return types.CallToolResult(content=[said], structured_content=None if is_error else answer, is_error=is_error)
 
 
 def _tables_of(engine: DebateEngine | None, registry: AgentRegistry | None) -> Callable[[str], Roundtable]:

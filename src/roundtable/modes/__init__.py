@@ -11,6 +11,7 @@ from roundtable.modes.expert_panel import ExpertPanelMode, with_facilitator
 from roundtable.modes.free_mad import FreeMadMode, trajectories
 from roundtable.modes.freeform import FreeformMode
 from roundtable.modes.independent import IndependentVoteMode, SelfConsistencyMode
+from roundtable.modes.judge import JudgedMode, answers_by_name, with_judge
 from roundtable.modes.lint import first_turn_findings
 from roundtable.modes.oxford import OxfordMode, OxfordSwing, oxford_swing
 from roundtable.modes.perspectives import DEFAULT_PERSPECTIVES, fit_perspectives, parse_perspectives
@@ -55,6 +56,7 @@ from roundtable.modes.validators import (
     StanceValidator,
     ValidatorChain,
 )
+from roundtable.modes.wrapping import WrappedMode
 
 __all__ = [
     "BUILTIN_MODES",
@@ -75,6 +77,7 @@ __all__ = [
     "FreeMadMode",
     "FreeformMode",
     "IndependentVoteMode",
+    "JudgedMode",
     "ModeRegistry",
     "OxfordMode",
     "OxfordSwing",
@@ -93,6 +96,8 @@ __all__ = [
     "StatisticsProcessor",
     "Step",
     "ValidatorChain",
+    "WrappedMode",
+    "answers_by_name",
     "calculate_stats",
     "check_config",
     "check_fits",
@@ -121,5 +126,6 @@ __all__ = [
     "two_phase",
     "with_baseline",
     "with_facilitator",
+    "with_judge",
     "with_reask",
 ]

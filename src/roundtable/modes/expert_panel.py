@@ -10,13 +10,13 @@ from roundtable.modes.instructions import NO_TOOLS
 from roundtable.modes.options import flag
 from roundtable.modes.perspectives import DEFAULT_PERSPECTIVES, parse_perspectives, perspective_notes
 from roundtable.modes.shapes import Step, nothing, parallel
-from roundtable.types import GeneratedPerspective, Note, TextAnswer
+from roundtable.types import GeneratedPerspective, Note, Seat, TextAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from roundtable.prompts import PromptLibrary
-    from roundtable.types import AnyPerspective, DebateContext, Seat, TurnSpec, Visible
+    from roundtable.types import AnyPerspective, DebateContext, TurnSpec, Visible
 
 __all__ = ["ExpertPanelMode", "with_facilitator"]
 
@@ -32,6 +32,7 @@ class ExpertPanelMode(BaseModeStrategy):
 
     Args:
         facilitated: Whether perspectives are written for the question where the caller gave none.
+        facilitator: Id of the agent that writes them; the first at the table when left out.
         prompts: Where the instructions come from.
     """
 
@@ -42,9 +43,12 @@ class ExpertPanelMode(BaseModeStrategy):
     role: str = "expert"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"facilitated": flag}
 
-    def __init__(self, *, facilitated: bool = False, prompts: PromptLibrary | None = None) -> None:
+    def __init__(
+        self, *, facilitated: bool = False, facilitator: str | None = None, prompts: PromptLibrary | None = None
+    ) -> None:
         super().__init__(prompts=prompts)
         self.facilitated = facilitated
+        self.facilitator = facilitator
 
     def perspectives(self, view: DebateContext) -> tuple[AnyPerspective, ...]:
         """Give the perspectives of a debate: the caller's, else the facilitator's, else the defaults."""
@@ -58,9 +62,14 @@ class ExpertPanelMode(BaseModeStrategy):
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Plan the facilitator where one is asked for, then a judgement of every expert."""
         needs = self.facilitated and not view.perspectives and view.current_round == 1
-        facilitator = view.agents[:1] if needs else ()
+        own = self.facilitator
+        asked = view.agents[:1] if own is None else (Seat(id=own, name="Facilitator"),)
         written = parallel(
-            view, lambda seat, _: self._facilitate(view, seat), seats=facilitator, sees=nothing, name=_STAGE
+            view,
+            lambda seat, _: self._facilitate(view, seat),
+            seats=asked if needs else (),
+            sees=nothing,
+            name=_STAGE,
         )
         return written + parallel(view, lambda seat, sees: self._judge(view, seat, sees))
 
@@ -77,8 +86,13 @@ class ExpertPanelMode(BaseModeStrategy):
         return self.ask(view, seat, sees, role=role, notes=perspective_notes(chosen, place), opening=not sees)
 
 
-def with_facilitator(mode: ExpertPanelMode) -> ExpertPanelMode:
-    """Give a panel whose perspectives are written for the question by a facilitator."""
+def with_facilitator(mode: ExpertPanelMode, facilitator: str | None = None) -> ExpertPanelMode:
+    """Give a panel whose perspectives are written for the question by a facilitator.
+
+    Args:
+        mode: The panel.
+        facilitator: Id of an agent beside the table; the first at the table when left out.
+    """
     double = copy.copy(mode)
-    double.facilitated = True
+    double.facilitated, double.facilitator = True, facilitator
     return double

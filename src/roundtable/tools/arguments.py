@@ -5,6 +5,8 @@ Keywords that are not known here are passed over, so that nothing is refused tha
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
@@ -37,10 +39,9 @@ def misfits(value: object, schema: Mapping[str, Any]) -> str:
         ('', 'n: must be integer', 'n: is missing')
     """
     found: list[str] = []
-    for fault in _faults(value, schema, "", schema, _DEPTH):
-        found.append(fault)
-        if len(found) == _MOST:
-            break
+    # A stranger may write what is no schema, such as a length in words; the tool itself has to check the rest then.
+    with contextlib.suppress(TypeError, ValueError, AttributeError, KeyError):
+        found.extend(itertools.islice(_faults(value, schema, "", schema, _DEPTH), _MOST))
     return "; ".join(found)
 
 

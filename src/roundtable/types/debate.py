@@ -105,6 +105,8 @@ class DebateConfig(Value):
     """Answers needed in each stage that asks for positions; `None` asks for one."""
     baseline: bool = False
     """Whether everybody answers alone, in private, before the first round."""
+    seats: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Ids of agents beside the debate, by seat (`judge`, `facilitator`); they count in usage and in nothing else."""
     synthesize: bool = False
     """Whether one model puts the debate together at its end."""
     skip_rounds_when: Share | None = None

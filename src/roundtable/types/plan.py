@@ -27,6 +27,13 @@ BASELINE_STAGE: Final = "private-baseline"
 """Stage of answers given alone before the first round; they count in no round, and nobody sees them."""
 
 
+JUDGE_STAGE: Final = "judgement"
+"""Stage of the votes of judges, who take no part in the debate."""
+
+JUDGED: Final = ("judge", "judge-panel")
+"""Names that stand in `decide` for a judge, or several of them, in place of a rule over positions."""
+
+
 class TurnKey(NamedTuple):
     """Where a turn stands in a session: round (from 1), stage name, slot (from 0)."""
 
