@@ -19,6 +19,7 @@ from roundtable.analysis import (
     debate_health,
     minority_report,
 )
+from roundtable.modes.oxford import LAST_VOTE
 from roundtable.report import csv_parts, to_fragment, to_markdown, to_page, to_text
 from roundtable.types import (
     AgentConfig,
@@ -137,7 +138,7 @@ class DebateResult(Value):
         decision = last.decision if last else None
         winner = decision.winner if decision else None
         judged, by_choice = config.decide in JUDGED, config.options is not None
-        answer, source = answer_of(winner, record.synthesis, by_choice=by_choice, judged=judged)
+        answer, source = answer_of(winner, record.synthesis, by_choice=by_choice or _voted(last), judged=judged)
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -317,6 +318,10 @@ def _why_no_synthesis(record: DebateRecord) -> str | None:
     if record.synthesis_error is not None:
         return record.synthesis_error.message
     return "the debate was not put together at its end" if record.session.config.synthesize else None
+
+
+def _voted(last: RoundRecord | None) -> bool:
+    return last is not None and any(turn.stage == LAST_VOTE for turn in last.turns)
 
 
 def _conformity(record: DebateRecord, last: RoundRecord | None) -> float | None:
