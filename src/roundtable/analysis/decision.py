@@ -145,8 +145,8 @@ def decide_record(
 ) -> Decision:
     """Give the decision of a round: that of its judges where the debate has any, else that of its rule.
 
-    Where a mode ends in a vote of everybody, as Oxford does, the votes are the ballots. Judges of a panel decide by more
-    than half of those that were asked; the one judge decides alone.
+    Where a mode ends in a vote of everybody, as Oxford does, the votes are the ballots. Judges of a panel decide by
+    more than half of those that were asked; the one judge decides alone.
     """
     last = [turn for turn in record.turns if turn.stage == LAST_VOTE]
     if config.decide not in JUDGED and last:

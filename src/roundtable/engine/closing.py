@@ -156,10 +156,11 @@ def _alone(record: RoundRecord) -> list[AnyTurn]:
     """Give the answers that are measured by themselves: private ones, else first ones that later ones have replaced."""
     private = _private(record)
     said = [turn for turn in record.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
-    first = {turn.agent_id: turn for turn in reversed(said)}
-    if private or record.number != 1 or len(first) == len(said) or not all(turn.independent for turn in first.values()):
+    if private or record.number != 1 or len(said) == len(record.responses):
         return private
-    return [turn for turn in said if first[turn.agent_id] is turn]
+    stage = {turn.agent_id: turn.stage for turn in reversed(said)}
+    first: list[AnyTurn] = [turn for turn in said if stage[turn.agent_id] == turn.stage]
+    return first if all(turn.outcome == "answered" and turn.independent for turn in first) else private
 
 
 def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
