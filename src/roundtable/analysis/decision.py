@@ -150,10 +150,10 @@ def decide_record(
     """
     last = [turn for turn in record.turns if turn.stage == LAST_VOTE]
     if config.decide not in JUDGED and last:
-        cast = [
+        voted = [
             turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None for turn in last
         ]
-        return _counted([Choice(vote) for vote in cast], config, config.options or SIDES, rules)
+        return _counted([Choice(vote) for vote in voted], config, config.options or SIDES, rules)
     if config.decide not in JUDGED:
         return decide_round(record.responses, consensus, config, rules)
     votes = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
