@@ -1,12 +1,13 @@
 """A thousand debates at once in one process: are all answers right, and what do they cost.
 
-    python benchmarks/bench_load.py [--debates 1000] [--storage memory|sqlite] [--seconds 30]
+    python benchmarks/bench_load.py [--debates 1000] [--storage memory|sqlite] [--seconds 30] [--no-collector]
 
 Four scripted agents debate for three rounds and take 50 ms for each answer. Then as many debates are begun and
 cancelled at drawn moments (the cancel storm), and for a while debates are held in which one answer of twenty fails (the
 soak). CPU is the process time of all threads; the lag of the loop is how much later than asked a task wakes that asks
-for every 10 ms. Other work on the machine makes every figure worse. Printed; the program fails only when an answer is
-wrong or something is left behind.
+for every 10 ms. Python's collector of cycles looks through all objects there are, and holds the loop up as well;
+`--no-collector` does without it, to tell the two apart. Other work on the machine makes every figure worse. Printed;
+the program fails only when an answer is wrong or something is left behind.
 """
 
 from __future__ import annotations
@@ -179,7 +180,10 @@ if __name__ == "__main__":
     parser.add_argument("--debates", type=int, default=1000)
     parser.add_argument("--storage", choices=("memory", "sqlite"), default="memory")
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--no-collector", action="store_true")
     given = parser.parse_args()
+    if given.no_collector:
+        gc.disable()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as folder:
         address = "memory://" if given.storage == "memory" else f"sqlite:///{folder}/load.db"

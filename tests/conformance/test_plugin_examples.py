@@ -31,7 +31,7 @@ from roundtable.testing.tool_suite import ToolSuite
 from roundtable.types import JsonObject, ProviderConfig
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/plugins"
-MOST_LINES = {"redis_storage": 150, "veto_rule": 30, "duel_mode": 40, "acme_provider": 60, "dice_tool": 11}
+MOST_LINES = {"redis_storage": 150, "veto_rule": 30, "duel_mode": 40, "acme_provider": 60, "average_tool": 10}
 SERVER = shutil.which("redis-server")
 
 
@@ -78,12 +78,12 @@ class TestAcme(ProviderSuite):
         return lambda url: make("acme-large", ProviderConfig(base_url=url, api_key=KEY), Settings())
 
 
-class TestDice(ToolSuite):
-    good_input: ClassVar[JsonObject] = {"sides": 6}
+class TestAverage(ToolSuite):
+    good_input: ClassVar[JsonObject] = {"numbers": [1, 2.5]}
 
     @pytest.fixture
     def tool(self) -> Tool:
-        found: Tool = example("dice_tool").roll
+        found: Tool = example("average_tool").average
         return found
 
 

@@ -214,6 +214,7 @@ async def test_a_file_that_cannot_be_started_says_so(stubs: Stubs) -> None:
         ("pass", AgentError, r"Failed to parse .* \(expected \{result: string\}\). Got:  \(after", 4),
         ("envelope('no more', is_error=True)", AgentError, "^Claude agent error: no more$", 1),
         ("envelope(None, subtype='error_max_turns')", AgentError, r"error: \[Agent stopped: error_max_turns\]", 1),
+        ("envelope('over budget', is_error=True)", AgentError, "^Claude agent error: over budget$", 1),
         ("envelope('no more', is_error=True); sys.exit(1)", AgentError, "^Claude agent error: no more$", 1),
     ],
 )

@@ -101,6 +101,17 @@ async def test_going_on_sends_what_is_new_and_who_it_is_now(stubs: Stubs) -> Non
     assert stubs.read("claude")[-1].startswith("One.\n\nYou answered:\n{")
 
 
+async def test_going_on_without_saying_who_it_is(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    for text in ("One.", "Two."):
+        question = ChatRequest(
+            messages=(Message(role="user", content=text),), metadata={"session": "s", "agent": "ada"}
+        )
+        await model.complete(question)
+    assert stubs.read("claude") == ["One.", "Two."]
+
+
 async def test_two_questions_at_once_do_not_share_a_conversation(stubs: Stubs) -> None:
     stubs.make("claude", SPEAKS)
     model = CommandModel(CLAUDE, environment=stubs.environment())

@@ -9,12 +9,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from integration.command_kit import Stubs, is_alive, is_zombie
 
-from roundtable.errors import APITimeoutError
+from roundtable.errors import AgentError, APITimeoutError
 from roundtable.gateway import Gateway
 from roundtable.providers.command import SpawnOptions, run_command, spawn_agent
 from roundtable.providers.command.keeper import KEEPER
@@ -206,3 +207,17 @@ async def test_a_program_finds_signals_as_usual() -> None:
     masks = [int(line.split()[1], 16) for line in finished.stdout.splitlines()]
     assert len(masks) == 2
     assert not [mask for mask in masks for number in (signal.SIGPIPE, signal.SIGTERM) if mask >> number - 1 & 1]
+
+
+async def test_elsewhere_than_on_linux_a_program_is_started_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    asked: dict[str, Any] = {"stdin": "Tea?", "timeout_s": 20, "environment": {}}
+    assert (await run_command(("/bin/cat",), **asked)).stdout == "Tea?"
+    with pytest.raises(AgentError, match=r"Failed to spawn Claude: .*No such file"):
+        await run_command(("/no/such/file",), **asked)
+
+
+async def test_a_folder_that_is_gone_is_told() -> None:
+    with pytest.raises(AgentError, match=r"Failed to spawn Claude: .*/no/such/folder") as caught:
+        await run_command(("/bin/cat",), stdin="", timeout_s=20, environment={}, cwd="/no/such/folder")
+    assert "working directory" in str(caught.value.hint)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,15 @@ import pytest
 
 from roundtable import AgentConfig, Persona, Roundtable, hookimpl
 from roundtable.errors import ConfigurationError, PluginError
+from roundtable.exits import Exit
+from roundtable.modes import CollaborativeMode
 from roundtable.plugins import Plugins, load_plugins
+from roundtable.protocols import ExitRound
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.scoring import Rule
 from roundtable.testing import scripted_agents
 from roundtable.tools.search import StaticSearch
+from roundtable.types import DebateContext, ExitResult, Plan
 
 SAYS = {"ada": "Tea", "bo": "Tea"}
 
@@ -166,6 +172,37 @@ async def test_a_search_provider_is_asked_for_by_name_behind_the_tool_that_searc
 def test_a_search_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigurationError, match=r"unknown search provider 'acne'.*brave, tavily, searxng, static"):
         _ = Roundtable(scripted_agents(SAYS), storage="memory://", tools=["search_web:acne"]).wiring
+
+
+# ------------------------------------------------------------------ code that wants to end the program
+
+
+class Ending(CollaborativeMode):
+    name = "ending"
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        raise SystemExit(3)
+
+
+@dataclass(frozen=True)
+class Night(Exit):
+    kind = "night"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        raise SystemExit(3)
+
+
+async def test_a_mode_a_rule_or_an_exit_that_ends_programs_ends_none() -> None:
+    def ends(*_: object) -> Any:
+        raise SystemExit(3)
+
+    async with Roundtable(scripted_agents(SAYS), storage="memory://") as table:
+        with pytest.raises(ConfigurationError, match="broke while it planned: SystemExit: 3"):
+            await table.debate("Tea?", mode=Ending(), rounds=1)
+        result = await table.debate("Tea?", rounds=1, decide=Rule("ends", ends), exit_when=Night())
+    assert result.status == "completed"
+    assert result.decision is not None
+    assert "SystemExit: 3" in str(result.decision.why)
 
 
 # ------------------------------------------------------------------ factories that fail

@@ -16,6 +16,7 @@ from statsmodels.stats.proportion import proportion_confint
 from roundtable import Roundtable
 from roundtable.bench import Question, StudyReport, read_questions, run_study
 from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.exits import ConsensusReached
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import jury_bound
 from roundtable.testing import scripted_agents
@@ -185,18 +186,33 @@ def test_an_answer_within_a_position_is_extracted() -> None:
 
 
 def test_a_question_that_fails_in_one_way_is_left_out_of_all() -> None:
+    asked = dict.fromkeys(range(3), 0)
+
     def reply(request: ChatRequest) -> Any:
-        lone = "MARK" not in request.messages[-1].content and "solver" in str(request.messages)
-        if number_of(request) == 1 or (number_of(request) == 2 and lone):
+        number = number_of(request)
+        asked[number] += 1
+        # One fails in the debate, one only once its debate of six calls is over.
+        if number == 1 or (number == 2 and asked[number] > 6):
             return AgentError("no answer", provider="scripted")
-        return said("yes", reasoning="MARK")
+        return said("yes")
 
     report = study(reply, QUESTIONS[:3])
-    assert "1" in report.failed
-    assert report.arm("single").questions == 3 - len(report.failed)
-    assert "- left out: " in report.to_markdown()
+    assert set(report.failed) == {"1", "2"}
+    assert report.arm("single").questions == 1
+    assert "- left out: 2 questions" in report.to_markdown()
     with pytest.raises(RoundtableError, match="every question failed"):
         study(lambda _: AgentError("none", provider="scripted"), QUESTIONS[:2])
+
+
+def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
+    def reply(request: ChatRequest) -> Any:
+        heard = any("MARK" in message.content for message in request.messages)
+        return said("yes" if heard else f"no, {request.metadata['agent']}", reasoning="MARK")
+
+    report = study(reply, QUESTIONS[:1], rounds=3, exit_when=ConsensusReached(0.9))
+    assert [arm.usage.calls for arm in report.arms] == [1, 6, 6, 6]
+    agreed = study(lambda _: said("yes"), QUESTIONS[:1], rounds=3, skip_rounds_when=0.9)
+    assert [arm.usage.calls for arm in agreed.arms] == [1, 3, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -204,6 +220,7 @@ def test_a_question_that_fails_in_one_way_is_left_out_of_all() -> None:
     [
         pytest.param({"questions": []}, "at least one question", id="no question"),
         pytest.param({"modes": []}, "at least one mode", id="no mode"),
+        pytest.param({"modes": ["delphi", "delphi"]}, "each once", id="twice"),
         pytest.param({"options": ["a"]}, "stand with its questions", id="options"),
         pytest.param({"modes": ["duel"]}, "duel", id="unknown mode"),
         pytest.param({"concurrency": 0}, "at least 1", id="none at a time"),

@@ -100,6 +100,14 @@ def test_claude_states_what_it_consumed() -> None:
     assert reply.duration_ms == 12
 
 
+def test_a_word_is_left_out_alone_where_no_option_stands_before_it() -> None:
+    assert CLAUDE.words(("run", "{model}", "-")) == ("run", "-")
+
+
+def test_gemini_passes_over_what_is_neither_an_answer_nor_a_failure() -> None:
+    assert read_gemini(line(response="Tea.", session_id="g") + line(note="bye")).text == "Tea."
+
+
 @pytest.mark.parametrize("cost", ["Infinity", "NaN", "-1"])
 def test_a_cost_that_is_none_is_unknown(cost: str) -> None:
     reply = read_claude(f'{{"result": "Tea.", "session_id": "s", "total_cost_usd": {cost}}}')

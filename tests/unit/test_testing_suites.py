@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -17,17 +18,21 @@ from roundtable.errors import APITimeoutError
 from roundtable.exits import Exit, MaxRounds
 from roundtable.protocols import ExitRound
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule, decide, rule_registry
-from roundtable.testing import FaultyModel, RecordingObserver, ScriptedModel
+from roundtable.testing import FaultyModel, RecordingObserver, ScriptedModel, pytest_plugin
 from roundtable.testing.analyzer_suite import AnalyzerSuite, positions
 from roundtable.testing.exit_suite import ExitSuite
 from roundtable.testing.provider_suite import Capability, ProviderSuite
+from roundtable.testing.pytest_plugin import roundtable_clock, roundtable_model, roundtable_table
 from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer
 from roundtable.testing.storage_suite import StorageSuite
-from roundtable.testing.suite import laws_of
+from roundtable.testing.suite import NewLawWarning, laws_of, new_law
 from roundtable.testing.tool_suite import ToolSuite
 from roundtable.tools import tool
 from roundtable.types import AgentResponse, ChatRequest, ChatResponse, ConsensusResult, ExitResult, Message, Usage
+
+FIXTURES = (roundtable_clock, roundtable_model, roundtable_table)
+"""Found here also where the entry point is not installed."""
 
 ASK = ChatRequest(model="", messages=(Message(role="user", content="Tea?"),))
 
@@ -249,6 +254,34 @@ async def test_a_faulty_stream_may_break_in_the_middle() -> None:
 def test_an_observer_keeps_what_it_hears() -> None:
     assert RecordingObserver().types == []
     assert anyio.run(ScriptedModel(["Tea"]).complete, ASK).text == "Tea"
+
+
+@pytest.mark.parametrize("broken", [True, False])
+async def test_a_new_law_warns_until_the_version_it_fails_from(broken: bool) -> None:
+    async def law() -> str:
+        if broken:
+            raise AssertionError("the tea is cold")
+        return "hot"
+
+    if not broken:
+        assert await new_law(fails_from="99.0")(law)() == "hot"
+        return
+    with pytest.warns(NewLawWarning, match=r"law is a new law, which fails from roundtable-sdk 99\.0: the tea is cold"):
+        assert await new_law(fails_from="99.0")(law)() is None
+    with pytest.raises(AssertionError, match="cold"):
+        await new_law(fails_from="0.0.1")(law)()
+
+
+def test_the_fixtures_of_the_plugin_of_pytest_are_what_they_say(request: pytest.FixtureRequest) -> None:
+    """Read anew, since pytest loads the module before coverage is measured."""
+    assert set(pytest_plugin.__all__) <= runpy.run_path(pytest_plugin.__file__).keys()
+    assert {"roundtable_clock", "roundtable_model", "roundtable_table"} == set(pytest_plugin.__all__)
+    make = request.getfixturevalue("roundtable_table")
+    table = make({"ada": "Tea", "bo": "Tea"}, seed=3)
+    assert anyio.run(lambda: table.debate("Tea?", rounds=1)).answer == "Tea"
+    model = request.getfixturevalue("roundtable_model")(["Tea"])
+    assert anyio.run(model.complete, ASK).text == "Tea"
+    assert request.getfixturevalue("roundtable_clock").monotonic() == 0
 
 
 USER = """

@@ -53,7 +53,7 @@ def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None) -> None:
         trial = decide(_TRIAL, rule=rule, rules=rules)
     except ConfigurationError:
         raise
-    except Exception as error:  # noqa: BLE001  (foreign code; what it makes of a real round is decided there)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code; what it makes of a real round is decided there)
         logger.info("the rule %r breaks on two made-up positions: %s", _name(rule), error)
         return
     if len(trial.invalid) == len(_TRIAL):
@@ -134,7 +134,7 @@ def _counted(
 ) -> Decision:
     try:
         return decide(ballots, rule=config.decide, options=options, rules=rules)
-    except Exception as error:  # noqa: BLE001  (a rule may be foreign code)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
         cause = f"{type(error).__name__}: {error}"
         logger.warning("the rule %r broke: %s", config.decide, cause)
         return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")

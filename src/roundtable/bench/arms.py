@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from roundtable.errors import ConfigurationError
 from roundtable.scoring import Normalise, Rule, Transitions, decide, normaliser, transitions
 from roundtable.types import Share, Usage, Value
 
@@ -122,14 +121,8 @@ def answers_of(
         reader: Reads and counts.
         debates: The question in every mode.
         sampled: Answers of one agent.
-        voted: Answers of all agents in turn.
-
-    Raises:
-        ConfigurationError: There is no independent answer to compare with.
+        voted: Answers of all agents in turn, at least one.
     """
-    if not sampled or not voted:
-        msg = f"question {reader.question.id!r}: no independent answer to compare with"
-        raise ConfigurationError(msg)
     found = [reader.count("single", [voted[0].said], voted[0].usage)]
     for result in debates:
         found.append(_debated(reader, result))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 from roundtable.api.together import together
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from
 from roundtable.bench.study_report import StudyReport, report_of
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import ConfigurationError
 from roundtable.scoring import Normalise, Transitions, normaliser
 
 if TYPE_CHECKING:
@@ -47,23 +47,23 @@ class _Study:
         seats = len(debates[0].agents)
         wanted = -(-price // seats)
         most = self.table.wiring.settings.max_rounds
-        sampled = await self._hold(question, [f"self-consistency:samples={price}"], 1)
-        voted = await self._hold(question, ["independent-vote"], min(wanted, most))
-        failures = (*sampled.failures, *voted.failures)
-        if failures:
-            self.failed[question.id] = failures[0].error.message
+        sampled = await self._hold(question, [f"self-consistency:samples={price}"], 1, alone=True)
+        voted = await self._hold(question, ["independent-vote"], min(wanted, most), alone=True)
+        drawn = [[one for result in held for one in drawn_from(result)] for held in (sampled, voted)]
+        if not all(drawn):
+            failures = (*sampled.failures, *voted.failures)
+            self.failed[question.id] = failures[0].error.message if failures else "no independent answer was given"
             return
-        try:
-            found = answers_of(reader, debates, drawn_from(sampled[0]), drawn_from(voted[0]))
-        except RoundtableError as error:
-            self.failed[question.id] = error.message
-            return
-        self.answers[question.id] = found
+        self.answers[question.id] = answers_of(reader, debates, *drawn)
         for result in debates:
             self.moved[result.mode] = self.moved.get(result.mode, Transitions()) + reader.moved(result)
 
-    async def _hold(self, question: Question, modes: Sequence[str], rounds: int) -> Results:
+    async def _hold(self, question: Question, modes: Sequence[str], rounds: int, *, alone: bool = False) -> Results:
         asked: DebateOptions = {**self.options, "rounds": rounds, "options": question.options}
+        if alone:
+            # What steers a debate would end a vote early, or does not go with it.
+            asked = {**asked, "exit_when": None, "exit_on_consensus": False, "perspectives": None}
+            asked = {**asked, "baseline": False, "skip_rounds_when": None, "synthesize": False}
         return await self.table.debate_many([question.question], modes=modes, **asked)
 
 
@@ -113,8 +113,8 @@ async def run_study(
     """
     if not questions:
         raise ConfigurationError("a study needs at least one question")
-    if not modes:
-        raise ConfigurationError("a study needs at least one mode")
+    if not modes or len({*modes}) < len(modes):
+        raise ConfigurationError("a study needs at least one mode, and each once")
     if concurrency < 1:
         raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
     normaliser(normalise)

@@ -40,7 +40,7 @@ def plan_of(mode: DebateModeStrategy, view: DebateContext) -> Plan:
         return mode.next_stage(view)
     except RoundtableError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         msg = f"mode {mode.name!r} broke while it planned: {type(error).__name__}: {error}"
         raise ConfigurationError(msg, cause=error, hint="Mend next_stage or steps of the mode, then resume.") from error
 

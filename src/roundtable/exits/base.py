@@ -227,7 +227,7 @@ class _Guarded(Exit):
         """Ask the criterion; one that raises, or gives no result, has no say this time."""
         try:
             found = self.inner.check(rounds)
-        except Exception as error:  # noqa: BLE001  (criteria may be foreign code)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (criteria may be foreign code)
             return self._broken(f"{type(error).__name__}: {error}")
         return found if _is_result(found) else self._broken(f"it gave {found!r:.80} for an ExitResult")
 

@@ -43,8 +43,8 @@ _BUSY = _Kind(
 _UNREADABLE = _Kind(
     "corrupt",
     "{path!r} is damaged or no SQLite database",
-    "Move {path!r} away and restore a backup, or save what is readable with the sqlite3 shell's '.recover'; "
-    "the file was not changed.",
+    "Restore a backup, or save what can be read into a new file: roundtable doctor --db FILE --salvage NEW; "
+    "{path!r} was not changed.",
 )
 _UNREACHABLE = _Kind(
     "unreachable",

@@ -2,11 +2,59 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import warnings
+from functools import wraps
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
 import pytest
+from packaging.version import Version
 
-__all__ = ["Suite", "laws_of"]
+from roundtable._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__ = ["NewLawWarning", "Suite", "laws_of", "new_law"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class NewLawWarning(UserWarning):
+    """A law that is new breaks; it fails from the version that the text names."""
+
+
+def new_law(*, fails_from: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R | None]]]:
+    """Mark a law, an `async` test, that was added to a suite: until a version, breaking it is a warning.
+
+    Args:
+        fails_from: Version of the library from which on it fails, one minor version after the one that adds it.
+
+    Example:
+        >>> import anyio
+        >>> @new_law(fails_from="0.1")
+        ... async def test_tea_is_hot():
+        ...     assert "tea" == "hot"
+        >>> anyio.run(test_tea_is_hot)
+        Traceback (most recent call last):
+        AssertionError
+    """
+
+    def mark(law: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R | None]]:
+        @wraps(law)
+        async def run(*args: P.args, **keywords: P.kwargs) -> R | None:
+            try:
+                return await law(*args, **keywords)
+            except Exception as error:
+                if Version(Version(__version__).base_version) >= Version(fails_from):
+                    raise
+                told = f"{law.__name__} is a new law, which fails from roundtable-sdk {fails_from}: {error}"
+                warnings.warn(told, NewLawWarning, stacklevel=2)
+                return None
+
+        return run
+
+    return mark
 
 
 class Suite:

@@ -6,7 +6,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from roundtable.gateway import Gateway
-from roundtable.gateway.streams import ChatStream
 from roundtable.providers.command.calls import Call, make_call
 from roundtable.providers.command.options import (
     CliAgentResponse,
@@ -16,13 +15,13 @@ from roundtable.providers.command.options import (
     check_session,
 )
 from roundtable.providers.command.profiles import CLAUDE
+from roundtable.providers.command.whole import WholeAnswers
 from roundtable.types import ChatRequest, ChatResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable
 
     from roundtable.providers.command.profiles import CommandProfile
-    from roundtable.types import ChatDelta
 
 __all__ = ["resume_agent", "spawn_agent"]
 
@@ -121,7 +120,7 @@ async def _guarded(call: Call, gateway: Gateway | None, on_progress: Callable[[s
     )
 
 
-class _Once:
+class _Once(WholeAnswers):
     """One call as a model, so that it passes the gateway; spawned and resumed agents share their state there."""
 
     def __init__(self, call: Call, on_progress: Callable[[str], None] | None) -> None:
@@ -137,13 +136,6 @@ class _Once:
         reply = await make_call(self._call, on_progress=self._on_progress)
         self.session_id = reply.session_id
         return ChatResponse(text=reply.text, usage=reply.usage)
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        """Give the answer alone."""
-        return ChatStream(self._whole(request))
-
-    async def _whole(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        yield await self.complete(request)
 
     async def aclose(self) -> None:
         """Do nothing; a call leaves nothing behind."""

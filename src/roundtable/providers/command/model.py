@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
-from roundtable.gateway.streams import ChatStream
 from roundtable.providers.command.calls import SKIPPED, Call, Gone, make_call
 from roundtable.providers.command.profiles import CLAUDE, CODEX, GEMINI, CommandProfile, plain_profile
+from roundtable.providers.command.whole import WholeAnswers
 from roundtable.settings import process_environment
 from roundtable.types import ChatResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from roundtable.providers.command.readers import Reply
     from roundtable.settings import Settings
-    from roundtable.types import ChatDelta, ChatRequest, Message, ProviderConfig
+    from roundtable.types import ChatRequest, Message, ProviderConfig
 
 __all__ = ["CommandModel", "CommandProvider", "command_providers"]
 
@@ -36,7 +36,7 @@ class _Talk:
     """What it was told to be."""
 
 
-class CommandModel:
+class CommandModel(WholeAnswers):
     """A program on this machine that answers questions: Claude, Codex, Gemini, or one of your own.
 
     Each agent of a debate keeps its conversation with the program over the rounds; where the program has lost it, a
@@ -141,13 +141,6 @@ class CommandModel:
         self._talks[place] = _Talk(reply.session_id, system)
         while len(self._talks) > _MOST_TALKS:
             self._talks.popitem(last=False)
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        """Ask the program; the answer comes whole."""
-        return ChatStream(self._whole(request))
-
-    async def _whole(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        yield await self.complete(request)
 
     async def aclose(self) -> None:
         """Forget the conversations; programs end with their calls."""

@@ -8,7 +8,7 @@ import signal
 import sys
 from codecs import getincrementaldecoder
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import anyio
 from anyio.abc import Process
@@ -20,7 +20,7 @@ from roundtable.providers.command.readers import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from anyio.abc import ByteReceiveStream
+    from anyio.abc import ByteReceiveStream, ByteSendStream
 
 __all__ = ["KILL_GRACE_S", "Finished", "run_command"]
 
@@ -110,10 +110,11 @@ async def run_command(
     try:
         with anyio.move_on_after(timeout_s):
             async with anyio.create_task_group() as group:
-                group.start_soon(_feed, process, stdin.encode("utf-8", "replace"))
+                fed, read, complaints = _pipes(process)
+                group.start_soon(_feed, fed, stdin.encode("utf-8", "replace"))
                 told = None if on_progress is None else _Teller(on_progress).tell
-                group.start_soon(_drain, process.stdout, out, told, group.cancel_scope)
-                group.start_soon(_drain, process.stderr, err, None, group.cancel_scope)
+                group.start_soon(_drain, read, out, told, group.cancel_scope)
+                group.start_soon(_drain, complaints, err, None, group.cancel_scope)
                 code = await process.wait()
                 with anyio.move_on_after(_PIPES_S):  # what it started may hold the pipes for ever
                     await out.done.wait()
@@ -144,11 +145,15 @@ async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str 
         raise AgentError(msg, hint="Check the working directory, and that nothing holds a zero byte.") from error
 
 
-async def _feed(process: Process, data: bytes) -> None:
+def _pipes(process: Process) -> tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]:
+    """Give the pipes of a process, which was started with all three."""
+    return cast(
+        "tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", (process.stdin, process.stdout, process.stderr)
+    )
+
+
+async def _feed(stdin: ByteSendStream, data: bytes) -> None:
     """Give the program what it can read; one that does not want it is no fault."""
-    stdin = process.stdin
-    if stdin is None:
-        return
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         await stdin.send(data)
     with suppress(anyio.BrokenResourceError, BrokenPipeError, ConnectionResetError):
@@ -156,10 +161,10 @@ async def _feed(process: Process, data: bytes) -> None:
 
 
 async def _drain(
-    pipe: ByteReceiveStream | None, kept: _Kept, tell: Callable[[bytes], None] | None, scope: anyio.CancelScope
+    pipe: ByteReceiveStream, kept: _Kept, tell: Callable[[bytes], None] | None, scope: anyio.CancelScope
 ) -> None:
     """Read a pipe to its end, keep what fits, and give the program up when it writes more."""
-    while pipe is not None:
+    while True:
         try:
             piece = await pipe.receive()
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
