@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable._registry import Registry
+    from roundtable.errors import RoundtableError
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "broken_events",
     "end_event",
+    "error_event",
     "exit_after",
     "exit_event",
     "last_events",
@@ -61,15 +63,9 @@ def end_event(fold: Fold, now: datetime, status: SessionStatus) -> DebateComplet
 def broken_events(fold: Fold, now: datetime, error: RoundtableError) -> tuple[DebateExit, DebateError]:
     """Give the events of a run that broke."""
     reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
-    told = DebateError(
-        session_id=fold.record.id,
-        timestamp=now,
-        error=error.message,
-        code=error.code,
-        info=error_info(error),
-        round=fold.current.number if fold.current else None,
+    return exit_event(fold, now, ExitResult(should_exit=True, reason=reason, details=error.message)), error_event(
+        fold, error, now
     )
-    return exit_event(fold, now, ExitResult(should_exit=True, reason=reason, details=error.message)), told
 
 
 def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComplete, ...]:
@@ -82,6 +78,20 @@ def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComple
         )
     return last_events(
         fold, now, ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause"), "paused"
+    )
+
+
+def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateError:
+    """Give the event that tells what broke a run, and whose turn it was where the error says so."""
+    agent = None if error.details is None else error.details.get("agentId")
+    return DebateError(
+        session_id=fold.record.id,
+        timestamp=now,
+        error=error.message,
+        code=error.code,
+        info=error_info(error),
+        agent=agent if isinstance(agent, str) else None,
+        round=fold.current.number if fold.current else None,
     )
 
 
