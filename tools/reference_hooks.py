@@ -30,6 +30,7 @@ ASKED = {
     "tools": "`tools=['NAME']`",
     "search_providers": "`--search NAME`, `tools=['search_web:NAME']`",
     "personas": "`AgentConfig(persona='NAME', ...)`",
+    "profiles": '`table.converse(agents=["scout"], ...)`',
     "exporters": "`table.export(id, format='NAME')`, `roundtable export --format NAME`",
     "observers": "`observers=['NAME']`; those of a plugin that a table was given hear unasked",
     "commands": "`roundtable NAME ...`",

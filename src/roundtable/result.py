@@ -19,6 +19,8 @@ from roundtable.analysis import (
     debate_health,
     minority_report,
 )
+from roundtable.modes.oxford import LAST_VOTE
+from roundtable.record import team_outcome
 from roundtable.report import csv_parts, to_fragment, to_markdown, to_page, to_text
 from roundtable.types import (
     AgentConfig,
@@ -37,6 +39,7 @@ from roundtable.types import (
     SessionStatus,
     Share,
     SynthesisResult,
+    TeamOutcome,
     Timestamp,
     Usage,
     Value,
@@ -106,6 +109,8 @@ class DebateResult(Value):
     """Why the debate stopped."""
     usage: Usage
     """What all calls consumed."""
+    team: TeamOutcome | None = None
+    """What a team came to, where this was no debate."""
     error: ErrorInfo | None = None
     """What broke the debate, if it broke."""
     context_requests: tuple[ContextRequest, ...] = ()
@@ -136,8 +141,7 @@ class DebateResult(Value):
         last = measured[-1] if measured else None
         decision = last.decision if last else None
         winner = decision.winner if decision else None
-        judged, by_choice = config.decide in JUDGED, config.options is not None
-        answer, source = answer_of(winner, record.synthesis, by_choice=by_choice, judged=judged)
+        answer, source = _answer(record, winner, last)
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -145,22 +149,23 @@ class DebateResult(Value):
             status=_status(record),
             answer=answer,
             answer_source=source,
-            answer_reason=None if answer is not None else _why_none(last, decision),
+            answer_reason=None if answer is not None else _why_none(record, last, decision),
             decision=decision,
             consensus=last.consensus if last else None,
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
             conformity_delta=_conformity(record, last),
-            minority_report=minority_report(last, by_choice=by_choice) if last else None,
+            minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
             baselines=baselines_of(record, winner),
-            health=debate_health(measured, record.session.agents),
-            response=build_response(record, thresholds or ResponseSettings()),
+            health=None if config.team else debate_health(measured, record.session.agents),
+            response=None if config.team else build_response(record, thresholds or ResponseSettings()),
             synthesis=record.synthesis,
             synthesis_reason=_why_no_synthesis(record),
             rounds=record.rounds,
             roster=_roster(record),
             exit=record.exit,
             usage=record.usage,
+            team=team_outcome(record),
             error=record.error,
             context_requests=record.context_requests,
             session_status=record.status,
@@ -300,6 +305,15 @@ def _status(record: DebateRecord) -> DebateStatus:
     return "paused" if record.status == "paused" and reason == "paused" else "partial"
 
 
+def _answer(record: DebateRecord, winner: str | None, last: RoundRecord | None) -> tuple[str | None, AnswerSource]:
+    """Give the answer of a session: of a team its summary, of a debate what was decided or put together."""
+    team, config = team_outcome(record), record.session.config
+    if team is not None:
+        return team.summary, "none" if team.summary is None else "synthesis"
+    judged, by_choice = config.decide in JUDGED, config.options is not None
+    return answer_of(winner, record.synthesis, by_choice=by_choice or _voted(last), judged=judged)
+
+
 def answer_of(
     winner: str | None, synthesis: SynthesisResult | None, *, by_choice: bool, judged: bool = False
 ) -> tuple[str | None, AnswerSource]:
@@ -319,12 +333,18 @@ def _why_no_synthesis(record: DebateRecord) -> str | None:
     return "the debate was not put together at its end" if record.session.config.synthesize else None
 
 
+def _voted(last: RoundRecord | None) -> bool:
+    return last is not None and any(turn.stage == LAST_VOTE for turn in last.turns)
+
+
 def _conformity(record: DebateRecord, last: RoundRecord | None) -> float | None:
     level = last.consensus.agreement_level if last and last.consensus else None
     return conformity_delta(level, record.independent_agreement)
 
 
-def _why_none(last: RoundRecord | None, decision: Decision | None) -> str:
+def _why_none(record: DebateRecord, last: RoundRecord | None, decision: Decision | None) -> str:
+    if record.session.config.team is not None:
+        return "the team was not summed up"
     if last is None:
         return "no round was completed"
     if decision is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contract.seed_rows import Block, Choices, Constant, Row
+from contract.seed_rows import Block, Constant, Row
 
 SEED = 4
 WORK = 12
@@ -31,7 +31,9 @@ REQUEST: tuple[Row, ...] = (
     *(
         row
         for name in ("data-steward", "prospect-finder", "contract-reader")
-        for row in server.row("constant", f"agent {name}", "roundtable.api:Roundtable.converse", Choices((name,)))
+        for row in server.row(
+            "behaviour", f"agent {name}", "roundtable.api:Roundtable.converse", note="a profile of `examples/crm`"
+        )
     ),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,50 @@ def test_the_comparison_takes_agents_by_name(tmp_path: Path) -> None:
     done = subprocess.run([*script, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "scripted (ada.json)" in done.stdout
+
+
+@pytest.mark.usefixtures("no_keys")
+def test_the_team_of_the_crm_answers_from_its_records(tmp_path: Path) -> None:
+    agents = "data-steward,prospect-finder,contract-reader"
+    script = [sys.executable, "-W", "error", str(EXAMPLES / "crm_team.py"), "--agents", agents]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout
+    assert "4 healthcare accounts without contact for 6 months: St. Maren Care Homes (005HC)" in said
+    assert "contract-reader: CONTRACTS: C-102 of 005HC ends 2023-12-31; C-101 of 001HC ends 2024-03-31." in said
+    assert said.splitlines()[-1].startswith(
+        "Call in this order: 1. General Hospital (68.9); 2. Lakeside Clinics (19.8)"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_keys")
+def test_the_team_of_the_crm_answers_with_the_embedded_model(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    script = [sys.executable, str(EXAMPLES / "crm_team.py"), "--model", "local", "--agents", "data-steward"]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "goal: " in done.stdout
+    assert len(done.stdout.splitlines()[-1]) > 20
+
+
+@pytest.mark.parametrize(
+    ("query", "fault"),
+    [
+        ("DELETE FROM Account", "not authorized"),
+        ("SELECT 1; DROP TABLE Account", "one statement"),
+        ("PRAGMA writable_schema = 1", "not authorized"),
+        ("ATTACH 'x.db' AS x", "not authorized"),
+        ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", "not authorized"),
+        ("SELECT count(*) FROM Account a, Account b, Account c, Account d, Account e, Account f", "interrupted"),
+    ],
+)
+def test_a_statement_of_a_model_can_only_read_and_only_for_so_long(
+    query: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from crm.tools import get_sfdc_data
+
+    with pytest.raises(sqlite3.Error, match=fault):
+        get_sfdc_data(query)
+    assert get_sfdc_data("SELECT count(*) AS n FROM Account") == {"rows": [{"n": 10}], "count": 1}

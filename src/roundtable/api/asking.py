@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.api.options import Perspectives
-    from roundtable.api.seats import AgentLike
+    from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import Budget, JsonValue
 
-__all__ = ["Ask", "checked", "config_of", "facilitated"]
+__all__ = ["Ask", "Asked", "checked", "config_of", "facilitated", "unusable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,18 @@ class Ask:
     skip_rounds_when: float | None = None
     deadline_s: float | None = None
     metadata: Mapping[str, JsonValue] | None = None
+
+
+class Asked(NamedTuple):
+    """What a caller asks for, checked."""
+
+    ask: Ask
+    seats: tuple[Seated, ...]
+    config: DebateConfig
+    mode: DebateModeStrategy | None
+    """The mode itself, where the caller brought it."""
+    beside: Mapping[str, Agent]
+    """Who sits beside the table, by id."""
 
 
 def checked(ask: Ask, most_rounds: int) -> Ask:
@@ -127,8 +139,13 @@ def config_of(ask: Ask, names: tuple[str, str], agents: Sequence[str], wiring: W
             metadata=dict(ask.metadata or {}),
         )
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the debate"
-        msg = f"{where}: {first['msg'].removeprefix('Value error, ')}"
-        hint = "Give a question of 1 to 10,000 characters." if where == "topic" else f"Mend {where!r} and try again."
-        raise ConfigurationError(msg, cause=error, hint=hint) from None
+        raise unusable(error) from None
+
+
+def unusable(error: ValidationError) -> ConfigurationError:
+    """Say in the caller's words what does not fit."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"])) or "the debate"
+    msg = f"{where}: {first['msg'].removeprefix('Value error, ')}"
+    hint = "Give a question of 1 to 10,000 characters." if where == "topic" else f"Mend {where!r} and try again."
+    return ConfigurationError(msg, cause=error, hint=hint)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from roundtable.analysis import ResponseSettings
-from roundtable.api.asking import Ask, checked, config_of, facilitated
+from roundtable.api.asking import Ask, Asked, checked, config_of, facilitated
 from roundtable.api.changes import check_on_change, effective, seated_again
 from roundtable.api.checks import (
     check_budget,
@@ -22,20 +22,20 @@ from roundtable.api.live import Prepared
 from roundtable.api.naming import named_mode
 from roundtable.api.programs import check_programs
 from roundtable.api.seats import seat_agents
+from roundtable.api.team_seats import restored
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.modes import check_config
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
-from roundtable.types import DebateConfig, ForkOrigin
+from roundtable.types import ForkOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.api.changes import OnChange
     from roundtable.api.options import DebateOptions
-    from roundtable.api.seats import Seated
     from roundtable.api.wiring import Wiring
     from roundtable.engine import Adoption, DebateRun
     from roundtable.engine.synthesis import Writer
@@ -60,18 +60,6 @@ class _Cast:
 _KEPT = 1000
 
 
-class _Asked(NamedTuple):
-    """What a caller asks for, checked."""
-
-    ask: Ask
-    seats: tuple[Seated, ...]
-    config: DebateConfig
-    mode: DebateModeStrategy | None
-    """The mode itself, where the caller brought it."""
-    beside: Mapping[str, Agent]
-    """Who sits beside the table, by id."""
-
-
 class Debates:
     """Creates, runs and continues the debates of one table."""
 
@@ -88,9 +76,10 @@ class Debates:
             StorageError: The session could not be stored.
         """
         await self._wiring.engine.pace.step()
-        return await self._begun(self._asked(topic, **options), step=step)
+        return await self.begun(self._asked(topic, **options), step=step)
 
-    async def _begun(self, asked: _Asked, forked_from: ForkOrigin | None = None, *, step: bool = False) -> Prepared:
+    async def begun(self, asked: Asked, forked_from: ForkOrigin | None = None, *, step: bool = False) -> Prepared:
+        """Store an empty session for what is asked."""
         wiring, (ask, seats, config, own_mode, beside) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**beside}
         await self._make_ready(agents, ask.budget)
@@ -133,7 +122,7 @@ class Debates:
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
-    def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> _Asked:
+    def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> Asked:
         """Check what is asked for, and seat who takes part."""
         wiring = self._wiring
         ask = checked(Ask(topic=topic, **options), wiring.settings.max_rounds)
@@ -146,7 +135,7 @@ class Debates:
         found = wiring.helpers.beside(config, mode, [seat.config for seat in seats])
         ids = {seat: tuple(one.id for one in agents) for seat, agents in found.items()}
         beside = {one.id: one for agents in found.values() for one in agents}
-        return _Asked(ask, seats, config.model_copy(update={"seats": ids}), own_mode, beside)
+        return Asked(ask, seats, config.model_copy(update={"seats": ids}), own_mode, beside)
 
     def _keep(self, session_id: str, cast: _Cast) -> None:
         self._brought[session_id] = cast
@@ -205,6 +194,9 @@ class Debates:
         check_whole("at_round", at_round)
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        if record.config.team is not None:
+            msg = f"session {session_id!r} is a team's; only debates can be forked"
+            raise ConfigurationError(msg, hint="Ask the team again, with what it found among the messages.")
         # A fork speaks by the prompt texts of today, and its own record says so.
         fold = Fold(record.model_copy(update={"prompt_version": None}), events)
         past = past_until(fold, events, at_round)
@@ -217,7 +209,7 @@ class Debates:
         asked = asked._replace(config=kept(asked.config, record.config, changes))
         first = first_events(fold, past, asked.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
-        prepared = await self._begun(asked, origin)
+        prepared = await self.begun(asked, origin)
         if first:
             await wiring.sessions.give_past(prepared.session_id, first)
         return prepared
@@ -274,7 +266,9 @@ class Debates:
         brought = {seat.config.id: wiring.tools.equip(seat.agent) for seat in here if seat.agent} | {**before.agents}
         missing = [config for config in seating.agents if config.id not in brought]
         check_programs(fold.record, missing, {seat.config.id: seat.config for seat in here}, wiring.catalog.providers)
-        agents = {**wiring.agents.resolve(missing), **brought, **self._beside(fold, before)}
+        team = fold.record.config.team
+        made = wiring.agents.resolve(missing) if team is None else restored(missing, team, wiring)
+        agents = {**made, **brought, **self._beside(fold, before)}
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
         meter = wiring.meter(seating.agents, budget)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
+    from roundtable.api.profiles import ProfileLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
@@ -58,6 +59,7 @@ class Options:
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     storage: str | Storage | None = None
     tools: Sequence[ToolLike] = ()
+    profiles: Sequence[ProfileLike] = ()
     analyzer: str | ConsensusMeter = "auto"
     seats: Mapping[str, SeatLike | Sequence[SeatLike]] = field(default_factory=dict)
     quorum: int | None = None

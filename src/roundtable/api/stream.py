@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["DebateStream", "Watch"]
 
 _POLL_S = 0.25
-_TERMINAL = frozenset({"debate_complete", "error"})
+_TERMINAL = frozenset({"conversation_complete", "debate_complete", "error"})
 
 
 class DebateStream:

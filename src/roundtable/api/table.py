@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from roundtable.api.converse import TeamTable
 from roundtable.api.files import SessionFiles
 from roundtable.api.options import Options
 from roundtable.api.stored import StoredSessions
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.api.live import Prepared
     from roundtable.api.many import OnError
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
+    from roundtable.api.profiles import ProfileLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.stream import DebateStream, Watch
     from roundtable.api.tools import ToolLike
@@ -48,7 +50,7 @@ __all__ = ["Roundtable"]
 _CLOSE_S = 15.0
 
 
-class Roundtable(SessionFiles, StoredSessions):
+class Roundtable(SessionFiles, StoredSessions, TeamTable):
     """A table at which agents debate.
 
     `debate`, `resume` and `extend` work at once; `start` needs `async with`, which also releases
@@ -64,6 +66,8 @@ class Roundtable(SessionFiles, StoredSessions):
             `./data/roundtable.db` when left out.
         tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
             agent that has tools of its own keeps those.
+        profiles: Profiles of specialised agents that `converse` may be asked for by name: `AgentProfile`s, or TOML or
+            YAML files with several.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
             a meter of yours.
         seats: Models beside the debate, such as `{"analyzer": "provider:model"}`; several on one seat are a panel.
@@ -107,6 +111,7 @@ class Roundtable(SessionFiles, StoredSessions):
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,

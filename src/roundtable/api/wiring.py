@@ -23,6 +23,7 @@ from roundtable.api.checks import (
     observing,
 )
 from roundtable.api.models import Models
+from roundtable.api.profiles import know_profiles
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents, with_persona
 from roundtable.api.tools import TableTools
 from roundtable.engine import DebateEngine, EventHub, SessionManager
@@ -75,7 +76,7 @@ class Wiring:
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
         self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
-        self.catalog: Catalog = self.plugins.catalog
+        self.catalog: Catalog = know_profiles(options.profiles, self.plugins.catalog)
         self.models: Models = Models(options, self.settings, self.catalog)
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable._registry import Registry
+    from roundtable.errors import RoundtableError
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "broken_events",
     "end_event",
+    "error_event",
     "exit_after",
     "exit_event",
     "last_events",
@@ -61,15 +63,9 @@ def end_event(fold: Fold, now: datetime, status: SessionStatus) -> DebateComplet
 def broken_events(fold: Fold, now: datetime, error: RoundtableError) -> tuple[DebateExit, DebateError]:
     """Give the events of a run that broke."""
     reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
-    told = DebateError(
-        session_id=fold.record.id,
-        timestamp=now,
-        error=error.message,
-        code=error.code,
-        info=error_info(error),
-        round=fold.current.number if fold.current else None,
+    return exit_event(fold, now, ExitResult(should_exit=True, reason=reason, details=error.message)), error_event(
+        fold, error, now
     )
-    return exit_event(fold, now, ExitResult(should_exit=True, reason=reason, details=error.message)), told
 
 
 def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComplete, ...]:
@@ -82,6 +78,20 @@ def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComple
         )
     return last_events(
         fold, now, ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause"), "paused"
+    )
+
+
+def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateError:
+    """Give the event that tells what broke a run, and whose turn it was where the error says so."""
+    agent = None if error.details is None else error.details.get("agentId")
+    return DebateError(
+        session_id=fold.record.id,
+        timestamp=now,
+        error=error.message,
+        code=error.code,
+        info=error_info(error),
+        agent=agent if isinstance(agent, str) else None,
+        round=fold.current.number if fold.current else None,
     )
 
 
@@ -143,13 +153,24 @@ async def measure_round(
     """
     chain = meter if isinstance(meter, AnalyzerChain) else AnalyzerChain([NamedMeter("analyzer", meter)])
     topic, looks = session.config.topic, mode.needs_groupthink_detection
-    alone = [turn.answer for turn in _private(record) if turn.outcome == "answered" and turn.answer.kind == "position"]
+    alone = [turn.answer for turn in _alone(record) if turn.outcome == "answered" and turn.answer.kind == "position"]
     before = await chain.measure(alone, topic, session_id=session.id, groupthink=looks) if alone else None
     return await chain.measure(record.responses, topic, session_id=session.id, groupthink=looks), before
 
 
 def _private(record: RoundRecord) -> list[AnyTurn]:
     return [turn for turn in record.turns if turn.stage == BASELINE_STAGE]
+
+
+def _alone(record: RoundRecord) -> list[AnyTurn]:
+    """Give the answers that are measured by themselves: private ones, else first ones that later ones have replaced."""
+    private = _private(record)
+    said = [turn for turn in record.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
+    if private or record.number != 1 or len(said) == len(record.responses):
+        return private
+    stage = {turn.agent_id: turn.stage for turn in reversed(said)}
+    first: list[AnyTurn] = [turn for turn in said if stage[turn.agent_id] == turn.stage]
+    return first if all(turn.outcome == "answered" and turn.independent for turn in first) else private
 
 
 def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
@@ -185,7 +206,8 @@ def measured_events(
         consensus = consensus.model_copy(update={"assigned": True})
     independent: tuple[float | None, str | None] = (None, None)
     if before is not None:
-        independent = independent_agreement(_private(record), before.consensus, assigned=False)
+        alone = _alone(record)
+        independent = independent_agreement(alone, before.consensus, assigned=assigned and not _private(record))
     elif record.number == 1:
         independent = independent_agreement(record.turns, consensus, assigned=assigned)
     answered = sum(turn.outcome == "answered" for turn in record.turns)

@@ -17,12 +17,14 @@ from roundtable.engine.extension import Extension, extended
 from roundtable.engine.hub import EventHub
 from roundtable.engine.journal import Journal
 from roundtable.engine.limits import RunLimits
+from roundtable.engine.opening import mode_of
 from roundtable.engine.owning import release, take_lease
 from roundtable.engine.pacing import Pace
 from roundtable.engine.requests import answered
 from roundtable.engine.run import DebateRun
 from roundtable.engine.spending import Funds
 from roundtable.engine.synthesis import stored_synthesis, synthesize_stored
+from roundtable.engine.team_run import TeamRun
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.exits import (
     AnyOf,
@@ -157,7 +159,7 @@ class DebateEngine:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
                 range, or the mode cannot be held for so many rounds or by so many agents.
         """
-        mode = mode or self.modes.get_mode(config.mode)
+        mode = mode or mode_of(config, self.modes)
         check_config(mode, config)
         check_decider(config, self.rules)
         config = self._with_exit(config)
@@ -263,7 +265,7 @@ class DebateEngine:
         """
         async with self._owned(session_id, limits := limits or RunLimits()) as journal:
             fold = check_past(journal.fold)
-            mode = mode or self.modes.get_mode(fold.record.config.mode)
+            mode = mode or mode_of(fold.record.config, self.modes)
             check_decider(fold.record.config, self.rules)
             table = agents if agents is not None else present(self.agents, fold)
             await self._change(journal, mode, extension, adoption)
@@ -271,7 +273,7 @@ class DebateEngine:
             answered(fold, ())
             fold.next_focus = focus_question or fold.next_focus
             with Funds(self.ledger, fold, limits.budget) as funds:
-                run = DebateRun(
+                run = (DebateRun if fold.record.config.team is None else TeamRun)(
                     journal,
                     mode,
                     table,

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from roundtable.engine.journal import Journal
     from roundtable.engine.pacing import Pace
     from roundtable.errors import RoundtableError
-    from roundtable.types import AnyTurn, ToolCall, ToolCallRecord, TurnSpec
+    from roundtable.types import AnyTurn, DurableEvent, FailedTurn, ToolCall, ToolCallRecord, Turn, TurnSpec
+    from roundtable.types.teams import ErrorAction
 
-__all__ = ["StoringHooks"]
+__all__ = ["StoringHooks", "TurnEars"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
@@ -40,82 +41,106 @@ class StoringHooks:
     """
 
     def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: Pace) -> None:
-        self._journal = journal
+        self.journal = journal
+        self.stage = stage
         self._pace = pace
-        self._stage = stage
-        self._may_call = may_call
-        self._round = journal.fold.progress.current_round
+        self.may_call = may_call
+        self.round: int = journal.fold.progress.current_round
 
-    async def started(self, spec: TurnSpec, attempt: int) -> _TurnEars:
+    async def started(self, spec: TurnSpec, attempt: int) -> TurnEars:
         """Tell that a turn begins.
 
         Raises:
             Halt: The run has to end.
         """
-        journal = self._journal
         await self._pace.step()
-        ears = _TurnEars(journal, spec.agent, self._round, self._may_call)
+        ears = self.ears(spec)
         await ears.before_call()
-        if not journal.hears():
-            return ears
+        if self.journal.hears():
+            self.tell_start(spec)
+        return ears
+
+    def ears(self, spec: TurnSpec) -> TurnEars:
+        """Give what hears a turn."""
+        return TurnEars(self.journal, spec.agent, self.round, self.may_call)
+
+    def tell_start(self, spec: TurnSpec) -> None:
+        """Tell that a turn begins."""
+        journal = self.journal
         journal.tell(
             AgentStart(
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),
                 after=journal.fold.last_seq,
                 agent=spec.agent,
-                round=self._round,
-                stage=self._stage,
+                round=self.round,
+                stage=self.stage,
                 slot=spec.slot,
                 role=spec.role,
                 max_steps=spec.max_steps,
             )
         )
-        return ears
 
     async def settled(self, turn: AnyTurn) -> None:
         """Store and tell how a turn ended."""
-        session_id, number = self._journal.session_id, turn.round
+        journal = self.journal
         if turn.outcome == "answered":
-            await self._journal.append(
-                AgentComplete(
-                    session_id=session_id, timestamp=turn.timestamp, turn=turn, agent=turn.agent_id, round=number
-                )
-            )
+            await journal.append(self.answered(turn))
             return
         logger.warning(
             "agent failed: %s",
             turn.error.message,
-            extra={"session": session_id, "agent": turn.agent_id, "round": number},
+            extra={"session": journal.session_id, "agent": turn.agent_id, "round": turn.round},
         )
-        await self._journal.append(
+        await journal.append(
             AgentError(
-                session_id=session_id,
+                session_id=journal.session_id,
                 timestamp=turn.timestamp,
                 turn=turn,
                 agent=turn.agent_id,
-                round=number,
+                round=turn.round,
                 error=turn.error.message,
+                action=self.action(turn),
             )
         )
 
+    def answered(self, turn: Turn) -> DurableEvent:
+        """Give the event of a turn that was answered."""
+        return AgentComplete(
+            session_id=self.journal.session_id,
+            timestamp=turn.timestamp,
+            turn=turn,
+            agent=turn.agent_id,
+            round=turn.round,
+        )
 
-class _TurnEars:
+    def action(self, turn: FailedTurn) -> ErrorAction:
+        """Say what follows a failed turn; a debate goes on without it."""
+        return "skip"
+
+
+class TurnEars:
     """Hears one turn, and keeps its calls from starting once the run has to end."""
 
     def __init__(self, journal: Journal, agent: str, number: int, may_call: Callable[[], bool]) -> None:
-        self._journal = journal
+        self.journal = journal
         self._agent = agent
         self._round = number
         self._may_call = may_call
 
     async def before_call(self) -> None:
-        await self._journal.look()
+        """Let a call start.
+
+        Raises:
+            Halt: The run has to end.
+        """
+        await self.journal.look()
         if not self._may_call():
             raise Halt
 
     async def chunk(self, text: str) -> None:
-        journal = self._journal
+        """Tell a piece of the answer."""
+        journal = self.journal
         if not journal.hears():
             return
         journal.tell(
@@ -130,7 +155,8 @@ class _TurnEars:
         )
 
     async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
-        journal = self._journal
+        """Tell that a call is tried again."""
+        journal = self.journal
         if not journal.hears():
             return
         journal.tell(
@@ -146,7 +172,8 @@ class _TurnEars:
         )
 
     async def tool_called(self, step: int, call: ToolCall) -> None:
-        journal = self._journal
+        """Tell a tool call."""
+        journal = self.journal
         await journal.append(
             AgentToolCall(
                 session_id=journal.session_id,
@@ -159,7 +186,8 @@ class _TurnEars:
         )
 
     async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
-        journal = self._journal
+        """Tell what a tool gave."""
+        journal = self.journal
         await journal.append(
             AgentToolResult(
                 session_id=journal.session_id,

@@ -23,6 +23,7 @@ from roundtable.engine.closing import (
 )
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.keeping import Keeper, foreign
+from roundtable.engine.opening import round_event, start_event
 from roundtable.engine.plans import check_plan, plan_of, same_stage, whole_mode
 from roundtable.engine.requests import requested_events, waits_for
 from roundtable.engine.synthesis import synthesis_event
@@ -36,15 +37,14 @@ from roundtable.exits import guarded, unmet
 from roundtable.stages import run_stage, shaper_of
 from roundtable.types import (
     Control,
-    DebateStart,
     EndDebate,
     ExitResult,
-    RoundStart,
     Stage,
 )
+from roundtable.types.teams import INITIATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from roundtable._registry import Registry
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import (
+        AnyTurn,
         DebateContext,
         DurableEvent,
         Measured,
@@ -70,6 +71,8 @@ __all__ = ["DebateRun"]
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
+_NOT_PLANNED = frozenset({"external", INITIATOR})
+"""Stages that are not what the mode had planned for the round."""
 
 
 class DebateRun:
@@ -192,18 +195,7 @@ class DebateRun:
             session_id, now = self._stamp()
             await self.journal.append(Control(session_id=session_id, timestamp=now, action="resume"))
         if not fold.started:
-            session_id, now = self._stamp()
-            config = fold.record.config
-            await self.journal.append(
-                DebateStart(
-                    session_id=session_id,
-                    timestamp=now,
-                    topic=config.topic,
-                    mode=config.mode,
-                    agents=config.agents,
-                    rounds=config.rounds,
-                )
-            )
+            await self.journal.append(start_event(fold, self.journal.clock.now()))
         self._unfinished = fold.current is not None and not fold.current.complete
 
     def _stamp(self) -> tuple[str, datetime]:
@@ -252,22 +244,20 @@ class DebateRun:
         if number > fold.progress.total_rounds:
             await self._exit(ExitResult(should_exit=True, reason="max_rounds", details="all planned rounds were held"))
             return
-        session_id, now = self._stamp()
-        await self.journal.append(
-            RoundStart(
-                session_id=session_id,
-                timestamp=now,
-                round=number,
-                agents=fold.record.config.agents,
-                focus_question=fold.next_focus,
-                context_results=fold.next_context,
-            )
-        )
+        await self.journal.append(round_event(fold, number, self.journal.clock.now()))
+
+    def _hooks(self, stage: Stage) -> StoringHooks:
+        """Give what stores and tells the turns of a stage."""
+        return StoringHooks(self.journal, stage.name, self._may_call, self.pace)
+
+    def _once_more(self, turns: Iterable[AnyTurn]) -> dict[int, int]:
+        """Give the failed turns that are to be taken again at once, by slot; debates go on without them."""
+        return {}
 
     async def _finish_stage(self) -> bool:
         """After a break: take the turns that are missing from the stage that was under way."""
         current = self.fold.current
-        stages = [stage for stage, _ in current.turns if stage != "external"] if current else []
+        stages = [stage for stage, _ in current.turns if stage not in _NOT_PLANNED] if current else []
         if not stages or current is None:
             return False
         retry_failed, self._retry_failed = self._retry_failed, False
@@ -275,6 +265,7 @@ class DebateRun:
         plan = same_stage(self.mode, plan_of(self.mode, view), stages[-1])
         held = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
+        attempts |= self._once_more(turn for turn in held.values() if turn is not None)
         # A process may have died between the last failure and the word that quorum was lost.
         taken = [turn for turn in held.values() if turn is not None]
         needed = self.fold.record.config.quorum
@@ -292,13 +283,12 @@ class DebateRun:
             await self._put_together()
             await self._leave("budget", spent)
             return
-        hooks = StoringHooks(self.journal, stage.name, self._may_call, self.pace)
         with anyio.CancelScope() as self._work:
             await run_stage(
                 stage,
                 self.agents,
                 view,
-                hooks=hooks,
+                hooks=self._hooks(stage),
                 attempts=attempts,
                 clock=self.journal.clock,
                 turn_timeout_s=self.limits.turn_timeout_s,

@@ -85,8 +85,8 @@ class SessionManager:
         if not config.agents or len(set(config.agents)) != len(config.agents):
             msg = f"a debate needs at least one agent, each once; not {list(config.agents)!r}"
             raise ConfigurationError(msg)
-        if set(known) - set(config.agents):
-            msg = f"configurations of agents that do not take part: {sorted(set(known) - set(config.agents))!r}"
+        if set(known) - set(config.everybody):
+            msg = f"configurations of agents that do not take part: {sorted(set(known) - set(config.everybody))!r}"
             raise ConfigurationError(msg)
         record = SessionRecord(
             id=secrets.token_hex(16),
@@ -94,7 +94,7 @@ class SessionManager:
             config=config,
             agents=tuple(
                 known.get(agent_id) or AgentConfig(id=agent_id, name=agent_id, provider="external")
-                for agent_id in config.agents
+                for agent_id in config.everybody
             ),
             created_at=self.clock.now(),
             prompt_version=PROMPT_VERSION,

@@ -49,6 +49,7 @@ from roundtable.modes.shapes import (
 )
 from roundtable.modes.socratic import SocraticMode
 from roundtable.modes.statistics import DebateStatistics, calculate_stats
+from roundtable.modes.team import TeamMode
 from roundtable.modes.validators import (
     ConfidenceRangeValidator,
     RequiredFieldsValidator,
@@ -95,6 +96,7 @@ __all__ = [
     "StanceValidator",
     "StatisticsProcessor",
     "Step",
+    "TeamMode",
     "ValidatorChain",
     "WrappedMode",
     "answers_by_name",

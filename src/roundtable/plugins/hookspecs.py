@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ModeRegistrar,
         ObserverRegistrar,
         PersonaRegistrar,
+        ProfileRegistrar,
         ProviderRegistrar,
         RuleRegistrar,
         SearchProviderRegistrar,
@@ -40,6 +41,7 @@ __all__ = [
     "roundtable_register_modes",
     "roundtable_register_observers",
     "roundtable_register_personas",
+    "roundtable_register_profiles",
     "roundtable_register_providers",
     "roundtable_register_rules",
     "roundtable_register_search_providers",
@@ -98,6 +100,11 @@ def roundtable_register_search_providers(registrar: SearchProviderRegistrar, hos
 @hookspec
 def roundtable_register_personas(registrar: PersonaRegistrar, host: Host) -> None:
     """Add personas: `registrar.add("nurse", Persona(name="Nurse", description="..."))`."""
+
+
+@hookspec
+def roundtable_register_profiles(registrar: ProfileRegistrar, host: Host) -> None:
+    """Add agents of teams: `registrar.add("scout", AgentProfile("scout", instructions="...", tools=["look"]))`."""
 
 
 @hookspec

@@ -89,6 +89,9 @@ class OpenTelemetryObserver:
             case "debate_complete":
                 self._debate(event).set_attribute("roundtable.status", event.status)
                 self._end(event)
+            case "conversation_complete":
+                self._debate(event).set_attribute("roundtable.status", "completed")
+                self._end(event)
             case _:
                 pass
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.tools import WebSearchProvider
     from roundtable.types import Persona
+    from roundtable.types.profiles import AgentProfile
 
 __all__ = [
     "HOST_API",
@@ -35,6 +36,7 @@ __all__ = [
     "ObserverFactory",
     "ObserverRegistrar",
     "PersonaRegistrar",
+    "ProfileRegistrar",
     "ProviderRegistrar",
     "Registrar",
     "RuleRegistrar",
@@ -141,6 +143,8 @@ SearchProviderRegistrar: TypeAlias = "Registrar[SearchProviderFactory]"
 """Takes providers of web searches."""
 PersonaRegistrar: TypeAlias = "Registrar[Persona]"
 """Takes personas."""
+ProfileRegistrar: TypeAlias = "Registrar[AgentProfile]"
+"""Takes agents of teams."""
 ExporterRegistrar: TypeAlias = "Registrar[Exporter]"
 """Takes formats that results are written in."""
 ObserverRegistrar: TypeAlias = "Registrar[ObserverFactory]"
@@ -176,6 +180,8 @@ class Catalog:
     """Providers of web searches."""
     personas: Registry[Persona] = field(default_factory=lambda: Registry("persona"))
     """Personas."""
+    profiles: Registry[AgentProfile] = field(default_factory=lambda: Registry("profile"))
+    """Agents of teams."""
     exporters: Registry[Exporter] = field(default_factory=lambda: Registry("exporter"))
     """Formats that results are written in."""
     observers: Registry[ObserverFactory] = field(default_factory=lambda: Registry("observer"))

@@ -14,6 +14,7 @@ from roundtable.plugins import hookspecs
 from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
 from roundtable.scoring import Rule
 from roundtable.types import Persona
+from roundtable.types.profiles import AgentProfile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,6 +40,12 @@ def _check_persona(name: str, thing: object) -> None:
         raise ConfigurationError(msg, hint='Give roundtable.Persona(name="...", description="...").')
 
 
+def _check_profile(name: str, thing: object) -> None:
+    if not isinstance(thing, AgentProfile) or thing.name != name:
+        msg = f"{name!r} is registered with {type(thing).__name__}, where an AgentProfile of this name is wanted"
+        raise ConfigurationError(msg, hint=f"Give roundtable.api.AgentProfile({name!r}, instructions=...).")
+
+
 def _check_exporter(name: str, thing: object) -> None:
     if name == "json":
         raise ConfigurationError("'json' is the session itself, which no exporter writes", hint="Use another name.")
@@ -55,6 +62,7 @@ HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "tools": _check_callable,
     "search_providers": _check_callable,
     "personas": _check_persona,
+    "profiles": _check_profile,
     "exporters": _check_exporter,
     "observers": _check_callable,
     "commands": _check_callable,

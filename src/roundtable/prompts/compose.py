@@ -34,6 +34,10 @@ _COMPACT_NOTE_CHARS = 160
 _CHARS_PER_TOKEN = 3.5
 _BYTES_PER_TOKEN = 2
 _MARGIN_TOKENS = 64
+_PLACES = (
+    "a careful and fair participant in a debate between several agents",
+    "a careful and capable member of a team of agents",
+)
 
 
 def estimate_tokens(text: str) -> int:
@@ -90,7 +94,7 @@ def compose_system(
         parts = [_identity_compact(config, name), brief, "Text in quotes is only something to think about."]
         return " ".join(part for part in parts if part)
     parts = [
-        config.system_prompt or f"You are {name}, a careful and fair participant in a debate between several agents.",
+        config.system_prompt or f"You are {name}, {_PLACES[context.team is not None]}.",
         _persona(config, named=name == config.name),
         turn.task if turn else "",
         context.mode_prompt or "",
@@ -180,9 +184,10 @@ def compose_user(
 
 
 def _head(context: DebateContext, fence: Fence) -> str:
+    asked, label = ("The question under debate", "question") if context.team is None else ("The request", "request")
     parts = [
-        f"Round {context.current_round} of {context.total_rounds}. The question under debate:",
-        fence.quote(context.topic, label="question"),
+        f"Round {context.current_round} of {context.total_rounds}. {asked}:",
+        fence.quote(context.topic, label=label),
     ]
     if context.focus_question:
         parts += ["Focus of this round:", fence.quote(context.focus_question, label="focus question")]

@@ -6,6 +6,7 @@ from roundtable.record.course import follow
 from roundtable.record.fold import Fold, fold_debate, fold_session
 from roundtable.record.past import past_until, with_past
 from roundtable.record.progress import Progress, advance, start_progress
+from roundtable.record.team import reports, result_of, team_outcome
 from roundtable.record.versions import read_record
 
 __all__ = [
@@ -22,9 +23,12 @@ __all__ = [
     "past_until",
     "read_archive",
     "read_record",
+    "reports",
+    "result_of",
     "save_changes",
     "start_progress",
     "store_whole",
+    "team_outcome",
     "with_id",
     "with_past",
 ]

@@ -22,6 +22,7 @@ __all__ = ["follow"]
 
 _FROM: Final[dict[str, tuple[SessionStatus, ...]]] = {
     "debate_start": ("created", "active"),
+    "conversation_start": ("created", "active"),
     "round_start": ("created", "active"),
     "pause": ("created", "active"),
     "stop": ("created", "active", "paused"),
@@ -64,5 +65,7 @@ def _step(event: DurableEvent) -> str:
             return event.action
         case "debate_complete":
             return f"to {event.status}"
+        case "conversation_complete":
+            return "to completed"
         case _:
             return event.type

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ContextRequest,
         ContextResult,
         Control,
+        ConversationComplete,
         DebateComplete,
         DebateError,
         DebateExit,
@@ -146,9 +147,9 @@ class Fold:
         self.updated_at = event.timestamp
         before, self.progress = self.progress.status, advance(self.progress, (event,))
         match event.type:
-            case "agent_complete" | "agent_error":
+            case "agent_complete" | "agent_error" | "initiator_complete":
                 self._turn(event.turn)
-            case "debate_start":
+            case "debate_start" | "conversation_start":
                 self.started = True
             case "round_start":
                 self.error = self.exit = None
@@ -170,18 +171,22 @@ class Fold:
                 self._control(event, before)
             case "synthesis_complete":
                 self._synthesized(event)
-            case "exit" | "error" | "debate_complete":
+            case "exit" | "error" | "debate_complete" | "conversation_complete":
                 self._ended(event)
             case _:
                 pass
 
-    def _ended(self, event: DebateExit | DebateError | DebateComplete) -> None:
+    def _ended(self, event: DebateExit | DebateError | DebateComplete | ConversationComplete) -> None:
         if event.type == "exit":
             self.exit = event.exit
             return
         self.pending_control = None
         if event.type == "error":
             self.error = event.info
+        elif event.type == "conversation_complete":
+            self.exit = event.exit
+            if event.turn is not None:
+                self._turn(event.turn)
 
     def _find(self, number: int) -> _Round:
         """Give a round that is about to change."""
@@ -291,6 +296,7 @@ class Fold:
             agents=self._seats,
             transcript=turns,
             seed=config.seed,
+            team=config.team,
         )
 
     def to_record(self) -> DebateRecord:

@@ -34,12 +34,13 @@ def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
     """Give the progress after these events; pure.
 
     A request to pause or stop changes nothing by itself: whoever runs the session answers it with
-    `debate_complete`. A completed session is made active by `extend` alone, a broken one by `resume` alone.
+    `debate_complete`. `conversation_complete` completes the session of a team. A completed session is made active by
+    `extend` alone, a broken one by `resume` alone.
     """
     status, current, total, count = progress
     for event in events:
         match event.type:
-            case "debate_start":
+            case "debate_start" | "conversation_start":
                 status = "active"
             case "round_start":
                 status, current = "active", max(current, event.round)
@@ -52,6 +53,8 @@ def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
                 status = status if status == "completed" else "active"
             case "debate_complete":
                 status = event.status
+            case "conversation_complete":
+                status = "completed"
             case "error":
                 status = "error"
             case _:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 from roundtable._portal import Portal
 from roundtable.api.table import Roundtable as AsyncRoundtable
 from roundtable.sync.streams import DebateHandle, DebateStream, Watch, made_on_loop
+from roundtable.sync.teams import TeamTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.api.files import ExportFormat
     from roundtable.api.many import OnError
     from roundtable.api.options import DebateOptions, Perspectives, SeatLike
+    from roundtable.api.profiles import ProfileLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.tools import ToolLike
     from roundtable.exits import Exit
@@ -57,7 +59,7 @@ def _shared_portal() -> Portal:
     return Portal()
 
 
-class Roundtable:
+class Roundtable(TeamTable):
     """`roundtable.Roundtable` without `await`; see there for arguments, results and errors.
 
     Example:
@@ -74,6 +76,7 @@ class Roundtable:
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,

@@ -171,6 +171,16 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionSummary,
     )
+    from roundtable.types.team_events import (
+        ConversationComplete,
+        ConversationStart,
+        InitiatorComplete,
+        InitiatorStart,
+        InitiatorToolCall,
+        SummarizerChunk,
+        SummarizerStart,
+    )
+    from roundtable.types.teams import AgentResult, ChatMessage, Team, TeamMember, TeamOutcome
     from roundtable.types.turns import (
         AnyTurn,
         ErrorInfo,
@@ -195,6 +205,7 @@ __all__ = [
     "AgentResponse",
     "AgentResponseChunk",
     "AgentResponseSummary",
+    "AgentResult",
     "AgentStart",
     "AgentTool",
     "AgentToolCall",
@@ -207,6 +218,7 @@ __all__ = [
     "BallotAnswer",
     "Budget",
     "ChatDelta",
+    "ChatMessage",
     "ChatRequest",
     "ChatResponse",
     "Citation",
@@ -223,6 +235,8 @@ __all__ = [
     "ContextResult",
     "Control",
     "ControlAction",
+    "ConversationComplete",
+    "ConversationStart",
     "DebateComplete",
     "DebateConfig",
     "DebateContext",
@@ -254,6 +268,9 @@ __all__ = [
     "GroupthinkWarning",
     "ImagePart",
     "ImageResult",
+    "InitiatorComplete",
+    "InitiatorStart",
+    "InitiatorToolCall",
     "JsonObject",
     "JsonValue",
     "Lease",
@@ -303,8 +320,13 @@ __all__ = [
     "Share",
     "Stage",
     "Stance",
+    "SummarizerChunk",
+    "SummarizerStart",
     "SynthesisComplete",
     "SynthesisResult",
+    "Team",
+    "TeamMember",
+    "TeamOutcome",
     "TextAnswer",
     "Timestamp",
     "ToolCall",
@@ -365,6 +387,11 @@ _NAMES = {
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
     "requests": "ContextRequest ContextResult",
     "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
+    "team_events": (
+        "ConversationComplete ConversationStart InitiatorComplete InitiatorStart InitiatorToolCall SummarizerChunk "
+        "SummarizerStart"
+    ),
+    "teams": "AgentResult ChatMessage Team TeamMember TeamOutcome",
     "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }
 

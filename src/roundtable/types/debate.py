@@ -16,6 +16,7 @@ from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
 from roundtable.types.exits import ExitResult
 from roundtable.types.plan import BASELINE_STAGE, TurnSpec
 from roundtable.types.requests import ContextRequest, ContextResult
+from roundtable.types.teams import Team
 from roundtable.types.turns import AnyTurn, ErrorInfo
 
 __all__ = [
@@ -113,8 +114,16 @@ class DebateConfig(Value):
     """Agreement of independent answers from which the rounds after the first are not held; `None` holds them."""
     seed: int = 0
     """Seed of everything random."""
+    team: Team | None = None
+    """How the agents work together, where they are a team and do not debate."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
     """The caller's own notes, kept with the session."""
+
+    @property
+    def everybody(self) -> tuple[str, ...]:
+        """Ids of all that are asked: the agents, and of a team also who sets the goal and who sums up."""
+        team = self.team
+        return self.agents if team is None else (*self.agents, team.initiator.agent, team.summarizer.agent)
 
 
 class Seat(Value):
@@ -163,6 +172,8 @@ class DebateContext(Value):
     """Visible turns in order; the latest attempt of each slot."""
     turn: TurnSpec | None = None
     """The turn to be taken, for an agent."""
+    team: Team | None = None
+    """How the agents work together, where they are a team."""
     seed: int = 0
     """Seed of everything random."""
 

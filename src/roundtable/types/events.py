@@ -1,4 +1,4 @@
-"""Everything that can be heard of a debate, one class per `type`.
+"""Everything that can be heard of a debate or a team, one class per `type`.
 
 *Durable* events are numbered (`seq`, from 1, without gaps), stored in the transaction of what they
 report and can be replayed. *Live* events are told once, carry no number and say with `after` which
@@ -8,18 +8,29 @@ durable event they follow.
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
 from roundtable.types.agents import AgentConfig
 from roundtable.types.answers import ToolCallRecord
-from roundtable.types.base import JsonObject, JsonValue, Share, Timestamp, Value
+from roundtable.types.base import JsonValue, Share
 from roundtable.types.chat import FinishReason, ToolCall, Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
 from roundtable.types.debate import DebateMode, SessionStatus
+from roundtable.types.event_base import DurableBase, EventBase, LiveBase
 from roundtable.types.exits import ExitResult
 from roundtable.types.requests import ContextRequest, ContextResult
+from roundtable.types.team_events import (
+    ConversationComplete,
+    ConversationStart,
+    InitiatorComplete,
+    InitiatorStart,
+    InitiatorToolCall,
+    SummarizerChunk,
+    SummarizerStart,
+)
+from roundtable.types.teams import AgentResult, ErrorAction
 from roundtable.types.turns import ErrorInfo, FailedTurn, Turn
 
 __all__ = [
@@ -57,36 +68,7 @@ RunningCalls: TypeAlias = Literal["settle", "cancel"]
 """What becomes of model calls under way when a debate is to pause or stop."""
 
 
-class EventBase(Value):
-    """What all events have."""
-
-    durable: ClassVar[bool] = True
-
-    session_id: str
-    """Session id."""
-    timestamp: Timestamp
-    """When it happened."""
-
-    def to_wire(self) -> JsonObject:
-        """Give the form every event stream sends: `{"type": ..., "data": {...}}` in camelCase."""
-        data = self.model_dump(mode="json", exclude_none=True)
-        kind = data.pop("type")
-        return {"type": kind, "data": data}
-
-
-class _Durable(EventBase):
-    seq: Annotated[int, Field(ge=0)] = 0
-    """Number of this event in its session, from 1; 0 until it is stored."""
-
-
-class _Live(EventBase):
-    durable: ClassVar[bool] = False
-
-    after: Annotated[int, Field(ge=0)] = 0
-    """Number of the last durable event before this one."""
-
-
-class DebateStart(_Durable):
+class DebateStart(DurableBase):
     """The debate begins."""
 
     type: Literal["debate_start"] = "debate_start"
@@ -100,7 +82,7 @@ class DebateStart(_Durable):
     """Rounds planned."""
 
 
-class RoundStart(_Durable):
+class RoundStart(DurableBase):
     """A round begins."""
 
     type: Literal["round_start"] = "round_start"
@@ -116,7 +98,7 @@ class RoundStart(_Durable):
     """Shared goal, for teams."""
 
 
-class AgentStart(_Live):
+class AgentStart(LiveBase):
     """An agent begins its turn."""
 
     type: Literal["agent_start"] = "agent_start"
@@ -134,7 +116,7 @@ class AgentStart(_Live):
     """Most model calls of this turn."""
 
 
-class AgentResponseChunk(_Live):
+class AgentResponseChunk(LiveBase):
     """A piece of an agent's answer as the model sends it."""
 
     type: Literal["agent_response_chunk"] = "agent_response_chunk"
@@ -146,7 +128,7 @@ class AgentResponseChunk(_Live):
     """Text added."""
 
 
-class Retry(_Live):
+class Retry(LiveBase):
     """A model call is tried again."""
 
     type: Literal["retry"] = "retry"
@@ -160,7 +142,7 @@ class Retry(_Live):
     """Why."""
 
 
-class AgentToolCall(_Durable):
+class AgentToolCall(DurableBase):
     """An agent calls a tool."""
 
     type: Literal["agent_tool_call"] = "agent_tool_call"
@@ -174,7 +156,7 @@ class AgentToolCall(_Durable):
     """The call."""
 
 
-class AgentToolResult(_Durable):
+class AgentToolResult(DurableBase):
     """A tool answered an agent."""
 
     type: Literal["agent_tool_result"] = "agent_tool_result"
@@ -190,7 +172,7 @@ class AgentToolResult(_Durable):
     """What the tool returned."""
 
 
-class AgentComplete(_Durable):
+class AgentComplete(DurableBase):
     """An agent answered."""
 
     type: Literal["agent_complete"] = "agent_complete"
@@ -210,7 +192,7 @@ class AgentComplete(_Durable):
     """Why the answer ended, for teams."""
 
 
-class AgentError(_Durable):
+class AgentError(DurableBase):
     """An agent's turn failed; the debate goes on."""
 
     type: Literal["agent_error"] = "agent_error"
@@ -222,11 +204,11 @@ class AgentError(_Durable):
     """Round."""
     error: str
     """Why, in words."""
-    action: Literal["skip", "retry", "abort"] = "skip"
+    action: ErrorAction = "skip"
     """What follows."""
 
 
-class ConsensusMeasured(_Durable):
+class ConsensusMeasured(DurableBase):
     """Agreement of a round, measured once and never paid for again."""
 
     type: Literal["consensus"] = "consensus"
@@ -246,7 +228,7 @@ class ConsensusMeasured(_Durable):
     """What the analysis consumed."""
 
 
-class ContextRequested(_Durable):
+class ContextRequested(DurableBase):
     """Agents asked the caller for information."""
 
     type: Literal["context_requested"] = "context_requested"
@@ -256,7 +238,7 @@ class ContextRequested(_Durable):
     """What they asked for."""
 
 
-class RoundComplete(_Durable):
+class RoundComplete(DurableBase):
     """A round ended."""
 
     type: Literal["round_complete"] = "round_complete"
@@ -266,9 +248,11 @@ class RoundComplete(_Durable):
     """Turns answered."""
     failed: int
     """Turns that failed."""
+    results: tuple[AgentResult, ...] | None = None
+    """What the agents contributed, for teams."""
 
 
-class DebateExit(_Durable):
+class DebateExit(DurableBase):
     """The debate stops for a reason."""
 
     type: Literal["exit"] = "exit"
@@ -276,7 +260,7 @@ class DebateExit(_Durable):
     """The reason and its figures."""
 
 
-class Control(_Durable):
+class Control(DurableBase):
     """Someone pauses, resumes, stops or extends the session; anyone may append one, without a lease."""
 
     type: Literal["control"] = "control"
@@ -303,7 +287,7 @@ class Control(_Durable):
         return (self.running or ("cancel" if self.action == "stop" else "settle")) == "cancel"
 
 
-class SynthesisComplete(_Durable):
+class SynthesisComplete(DurableBase):
     """The debate was put together by one model, or could not be."""
 
     type: Literal["synthesis_complete"] = "synthesis_complete"
@@ -315,7 +299,7 @@ class SynthesisComplete(_Durable):
     """What it consumed."""
 
 
-class DebateComplete(_Durable):
+class DebateComplete(DurableBase):
     """This run of the debate is over; the last event of a run that did not break."""
 
     type: Literal["debate_complete"] = "debate_complete"
@@ -325,7 +309,7 @@ class DebateComplete(_Durable):
     """Rounds held."""
 
 
-class DebateError(_Durable):
+class DebateError(DurableBase):
     """This run of the debate broke; what was stored stays."""
 
     type: Literal["error"] = "error"
@@ -357,16 +341,23 @@ DurableEvent: TypeAlias = Annotated[
     | Control
     | SynthesisComplete
     | DebateComplete
-    | DebateError,
+    | DebateError
+    | ConversationStart
+    | InitiatorToolCall
+    | InitiatorComplete
+    | ConversationComplete,
     Field(discriminator="type"),
 ]
 """Any numbered event, told apart by `type`."""
 
-LiveEvent: TypeAlias = Annotated[AgentStart | AgentResponseChunk | Retry, Field(discriminator="type")]
+LiveEvent: TypeAlias = Annotated[
+    AgentStart | AgentResponseChunk | Retry | InitiatorStart | SummarizerStart | SummarizerChunk,
+    Field(discriminator="type"),
+]
 """Any event that is told but not stored."""
 
 Event: TypeAlias = DurableEvent | LiveEvent
-"""Any event of a debate."""
+"""Any event of a debate or of a conversation of a team."""
 
 
 @cache

@@ -1,0 +1,128 @@
+"""Team: a goal is set, specialised agents work towards it in rounds, and their reports are put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from roundtable.errors import ConfigurationError
+from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.shapes import Step, nothing, parallel, sequential
+from roundtable.record import reports
+from roundtable.types import Note, PlanAnswer, Stage, TextAnswer, ToolPolicy
+from roundtable.types.teams import INITIATOR, SUMMARIZER
+
+if TYPE_CHECKING:
+    from roundtable.types import DebateContext, Seat, Team, TeamMember, Turn, TurnSpec
+
+__all__ = ["TeamMode", "goal_of", "team_of"]
+
+_LATEST_CHARS: Final = 8_000
+_OLDER_CHARS: Final = 1_000
+_MESSAGE_CHARS: Final = 2_000
+_MESSAGES: Final = 10
+
+
+class TeamMode(BaseModeStrategy):
+    """An initiator sets the goal, the members work on it round by round with tools of their own, a summarizer answers.
+
+    Initiator and summarizer stand outside the rounds: the engine takes `opening` before the first round and `closing`
+    after the last. Members see the goal and the reports before theirs: all of the round before, and in sequential
+    order those of the same round. What a team needs besides a name is in `DebateContext.team`, so this mode is in no
+    registry; `Roundtable.converse` holds it.
+    """
+
+    name: str = "team"
+    summary: str = "A goal is set, specialised agents work towards it with their tools, and the work is summed up."
+    use_when: str = "You want a task done by agents with tools, and not a question debated."
+    needs_groupthink_detection: bool = False
+    rounds: range = range(1, 11)
+    agent_counts: range = range(1, 6)
+    role: str = "member"
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan the members' turns, one after another or all at once."""
+        team = team_of(view)
+        members = [_seat(view, member) for member in team.members]
+        shape = parallel if team.order == "parallel" else sequential
+        return shape(view, lambda seat, _: self._work(view, seat), seats=members, sees=nothing, name="work")
+
+    def opening(self, view: DebateContext) -> Stage:
+        """Plan the turn before the first round: the initiator's."""
+        team = team_of(view)
+        able = "\n".join(f"{one.agent}: {', '.join(one.tools) or 'no tools'}" for one in team.members)
+        notes = (*_history(team), Note(label="members and their tools", text=able))
+        spec = self._turn(view, team.initiator, notes, role=INITIATOR, answer="plan")
+        return Stage(name=INITIATOR, turns=(spec,))
+
+    def closing(self, view: DebateContext) -> Stage:
+        """Plan the turn after the last round: the summarizer's."""
+        team = team_of(view)
+        told = [turn for turn in reports(view.transcript) if turn.round <= view.current_round]
+        latest = {turn.agent_id: turn.round for turn in told}
+        shown = [_report(turn, latest=latest[turn.agent_id] == turn.round) for turn in told]
+        failed = sorted({one.agent for one in team.members} - set(latest))
+        missing = (Note(label="members without any report", text=", ".join(failed)),) if failed else ()
+        notes = (*_history(team), *_goal(view), *shown, *missing)
+        spec = self._turn(view, team.summarizer, notes, role=SUMMARIZER, answer="text")
+        return Stage(name=SUMMARIZER, turns=(spec,))
+
+    def _work(self, view: DebateContext, seat: Seat) -> TurnSpec:
+        team, now = team_of(view), view.current_round
+        told = [_report(turn, latest=True) for turn in reports(view.transcript) if turn.round in {now - 1, now}]
+        notes = (*_history(team), *_goal(view), *told)
+        return self._turn(view, team.member(seat.id), notes, answer="text", opening=not told)
+
+    def _turn(self, view: DebateContext, member: TeamMember, notes: tuple[Note, ...], /, **facts: object) -> TurnSpec:
+        tools = ToolPolicy(max=2 * member.max_steps if member.tools else 0, allow=member.tools)
+        opening = facts.pop("opening", True)
+        limits = {"notes": notes, "tools": tools, "max_steps": member.max_steps, "opening": opening}
+        return self.ask(view, _seat(view, member), (), **facts, **limits)
+
+
+def team_of(view: DebateContext) -> Team:
+    """Give the team of a view.
+
+    Raises:
+        ConfigurationError: The view is of a debate.
+    """
+    if view.team is None:
+        raise ConfigurationError("the mode 'team' needs a team", hint="Use Roundtable.converse(agents=[...]).")
+    return view.team
+
+
+def _seat(view: DebateContext, member: TeamMember) -> Seat:
+    return next(seat for seat in view.agents if seat.id == member.agent)
+
+
+def goal_of(view: DebateContext) -> PlanAnswer:
+    """Give what the team works towards: what the initiator says, or the request itself where it has failed."""
+    for turn in view.transcript:
+        if turn.stage == INITIATOR and turn.outcome == "answered" and isinstance(turn.answer, PlanAnswer):
+            return turn.answer
+    return PlanAnswer(goal=view.topic)
+
+
+def _goal(view: DebateContext) -> tuple[Note, ...]:
+    plan = goal_of(view)
+    lines = [f"Goal: {plan.goal}"]
+    if plan.strategy:
+        lines.append(f"Strategy: {plan.strategy}")
+    lines += [f"Sign of success: {sign}" for sign in plan.success_criteria]
+    return (Note(label="the team's goal", text="\n".join(lines), brief=plan.goal),)
+
+
+def _history(team: Team) -> tuple[Note, ...]:
+    latest = team.messages[-_MESSAGES:]
+    return tuple(
+        Note(label=f"earlier message of the {one.role}", text=one.content[:_MESSAGE_CHARS])
+        for one in latest
+        if one.content
+    )
+
+
+def _report(turn: Turn, *, latest: bool) -> Note:
+    assert isinstance(turn.answer, TextAnswer)  # noqa: S101  (only such turns are reports)
+    most = _LATEST_CHARS if latest else _OLDER_CHARS
+    text = turn.answer.text
+    shown = text if len(text) <= most else f"{text[:most]} [cut]"
+    return Note(label=f"round {turn.round}, report of {turn.agent_id}", text=shown or "(nothing)")
