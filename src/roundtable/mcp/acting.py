@@ -84,7 +84,7 @@ async def _asked_for(call: Call, before: DebateResult, results: Sequence[Context
     names = {agent.id: agent.name for agent in before.agents}
     answers = await call.ask([(one, names.get(one.agent_id, one.agent_id)) for one in open_requests])
     return tuple(
-        ContextResult(request_id=name, success=said is not None, result=said)
+        ContextResult(request_id=name, success=True, result=said)
         if said is not None
         else ContextResult(request_id=name, success=False, error="the user gave no answer")
         for name, said in answers.items()

@@ -92,7 +92,8 @@ async def read(call: Call, uri: str) -> Page:
             return Page(_overview(call.desk.table), _MARKDOWN)
         case ["modes", name]:
             return Page(_guide(call.desk.table, name), _MARKDOWN)
-    raise NotThere(f"there is no resource {uri[:200]!r}", hint="List the resources and their templates.")
+        case _:
+            raise NotThere(f"there is no resource {uri[:200]!r}", hint="List the resources and their templates.")
 
 
 def _overview(table: Roundtable) -> str:
