@@ -20,6 +20,7 @@ def wanted() -> dict[Path, str]:
     """Give the text of every generated file."""
     import reference_features as features
     import reference_hooks as hooks
+    import reference_mcp as mcp
     import reference_modes as modes
     import reference_pages as pages
     import reference_schemas as schemas
@@ -33,6 +34,8 @@ def wanted() -> dict[Path, str]:
     files[REFERENCE / "environment.md"] = pages.environment_page()
     files[surface.SURFACE] = surface.text(Path.cwd())
     files[REFERENCE / "hooks.md"] = hooks.page()
+    files[REFERENCE / "mcp-tools.md"] = mcp.page()
+    files[REFERENCE / "mcp-tools.json"] = mcp.schemas()
     files[REFERENCE / "provider-features.md"] = features.features_page()
     files[REFERENCE / "from-typescript.md"] = pages.typescript_page()
     files |= {REFERENCE / name: text for name, text in modes.pages().items()}

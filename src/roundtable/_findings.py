@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.modes.oxford import oxford_swing
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,6 +25,9 @@ def findings_in_words(result: DebateResult) -> Iterator[tuple[str, str]]:
         held = "; ".join(f"{one.agent_name}: {one.choice or one.position}" for one in minority.dissents)
         yield "Outside the largest camp", held
     yield from _baselines(result)
+    swing = oxford_swing([turn for held in result.rounds for turn in held.turns]).swing
+    if swing:
+        yield "Swing", ", ".join(f"{option} {moved:+d}" for option, moved in swing.items())
     warning = result.consensus.groupthink_warning if result.consensus is not None else None
     if warning is not None and warning.detected:
         yield "Groupthink", f"{'; '.join(warning.indicators)}. {warning.recommendation}".strip()

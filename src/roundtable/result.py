@@ -19,6 +19,7 @@ from roundtable.analysis import (
     debate_health,
     minority_report,
 )
+from roundtable.modes.oxford import LAST_VOTE
 from roundtable.record import team_outcome
 from roundtable.report import csv_parts, to_fragment, to_markdown, to_page, to_text
 from roundtable.types import (
@@ -140,7 +141,7 @@ class DebateResult(Value):
         last = measured[-1] if measured else None
         decision = last.decision if last else None
         winner = decision.winner if decision else None
-        answer, source = _answer(record, winner)
+        answer, source = _answer(record, winner, last)
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -304,13 +305,13 @@ def _status(record: DebateRecord) -> DebateStatus:
     return "paused" if record.status == "paused" and reason == "paused" else "partial"
 
 
-def _answer(record: DebateRecord, winner: str | None) -> tuple[str | None, AnswerSource]:
+def _answer(record: DebateRecord, winner: str | None, last: RoundRecord | None) -> tuple[str | None, AnswerSource]:
     """Give the answer of a session: of a team its summary, of a debate what was decided or put together."""
     team, config = team_outcome(record), record.session.config
     if team is not None:
         return team.summary, "none" if team.summary is None else "synthesis"
     judged, by_choice = config.decide in JUDGED, config.options is not None
-    return answer_of(winner, record.synthesis, by_choice=by_choice, judged=judged)
+    return answer_of(winner, record.synthesis, by_choice=by_choice or _voted(last), judged=judged)
 
 
 def answer_of(
@@ -330,6 +331,10 @@ def _why_no_synthesis(record: DebateRecord) -> str | None:
     if record.synthesis_error is not None:
         return record.synthesis_error.message
     return "the debate was not put together at its end" if record.session.config.synthesize else None
+
+
+def _voted(last: RoundRecord | None) -> bool:
+    return last is not None and any(turn.stage == LAST_VOTE for turn in last.turns)
 
 
 def _conformity(record: DebateRecord, last: RoundRecord | None) -> float | None:

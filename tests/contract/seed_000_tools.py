@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contract.seed_rows import Block, Choices, Row
+from contract.seed_rows import Block, Row
 
 SEED = 0
 protocols = Block(SEED, 2, "roundtable.protocols")
@@ -128,11 +128,14 @@ MCP: tuple[Row, ...] = (
     *mcp.wire("tool", "get_consensus", "input.sessionId: string", python="roundtable.mcp:get_consensus"),
     *mcp.wire("tool", "get_agents", python="roundtable.mcp:get_agents"),
     *mcp.wire("tool", "list_sessions", python="roundtable.mcp:list_sessions"),
-    *mcp.functions("createMCPServer(options) | python=roundtable.mcp:create_mcp_server | all by keyword"),
+    *mcp.functions(
+        "createMCPServer(debateEngine?=None, agentRegistry?=None) | python=roundtable.mcp:create_mcp_server"
+        " | fields of its one argument"
+    ),
     *mcp.row("field", "createMCPServer.debateEngine", "create_mcp_server.debate_engine"),
     *mcp.row("field", "createMCPServer.agentRegistry", "create_mcp_server.agent_registry"),
-    *mcp.row("method", "MCPServer.start", "create_mcp_server.start", note="`await server.start()`, stdio"),
-    *mcp.row("behaviour", "MCP transport", "create_mcp_server", Choices(("stdio",))),
+    *mcp.row("method", "MCPServer.start", "McpServer.start", note="`await server.start()`, stdio"),
+    *mcp.row("behaviour", "MCP transport", "McpServer.start", note="stdio; `serve_http` besides"),
 )
 
 ROWS: tuple[Row, ...] = (*TOOLKIT, *BUILT_IN, *MCP)

@@ -18,6 +18,7 @@ from anyio import to_thread
 from roundtable.errors import RoundtableError, SessionError, SessionNotFound, StorageError
 from roundtable.storage import SQLiteStorage, current_owner
 from roundtable.storage.database import Database
+from roundtable.storage.salvage import find_damage
 from roundtable.storage.schema import MIGRATIONS
 from roundtable.testing.storage_samples import answered, control, record
 from roundtable.types import SessionFilter
@@ -221,6 +222,25 @@ async def test_damage_to_a_file_is_an_error_of_ours_or_harmless(tmp_path: Path, 
         await storage.aclose()
         for name in names(tmp_path)[:-1]:
             remove(tmp_path / name)
+
+
+async def test_damage_that_sqlite_quotes_is_an_error_of_ours(tmp_path: Path) -> None:
+    """The message of SQLite itself may hold bytes that are no text."""
+    path = tmp_path / "d.db"
+    storage = SQLiteStorage(path)
+    await storage.create(record())
+    await storage.aclose()
+    whole = content(path)
+    at = whole.index(b"CREATE TABLE tokens")
+    write(path, whole[:at] + b"CREATE \xb1\xfeBLE" + whole[at + len(b"CREATE TABLE") :])
+    damaged = SQLiteStorage(path)
+    with pytest.raises(StorageError) as error:
+        await damaged.list(SessionFilter())
+    assert error.value.details is not None
+    assert error.value.details["reason"] == "corrupt"
+    await damaged.aclose()
+    with pytest.raises(StorageError, match=r"no database|damaged|cannot be read"):
+        await find_damage(path)
 
 
 async def test_a_log_cut_short_by_a_power_loss_leaves_the_beginning_whole(tmp_path: Path) -> None:

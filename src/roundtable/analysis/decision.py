@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
+from roundtable.modes.oxford import LAST_VOTE, SIDES
 from roundtable.scoring import Choice, Rule, casefold, decide, rule_registry
 from roundtable.types import Decision
 from roundtable.types.plan import JUDGE_STAGE, JUDGED
@@ -125,8 +126,14 @@ def decide_round(
     votes = ballots_of(responses, consensus, "cluster" if config.options is None else "choice")
     cast = zip(votes, responses, strict=True)
     ballots = [Choice(vote, confidence=response.confidence) for vote, response in cast]
+    return _counted(ballots, config, config.options, rules)
+
+
+def _counted(
+    ballots: Sequence[Choice], config: DebateConfig, options: Sequence[str] | None, rules: Registry[Rule] | None
+) -> Decision:
     try:
-        return decide(ballots, rule=config.decide, options=config.options, rules=rules)
+        return decide(ballots, rule=config.decide, options=options, rules=rules)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
         cause = f"{type(error).__name__}: {error}"
         logger.warning("the rule %r broke: %s", config.decide, cause)
@@ -138,8 +145,15 @@ def decide_record(
 ) -> Decision:
     """Give the decision of a round: that of its judges where the debate has any, else that of its rule.
 
-    Judges of a panel decide by more than half of those that were asked; the one judge decides alone.
+    Where a mode ends in a vote of everybody, as Oxford does, the votes are the ballots. Judges of a panel decide by
+    more than half of those that were asked; the one judge decides alone.
     """
+    last = [turn for turn in record.turns if turn.stage == LAST_VOTE]
+    if config.decide not in JUDGED and last:
+        voted = [
+            turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None for turn in last
+        ]
+        return _counted([Choice(vote) for vote in voted], config, config.options or SIDES, rules)
     if config.decide not in JUDGED:
         return decide_round(record.responses, consensus, config, rules)
     votes = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]

@@ -11,6 +11,7 @@ from roundtable.cli.bench import bench
 from roundtable.cli.codes import exit_codes_help
 from roundtable.cli.desk import Ask, open_desk, split_list
 from roundtable.cli.kept import kept
+from roundtable.cli.mcp import mcp
 from roundtable.cli.options import (
     Adopt,
     Agents,
@@ -66,6 +67,7 @@ app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
 app.add_typer(bench, name="bench")
 app.add_typer(kept)  # without a name: its commands stand beside those below
+app.add_typer(mcp)
 
 
 def _version(wanted: bool) -> None:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.tools import ToolLike
     from roundtable.cli.codes import ExitCode
+    from roundtable.protocols import Storage
 
-__all__ = ["Ask", "Desk", "open_desk", "split_list"]
+__all__ = ["Ask", "Desk", "make_table", "open_desk", "split_list"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +70,6 @@ def open_desk(ask: Ask) -> Desk:
     Raises:
         ConfigurationError: The environment or the command line does not fit.
     """
-    # Late on purpose: `--help` must not load the engine.
-    from roundtable.api import Roundtable
-    from roundtable.plugins import Plugins
-    from roundtable.types import ProviderConfig
-
     settings = Settings.from_env()
     handler = configure_logging(settings.log_level, secrets=settings.secrets, stack=settings.debug_mode)
     if not ask.as_json and not ask.quiet and "LOG_LEVEL" not in settings.environment:
@@ -81,21 +77,42 @@ def open_desk(ask: Ask) -> Desk:
     screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
     reached = _overrides(ask.base_urls)
     place = find_place(settings, ask.storage, ask.database).reaching(reached, _tool_words(ask))
-    table = Roundtable(
+    table = make_table(ask, settings, place.url)
+    for name in reached:
+        table.wiring.catalog.providers.entry(name)
+    return Desk(settings, place, screen, table)
+
+
+def make_table(ask: Ask, settings: Settings, storage: str | Storage, tenant: str = "default") -> Roundtable:
+    """Make a table as the command line describes it; nothing is opened or connected yet.
+
+    Args:
+        ask: What the command line says.
+        settings: What the environment says.
+        storage: Where sessions are kept.
+        tenant: Whose they are.
+
+    Raises:
+        ConfigurationError: The command line does not fit.
+    """
+    # Late on purpose: `--help` must not load the engine.
+    from roundtable.api import Roundtable
+    from roundtable.plugins import Plugins
+    from roundtable.types import ProviderConfig
+
+    return Roundtable(
         ask.agents,
-        providers={name: ProviderConfig(base_url=url) for name, url in reached.items()},
-        storage=place.url,
+        providers={name: ProviderConfig(base_url=url) for name, url in _overrides(ask.base_urls).items()},
+        storage=storage,
         tools=_tools(ask),
         quorum=ask.quorum,
         seed=ask.seed,
         analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
         plugins=Plugins.load(),
+        tenant=tenant,
         settings=settings,
     )
-    for name in reached:
-        table.wiring.catalog.providers.entry(name)
-    return Desk(settings, place, screen, table)
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -40,7 +40,7 @@ FLAGS: Final = frozenset(
     }
 )
 """Options of a debate that take no value."""
-TO_COME: Final = frozenset({"mcp", "serve"})
+TO_COME: Final = frozenset({"serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 

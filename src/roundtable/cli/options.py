@@ -9,6 +9,8 @@ import typer
 __all__ = [
     "Adopt",
     "Agents",
+    "AllowHosts",
+    "AllowOrigins",
     "Analyzer",
     "BaseUrls",
     "Baseline",
@@ -20,12 +22,16 @@ __all__ = [
     "Fetch",
     "Focus",
     "Force",
+    "Host",
     "Html",
+    "Http",
     "Json",
     "Mode",
+    "NoAuth",
     "NoLive",
     "Option",
     "Options",
+    "Port",
     "Quiet",
     "Search",
     "Session",
@@ -124,3 +130,15 @@ Context = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Go on without answers that the agents require.")]
+Http = Annotated[bool, typer.Option("--http", help="Serve over HTTP, to whoever has a token.")]
+Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
+Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")]
+AllowHosts = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="NAME", help="Name by which clients call the server; may be repeated."),
+]
+AllowOrigins = Annotated[
+    list[str] | None,
+    typer.Option("--allow-origin", metavar="URL", help="Web origin whose pages may call the server; may be repeated."),
+]
+NoAuth = Annotated[bool, typer.Option("--no-auth", help="Ask for no token; only on an address of this machine.")]

@@ -153,13 +153,24 @@ async def measure_round(
     """
     chain = meter if isinstance(meter, AnalyzerChain) else AnalyzerChain([NamedMeter("analyzer", meter)])
     topic, looks = session.config.topic, mode.needs_groupthink_detection
-    alone = [turn.answer for turn in _private(record) if turn.outcome == "answered" and turn.answer.kind == "position"]
+    alone = [turn.answer for turn in _alone(record) if turn.outcome == "answered" and turn.answer.kind == "position"]
     before = await chain.measure(alone, topic, session_id=session.id, groupthink=looks) if alone else None
     return await chain.measure(record.responses, topic, session_id=session.id, groupthink=looks), before
 
 
 def _private(record: RoundRecord) -> list[AnyTurn]:
     return [turn for turn in record.turns if turn.stage == BASELINE_STAGE]
+
+
+def _alone(record: RoundRecord) -> list[AnyTurn]:
+    """Give the answers that are measured by themselves: private ones, else first ones that later ones have replaced."""
+    private = _private(record)
+    said = [turn for turn in record.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
+    if private or record.number != 1 or len(said) == len(record.responses):
+        return private
+    stage = {turn.agent_id: turn.stage for turn in reversed(said)}
+    first: list[AnyTurn] = [turn for turn in said if stage[turn.agent_id] == turn.stage]
+    return first if all(turn.outcome == "answered" and turn.independent for turn in first) else private
 
 
 def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
@@ -195,7 +206,8 @@ def measured_events(
         consensus = consensus.model_copy(update={"assigned": True})
     independent: tuple[float | None, str | None] = (None, None)
     if before is not None:
-        independent = independent_agreement(_private(record), before.consensus, assigned=False)
+        alone = _alone(record)
+        independent = independent_agreement(alone, before.consensus, assigned=assigned and not _private(record))
     elif record.number == 1:
         independent = independent_agreement(record.turns, consensus, assigned=assigned)
     answered = sum(turn.outcome == "answered" for turn in record.turns)

@@ -106,7 +106,7 @@ class DebateRun:
         writer: Writer | None = None,
     ) -> None:
         self.journal = journal
-        self.mode = whole_mode(mode, journal.fold.record.config)
+        self.mode: DebateModeStrategy = whole_mode(mode, journal.fold.record.config)
         self.agents = agents
         self.meter = meter
         self.exits = exits

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
     from roundtable.types import AnyTurn, DebateContext, Seat, TurnSpec, Visible
 
-__all__ = ["OxfordMode", "OxfordSwing", "oxford_swing"]
+__all__ = ["LAST_VOTE", "SIDES", "OxfordMode", "OxfordSwing", "oxford_swing"]
 
 _BEFORE: Final = "vote-before"
-_AFTER: Final = "vote-after"
-_SIDES: Final = ("For", "Against")
+LAST_VOTE: Final = "vote-after"
+"""Stage of the vote that decides."""
+SIDES: Final = ("For", "Against")
+"""What is voted on where the debate has no options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
         >>> oxford_swing([]).winners
         ()
     """
-    before, after = _votes(turns, _BEFORE), _votes(turns, _AFTER)
+    before, after = _votes(turns, _BEFORE), _votes(turns, LAST_VOTE)
     both = [agent_id for agent_id in before if agent_id in after]
     first, last = Counter(before[one] for one in both), Counter(after[one] for one in both)
     options = sorted({*first, *last} - {None}, key=str)
@@ -102,7 +104,7 @@ class OxfordMode(RoleBasedModeStrategy):
         if view.current_round == 1:
             planned = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=_BEFORE) + planned
         if view.current_round == view.total_rounds:
-            planned += parallel(view, lambda seat, sees: self._vote(view, seat, sees), sees=everything, name=_AFTER)
+            planned += parallel(view, lambda seat, sees: self._vote(view, seat, sees), sees=everything, name=LAST_VOTE)
         return planned
 
     def _speech(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
@@ -113,5 +115,5 @@ class OxfordMode(RoleBasedModeStrategy):
         return self.ask_role(view, seat, sees, notes=(note,), stance=None, opening=not sees)
 
     def _vote(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = ()) -> TurnSpec:
-        options = view.options or _SIDES
+        options = view.options or SIDES
         return self.ask(view, seat, sees, role="voter", answer="ballot", options=options, tools=NO_TOOLS)

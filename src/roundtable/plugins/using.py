@@ -9,7 +9,7 @@ from roundtable._registry import HOST
 from roundtable.errors import PluginError, RoundtableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from roundtable._registry import Entry
 
@@ -30,7 +30,7 @@ _HAS: Final = {
 
 
 @contextmanager
-def using(kind: str, entry: Entry[T]) -> Iterator[T]:
+def using(kind: str, entry: Entry[T]) -> Generator[T]:
     """Give the thing of an entry; what is raised while it is used becomes an error that names its plugin.
 
     Errors of the library pass as they are: with them a plugin says what it lacks. So does what a built-in thing raises.

@@ -94,7 +94,7 @@ class Fold:
     """
 
     def __init__(self, record: SessionRecord, events: Iterable[DurableEvent] = ()) -> None:
-        self.record = record
+        self.record: SessionRecord = record
         self.progress: Progress = start_progress(record)
         self.last_seq: int = 0
         self.updated_at: datetime = record.created_at

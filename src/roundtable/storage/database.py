@@ -101,12 +101,16 @@ _OTHER = _Kind("other", "the database {path!r} failed", "Check {path!r}; the cau
 _HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_TOOBIG})
 
 
-def storage_error(error: sqlite3.Error, path: str) -> StorageError:
-    """Say in words what SQLite said in codes; the hint names the path."""
-    return _fault(_KINDS.get(_code(error), _OTHER), path, error)
+def storage_error(error: sqlite3.Error | UnicodeDecodeError, path: str) -> StorageError:
+    """Say in words what SQLite said in codes; the hint names the path.
+
+    A damaged file can make SQLite quote bytes that are no text, which Python reports in place of SQLite's error.
+    """
+    kind = _UNREADABLE if isinstance(error, UnicodeDecodeError) else _KINDS.get(_code(error), _OTHER)
+    return _fault(kind, path, error)
 
 
-def _fault(kind: _Kind, path: str, cause: sqlite3.Error | None = None) -> StorageError:
+def _fault(kind: _Kind, path: str, cause: sqlite3.Error | UnicodeDecodeError | None = None) -> StorageError:
     told = "" if cause is None else f": {cause}"
     return StorageError(
         f"{kind.message.format(path=path)}{told}",
@@ -136,12 +140,12 @@ def file_identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def is_spoilt(error: sqlite3.Error) -> bool:
+def is_spoilt(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     """Tell whether the connection should be opened anew after this error."""
     return _code(error) not in _HARMLESS
 
 
-def _code(error: sqlite3.Error) -> int:
+def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
     # The low byte is the primary code; errors of the Python layer have none.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
@@ -237,7 +241,7 @@ class Database:
             try:
                 self._make_file()
                 return self._connect()
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                     raise storage_error(error, self.name) from error
                 time.sleep(0.01)
@@ -274,9 +278,10 @@ class Database:
             with _closing_on_failure(connection):
                 version = check_format(connection, self.name)
                 _add_functions(connection)
-        except sqlite3.Error as error:
-            kind = _KINDS.get(_code(error), _OTHER) if os.access(self.path, os.R_OK) else _FORBIDDEN
-            raise _fault(kind, self.name, error) from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if os.access(self.path, os.R_OK):
+                raise storage_error(error, self.name) from error
+            raise _fault(_FORBIDDEN, self.name, error) from error
         if version < len(MIGRATIONS):
             connection.close()
             raise _fault(_NEVER_FILLED, self.name)

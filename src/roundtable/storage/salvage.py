@@ -60,7 +60,7 @@ def _find_damage(database: Database) -> tuple[str, ...]:
             orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
             damage += [f"{len(orphans)} rows belong to no session"] if orphans else []
             return (*damage, *_unreadable_sessions(connection))[:_MOST_TOLD]
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             return (storage_error(error, database.name).message,)
 
 

@@ -241,7 +241,7 @@ class Worker:
             for job in jobs:
                 job.error = error
         for job in jobs:
-            if isinstance(job.error, sqlite3.Error):
+            if isinstance(job.error, sqlite3.Error | UnicodeDecodeError):
                 spoilt = spoilt or is_spoilt(job.error)
                 job.error = storage_error(job.error, self.path)
         for job in jobs:

@@ -48,7 +48,13 @@ STEPS: Final[dict[str, tuple[Callable[[str], DurableEvent], dict[str, str]]]] = 
 }
 """Steps of a session: how each is told, and from which state it leads to which."""
 
-WAYS: Final = {"created": (), "active": ("round",), "paused": ("rest",), "completed": ("end",), "error": ("break",)}
+WAYS: Final[dict[str, tuple[str, ...]]] = {
+    "created": (),
+    "active": ("round",),
+    "paused": ("rest",),
+    "completed": ("end",),
+    "error": ("break",),
+}
 """How each state is reached."""
 
 

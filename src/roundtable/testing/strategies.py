@@ -35,7 +35,7 @@ JSON = st.recursive(
     max_leaves=4,
 )
 LEFT_OUT = object()
-BASES = {Value, public.EventBase}
+BASES: set[type[Value]] = {Value, public.EventBase}
 
 
 def public_types() -> list[type[Value]]:

@@ -36,7 +36,7 @@ class _Taken(Value):
     message: str
 
 
-request_context = ToolSpec(
+request_context: ToolSpec = ToolSpec(
     "request_context",
     "Asks whoever called the debate for information that you cannot find yourself. The answer comes with the next "
     "round; go on with what you know until then.",

@@ -53,7 +53,7 @@ class _Found(Value):
     results: tuple[SearchResult, ...] = ()
 
 
-search_web = ToolSpec(
+search_web: ToolSpec = ToolSpec(
     "search_web",
     "Searches the web; gives title, address and a passage of each page found.",
     _Query,
@@ -100,7 +100,7 @@ class _Checked(Value):
     debate_evidence: tuple[Evidence, ...] = ()
 
 
-fact_check = ToolSpec(
+fact_check: ToolSpec = ToolSpec(
     "fact_check",
     "Collects what bears on a claim: pages of the web, and what others said in this debate.",
     _Claim,
@@ -171,7 +171,7 @@ class FactCheck(StandardTool[_Claim]):
 
 # ---------------------------------------------------------------- perplexity_search
 
-perplexity_search = ToolSpec(
+perplexity_search: ToolSpec = ToolSpec(
     "perplexity_search",
     "Asks a search that reads the web and answers with its sources.",
     PerplexitySearchInput,

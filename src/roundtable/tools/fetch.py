@@ -55,7 +55,7 @@ class _Shown(SnakeValue):
     next_start: int | None = None
 
 
-fetch_url = ToolSpec(
+fetch_url: ToolSpec = ToolSpec(
     "fetch_url",
     "Opens a page of the public web and gives its text; a long one in parts, each with the start of the next.",
     _Wanted,

@@ -98,7 +98,7 @@ class _Context(Value):
     focus_question: str | None = None
 
 
-get_context = ToolSpec(
+get_context: ToolSpec = ToolSpec(
     "get_context",
     "Shows the question, the round, and the positions that you may see.",
     _Nothing,
@@ -147,7 +147,7 @@ class _Answer(SnakeValue):
         return min(1.0, max(0.0, value))
 
 
-submit_response = ToolSpec(
+submit_response: ToolSpec = ToolSpec(
     "submit_response",
     "Hands in your final answer; it counts instead of any text. Call it last, and once.",
     _Answer,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from roundtable.providers.command.readers import Reply
     from roundtable.settings import Settings
-    from roundtable.types import ChatRequest, Message, ProviderConfig
+    from roundtable.types import ChatRequest, Message, ModelProfile, ProviderConfig
 
 __all__ = ["CommandModel", "CommandProvider", "command_providers"]
 
@@ -73,7 +73,7 @@ class CommandModel(WholeAnswers):
     ) -> None:
         self.provider: str = profile.name
         self.model: str = model or profile.program
-        self.profile = profile.profile
+        self.profile: ModelProfile = profile.profile
         self._profile = profile
         self._wanted = model
         self._timeout_s = timeout_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -33,7 +33,7 @@ class CliEnvelope(BaseModel):
         0.0
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=str)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", alias_generator=str)
 
     result: str
     """The answer, or what went wrong."""

@@ -36,9 +36,9 @@ class BraveSearch(HttpSearch):
         'q=green+tea&count=5&result_filter=web&text_decorations=false&freshness=pw'
     """
 
-    name = "brave"
-    places = ("web", "results")
-    snippet = "description"
+    name: ClassVar[str] = "brave"
+    places: ClassVar[tuple[str, ...]] = ("web", "results")
+    snippet: ClassVar[str] = "description"
     date: ClassVar[str] = "page_age"
 
     def __init__(

@@ -35,9 +35,9 @@ class SearxngSearch(HttpSearch):
         'http://127.0.0.1:8080/search?q=green+tea&format=json&time_range=year'
     """
 
-    name = "searxng"
-    places = ("results",)
-    snippet = "content"
+    name: ClassVar[str] = "searxng"
+    places: ClassVar[tuple[str, ...]] = ("results",)
+    snippet: ClassVar[str] = "content"
     date: ClassVar[str] = "publishedDate"
 
     def __init__(self, base_url: str, *, timeout_s: float = SEARCH_TIMEOUT_S, client: object | None = None) -> None:

@@ -35,9 +35,9 @@ class TavilySearch(HttpSearch):
         b'{"query":"green tea","max_results":3,"search_depth":"basic"}'
     """
 
-    name = "tavily"
-    places = ("results",)
-    snippet = "content"
+    name: ClassVar[str] = "tavily"
+    places: ClassVar[tuple[str, ...]] = ("results",)
+    snippet: ClassVar[str] = "content"
     date: ClassVar[str] = "published_date"
 
     def __init__(

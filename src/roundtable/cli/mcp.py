@@ -1,0 +1,131 @@
+"""The command that serves MCP: to one program on standard input and output, or to many over HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from roundtable.cli.codes import ExitCode
+from roundtable.cli.desk import Ask, Desk, make_table, open_desk, split_list
+from roundtable.cli.options import (
+    Agents,
+    AllowHosts,
+    AllowOrigins,
+    Analyzer,
+    BaseUrls,
+    Database,
+    Fetch,
+    Host,
+    Http,
+    NoAuth,
+    Port,
+    Search,
+    Storage,
+    Timeout,
+    Tools,
+)
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from roundtable.auth import Authenticator
+    from roundtable.mcp import McpServer
+
+__all__ = ["mcp"]
+
+mcp: typer.Typer = typer.Typer(rich_markup_mode=None)
+
+
+@mcp.command(name="mcp")
+def serve_mcp(
+    *,
+    http: Http = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    allow_host: AllowHosts = None,
+    allow_origin: AllowOrigins = None,
+    no_auth: NoAuth = False,
+    agents: Agents = None,
+    analyzer: Analyzer = "auto",
+    timeout: Timeout = None,
+    tools: Tools = None,
+    base_url: BaseUrls = None,
+    search: Search = None,
+    fetch: Fetch = False,
+    database: Database = None,
+    storage: Storage = None,
+) -> int:
+    """Serve debates to assistants and IDEs as tools (MCP): on standard input and output, or with --http.
+
+    Clients start it by themselves; with --http, `roundtable tokens create NAME --audience mcp` makes a token for each.
+    """
+    ask = Ask(
+        quiet=True,
+        storage=storage,
+        database=database,
+        agents=split_list(agents, "--agents"),
+        base_urls=tuple(base_url or ()),
+        analyzer=analyzer,
+        timeout_s=timeout,
+        # The assistant that calls can answer what agents ask for.
+        tools=tuple(dict.fromkeys((*(split_list(tools, "--tools") or ()), "request_context"))),
+        search=search,
+        fetch=fetch,
+    )
+    if not http and (allow_host or allow_origin or no_auth):
+        raise ConfigurationError("--allow-host, --allow-origin and --no-auth go with --http")
+    door = _Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth) if http else None
+    return open_desk(ask).run(lambda desk: _serve(desk, ask, door))
+
+
+class _Door(NamedTuple):
+    """Where a server over HTTP is reached, and by whom."""
+
+    host: str
+    port: int
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    asks: bool
+    """Whether it asks for a token."""
+
+    def check(self) -> None:
+        """Refuse to be open to everybody, or to nobody.
+
+        Raises:
+            ConfigurationError: It would be.
+        """
+        if self.host.strip("[]") in {"127.0.0.1", "localhost", "::1"}:
+            return
+        if not self.asks:
+            raise ConfigurationError("--no-auth goes with an address of this machine", hint="Leave out --host.")
+        if not self.hosts:
+            msg = "on an address of the network, --allow-host has to say by which name clients call the server"
+            raise ConfigurationError(msg, hint=f"Such as --host {self.host} --allow-host debates.example.org")
+
+
+async def _serve(desk: Desk, ask: Ask, door: _Door | None) -> ExitCode:
+    if door is None:
+        await _server(desk, ask).start()
+        return ExitCode.OK
+    door.check()
+    from roundtable.mcp.http import LOOPBACK
+
+    names = {*LOOPBACK, door.host, *door.hosts}
+    authenticator = _authenticator(desk, asks=door.asks)
+    await _server(desk, ask).serve_http(
+        authenticator, host=door.host, port=door.port, hosts=names, origins=door.origins
+    )
+    return ExitCode.OK
+
+
+def _server(desk: Desk, ask: Ask) -> McpServer:
+    from roundtable.mcp import create_mcp_server
+
+    # One storage for all: a table of one user alone would open the same files again.
+    return create_mcp_server(tables=lambda tenant: make_table(ask, desk.settings, desk.table.wiring.storage, tenant))
+
+
+def _authenticator(desk: Desk, *, asks: bool) -> Authenticator:
+    from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
+
+    return TokenAuthenticator(TokenStore.of(desk.table.wiring.storage), audience="mcp") if asks else LocalUser()

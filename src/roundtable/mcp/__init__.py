@@ -1,0 +1,94 @@
+"""The MCP server: debates for assistants and IDEs, by twelve tools (extra `mcp`).
+
+`roundtable mcp` serves it on standard input and output, `roundtable mcp --http` as a service. In a program:
+
+```python
+import anyio
+
+from roundtable.mcp import create_mcp_server
+
+
+async def main() -> None:
+    await create_mcp_server().start()
+
+
+anyio.run(main)
+```
+
+Nothing is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.mcp.failures import InvalidArguments, NotThere
+    from roundtable.mcp.server import McpServer, create_mcp_server
+    from roundtable.mcp.tool import RoundtableTool
+    from roundtable.mcp.tools import (
+        TOOLS,
+        continue_roundtable,
+        control_session,
+        export_session,
+        get_agents,
+        get_citations,
+        get_consensus,
+        get_response_detail,
+        get_round_details,
+        get_thoughts,
+        list_sessions,
+        start_roundtable,
+        synthesize_debate,
+    )
+
+__all__ = [
+    "TOOLS",
+    "InvalidArguments",
+    "McpServer",
+    "NotThere",
+    "RoundtableTool",
+    "continue_roundtable",
+    "control_session",
+    "create_mcp_server",
+    "export_session",
+    "get_agents",
+    "get_citations",
+    "get_consensus",
+    "get_response_detail",
+    "get_round_details",
+    "get_thoughts",
+    "list_sessions",
+    "start_roundtable",
+    "synthesize_debate",
+]
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "InvalidArguments": "failures",
+        "McpServer": "server",
+        "NotThere": "failures",
+        "RoundtableTool": "tool",
+        "create_mcp_server": "server",
+        "TOOLS": "tools",
+        "continue_roundtable": "tools",
+        "control_session": "tools",
+        "export_session": "tools",
+        "get_agents": "tools",
+        "get_citations": "tools",
+        "get_consensus": "tools",
+        "get_response_detail": "tools",
+        "get_round_details": "tools",
+        "get_thoughts": "tools",
+        "list_sessions": "tools",
+        "start_roundtable": "tools",
+        "synthesize_debate": "tools",
+    },
+)

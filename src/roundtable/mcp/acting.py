@@ -1,0 +1,156 @@
+"""Tools that run debates: start, go on, control, put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from roundtable.errors import RoundtableError
+from roundtable.mcp.failures import InvalidArguments
+from roundtable.mcp.following import follow
+from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
+from roundtable.mcp.seating import chosen_agents
+from roundtable.mcp.views import agent_of, debate_output
+from roundtable.types import ContextResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.api.handle import DebateHandle
+    from roundtable.mcp.call import Call
+    from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput, SynthesisInput
+    from roundtable.mcp.outputs import DebateOutput
+    from roundtable.result import DebateResult
+
+__all__ = ["continue_debate", "control", "start_debate", "synthesize"]
+
+_LEAVE_S: Final = 5.0
+
+
+async def start_debate(call: Call, given: StartInput) -> DebateOutput:
+    """Begin a debate, and wait for its end as long as asked."""
+    if given.agents is not None and given.agent_count is not None:
+        hint = "Leave out agents, or agentCount."
+        raise InvalidArguments("start_roundtable takes agents or agentCount, not both", hint=hint)
+    table = call.desk.table
+    handle = await table.start(
+        given.topic,
+        step=given.step,
+        mode=given.mode,
+        rounds=given.rounds,
+        options=given.options,
+        exit_on_consensus=given.exit_on_consensus,
+        perspectives=given.perspectives,
+        focus_question=given.focus_question,
+        agents=chosen_agents(table, given.agents, given.agent_count),
+    )
+    return await _outcome(call, handle, wait_s=given.wait, stops=given.on_cancel == "stop")
+
+
+async def continue_debate(call: Call, given: ContinueInput) -> DebateOutput:
+    """Go on with a debate, and wait for its end as long as asked."""
+    table, session_id = call.desk.table, given.session_id
+    running = call.desk.running(session_id)
+    before = await table.session(session_id)
+    asks_more = given.rounds or given.focus_question or given.context_results or given.step
+    if running is not None:
+        if asks_more:
+            msg = f"session {session_id!r} is running; what is to change can be said once it rests"
+            hint = "Wait for it with get_consensus, or pause it with control_session."
+            raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
+        return await _outcome(call, running, wait_s=given.wait, stops=given.on_cancel == "stop")
+    results = given.context_results
+    if not given.force:
+        results = (*results, *await _asked_for(call, before, results))
+    rounds = given.rounds or (1 if before.session_status == "completed" else 0)
+    handle = await table.carry_on(
+        session_id,
+        rounds=rounds,
+        step=given.step,
+        focus_question=given.focus_question,
+        context_results=results,
+        force=given.force,
+    )
+    return await _outcome(call, handle, wait_s=given.wait, stops=given.on_cancel == "stop")
+
+
+async def _asked_for(call: Call, before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:
+    """Have the user answer what agents require and the caller does not answer, where the client can ask them."""
+    known = {result.request_id for result in results}
+    open_requests = [one for one in before.context_requests if one.priority == "required" and one.id not in known]
+    if before.status != "needs_context" or not open_requests:
+        return ()
+    names = {agent.id: agent.name for agent in before.agents}
+    answers = await call.ask([(one, names.get(one.agent_id, one.agent_id)) for one in open_requests])
+    return tuple(
+        ContextResult(request_id=name, success=True, result=said)
+        if said is not None
+        else ContextResult(request_id=name, success=False, error="the user gave no answer")
+        for name, said in answers.items()
+    )
+
+
+async def _outcome(call: Call, handle: DebateHandle, *, wait_s: float, stops: bool) -> DebateOutput:
+    """Wait for a run, and say how it stands then."""
+    table, session_id = call.desk.table, handle.session_id
+    call.desk.keep(handle)
+    try:
+        await follow(call, handle, wait_s=wait_s)
+    except anyio.get_cancelled_exc_class():
+        if stops:
+            with anyio.move_on_after(_LEAVE_S, shield=True):
+                await handle.stop()
+        raise
+    if not handle.done:
+        return debate_output(await table.session(session_id), running=True)
+    return debate_output(await handle.result(), running=False)
+
+
+async def control(call: Call, given: ControlInput) -> ControlOutput:
+    """Pause, resume or stop a debate."""
+    table, session_id = call.desk.table, given.session_id
+    before = (await table.session(session_id)).session_status
+    if given.action == "pause":
+        await table.pause(session_id)
+    elif given.action == "stop":
+        await table.stop(session_id)
+    else:
+        await _resume(call, session_id, before)
+    after = (await table.session(session_id)).session_status
+    return ControlOutput(
+        session_id=session_id,
+        action=given.action,
+        previous_status=before,
+        new_status=after,
+        message=_told(given.action, before, after),
+    )
+
+
+async def _resume(call: Call, session_id: str, before: str) -> None:
+    if before not in {"paused", "error"}:
+        msg = f"session {session_id!r} is {before}; only a paused or broken one can be resumed"
+        raise RoundtableError(msg, code="SESSION_ERROR", hint="continue_roundtable goes on with any other.")
+    handle = await call.desk.table.carry_on(session_id)
+    call.desk.keep(handle)
+    # What keeps it from going on is told here, not only to whoever looks later.
+    await follow(call, handle, wait_s=_LEAVE_S, until=lambda _: True)
+    if handle.done:
+        await handle.result()
+
+
+def _told(action: str, before: str, after: str) -> str:
+    if action == "resume":
+        return f"The session was {before} and goes on by itself; it is {after}."
+    if after == before:
+        return f"The session is asked to {action}; it is {after} until its running calls have ended."
+    return f"The session was {before} and is {after}."
+
+
+async def synthesize(call: Call, given: SynthesisInput) -> SynthesisOutput:
+    """Have a debate put together by one model, or show what one wrote before."""
+    table, by = call.desk.table, given.synthesizer
+    if by is not None:
+        agent_of(await table.session(given.session_id), by)
+    written = await table.synthesize(given.session_id, by=by)
+    return SynthesisOutput(session_id=given.session_id, synthesizer_id=written.synthesizer_id, synthesis=written)

@@ -1,0 +1,281 @@
+"""The server: what the SDK calls, and what becomes of an answer or an error on the wire."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
+
+from pydantic_core import to_json
+
+from roundtable._version import __version__
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.mcp.asking import Asking, InputRequired, caller_of
+from roundtable.mcp.call import Call
+from roundtable.mcp.desks import Desks
+from roundtable.mcp.failures import error_of
+from roundtable.mcp.following import HEARTBEAT_S
+from roundtable.mcp.prompts import prompt_text
+from roundtable.mcp.resources import modes_of, read
+from roundtable.mcp.texts import INSTRUCTIONS
+from roundtable.mcp.tools import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+
+    from mcp import types
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+
+    from roundtable.agents import AgentRegistry
+    from roundtable.api import Roundtable
+    from roundtable.auth import Authenticator, Scope
+    from roundtable.engine import DebateEngine
+    from roundtable.mcp.http import ASGIApp, HttpOptions
+    from roundtable.mcp.tool import RoundtableTool
+    from roundtable.types import JsonObject
+
+    _Context: TypeAlias = ServerRequestContext[Desks]
+
+__all__ = ["NAME", "McpServer", "create_mcp_server"]
+
+NAME: Final = "ai-roundtable"
+"""Name of the server."""
+
+
+def create_mcp_server(
+    debate_engine: DebateEngine | None = None,
+    agent_registry: AgentRegistry | None = None,
+    *,
+    tables: Callable[[str], Roundtable] | None = None,
+    name: str = NAME,
+    version: str = __version__,
+) -> McpServer:
+    """Make an MCP server with the twelve tools; `await server.start()` serves it on standard input and output.
+
+    Args:
+        debate_engine: Where debates are stored, with its modes and tools; the environment decides when left out.
+        agent_registry: Who debates: all its agents; the environment decides when left out.
+        tables: Makes the table of a user, by tenant, instead of both; called once for each user.
+        name: Name the server gives itself.
+        version: Its version.
+
+    Raises:
+        ConfigurationError: The extra `mcp` is not installed, or `tables` is given beside an engine or a registry.
+
+    Example:
+        >>> from roundtable import Roundtable
+        >>> from roundtable.testing import scripted_agents
+        >>> agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+        >>> server = create_mcp_server(tables=lambda tenant: Roundtable(agents, storage="memory://", tenant=tenant))
+        >>> server.name, server.tools[0].name
+        ('ai-roundtable', 'start_roundtable')
+    """
+    if find_spec("mcp") is None:
+        raise ConfigurationError(
+            "the MCP server needs the extra 'mcp'", hint="Install it: pip install 'roundtable-sdk[mcp]'"
+        )
+    if tables is not None and (debate_engine is not None or agent_registry is not None):
+        raise ConfigurationError("give tables, or an engine and a registry", hint="A table has both of its own.")
+    return McpServer(tables or _tables_of(debate_engine, agent_registry), name=name, version=version)
+
+
+class McpServer:
+    """The MCP server; `create_mcp_server` makes one.
+
+    Args:
+        tables: Makes the table of a user, by tenant.
+        name: Name the server gives itself.
+        version: Its version.
+        heartbeat_s: Seconds after which a caller who waits hears something.
+    """
+
+    def __init__(
+        self,
+        tables: Callable[[str], Roundtable],
+        *,
+        name: str = NAME,
+        version: str = __version__,
+        heartbeat_s: float = HEARTBEAT_S,
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.heartbeat_s = heartbeat_s
+        self._tables = tables
+        self._lowlevel: Server[Desks] | None = None
+
+    @property
+    def tools(self) -> tuple[RoundtableTool[Any], ...]:
+        """What it offers."""
+        return tuple(TOOLS.values())
+
+    @property
+    def lowlevel(self) -> Server[Desks]:
+        """The server of the SDK, for transports of your own, and for its client in tests: `mcp.Client(...)`."""
+        if self._lowlevel is None:
+            from mcp.server.lowlevel import Server
+
+            self._lowlevel = Server(
+                self.name,
+                version=self.version,
+                title="AI Roundtable",
+                instructions=INSTRUCTIONS,
+                lifespan=self._desks,
+                on_list_tools=self._list_tools,
+                on_call_tool=self._call_tool,
+                on_list_resources=self._list_resources,
+                on_list_resource_templates=self._list_templates,
+                on_read_resource=self._read_resource,
+                on_list_prompts=self._list_prompts,
+                on_get_prompt=self._get_prompt,
+            )
+        return self._lowlevel
+
+    async def start(self) -> None:
+        """Serve on standard input and output until the input ends; nothing else gets onto the output meanwhile."""
+        from roundtable.mcp.stdio import serve_stdio
+
+        await serve_stdio(self.lowlevel)
+
+    def http_app(self, authenticator: Authenticator, **options: Unpack[HttpOptions]) -> ASGIApp:
+        """Give the server as an ASGI application, to be run by any ASGI server or mounted.
+
+        Args:
+            authenticator: Recognises callers by the token they show; each sees their own debates alone.
+            options: Which addresses it answers to and how much it takes; see `HttpOptions`.
+        """
+        from roundtable.mcp.http import http_app
+
+        return http_app(self.lowlevel, authenticator, **options)
+
+    async def serve_http(
+        self, authenticator: Authenticator, *, host: str = "127.0.0.1", port: int = 8765, **options: Unpack[HttpOptions]
+    ) -> None:
+        """Serve over HTTP until the process is asked to end; see `http_app`."""
+        from roundtable.mcp.http import serve_http
+
+        await serve_http(self.lowlevel, authenticator, host=host, port=port, **options)
+
+    @asynccontextmanager
+    async def _desks(self, _: Server[Desks]) -> AsyncGenerator[Desks]:
+        async with Desks(self._tables) as desks:
+            yield desks
+
+    async def _list_tools(self, ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        from roundtable.mcp.offers import listed_tools
+
+        return listed_tools()
+
+    async def _call_tool(
+        self, ctx: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        from mcp import types
+        from mcp.shared.exceptions import MCPError
+
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:80]}", {"tools": [*TOOLS]})
+        asking = Asking(ctx, params)
+        try:
+            answer = await tool.run(await self._call(ctx, tool.scope, asking), params.arguments or {})
+        except InputRequired:
+            return asking.result()
+        except Exception as error:  # noqa: BLE001  (whatever it is, the caller hears of it, and the server goes on)
+            return _result(error_of(error), is_error=True)
+        return _result(answer)
+
+    async def _call(self, ctx: _Context, scope: Scope, asking: Asking) -> Call:
+        """Give what a tool or a resource works with, to callers who may use it.
+
+        Raises:
+            Forbidden: They may not.
+        """
+        caller = caller_of(ctx)
+        caller.require(scope)
+        desk = await ctx.lifespan_context.of(caller.tenant)
+        return Call(desk=desk, progress=ctx.session.report_progress, heartbeat_s=self.heartbeat_s, ask=asking.ask)
+
+    async def _list_resources(
+        self, ctx: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        from roundtable.mcp.offers import listed_resources
+
+        with _told():
+            call = await self._call(ctx, "read", Asking(ctx))
+            return listed_resources(modes_of(call.desk.table))
+
+    async def _list_templates(
+        self, ctx: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        from roundtable.mcp.offers import listed_templates
+
+        return listed_templates()
+
+    async def _read_resource(self, ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        from mcp import types
+
+        with _told():
+            page = await read(await self._call(ctx, "read", Asking(ctx)), params.uri)
+        content = types.TextResourceContents(uri=params.uri, mime_type=page.mime_type, text=page.text)
+        return types.ReadResourceResult(contents=[content])
+
+    async def _list_prompts(
+        self, ctx: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        from roundtable.mcp.offers import listed_prompts
+
+        return listed_prompts()
+
+    async def _get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        from mcp import types
+
+        with _told():
+            prompt, text = prompt_text(params.name, params.arguments or {})
+        words = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(description=prompt.description, messages=[words])
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """Give an error of ours to a caller that expects no answer of a tool: as an error of the protocol."""
+    from mcp import types
+    from mcp.shared.exceptions import MCPError
+
+    try:
+        yield
+    except MCPError:
+        raise
+    except Exception as error:  # noqa: BLE001  (whatever it is, the caller hears of it, and the server goes on)
+        found = error_of(error)
+        code = types.INVALID_PARAMS if isinstance(error, RoundtableError) else types.INTERNAL_ERROR
+        raise MCPError(code, str(found["message"]), found) from None
+
+
+def _result(answer: JsonObject, *, is_error: bool = False) -> types.CallToolResult:
+    from mcp import types
+
+    text = to_json(answer, indent=2).decode()
+    said = types.TextContent(type="text", text=text)
+    # Clients hold structured content to the output schema, that of an error too.
+    return types.CallToolResult(content=[said], structured_content=None if is_error else answer, is_error=is_error)
+
+
+def _tables_of(engine: DebateEngine | None, registry: AgentRegistry | None) -> Callable[[str], Roundtable]:
+    """Give what makes tables over the parts of a caller."""
+    from roundtable.api import Roundtable
+
+    def make(tenant: str) -> Roundtable:
+        table = Roundtable(
+            None if registry is None else registry.get_active_agents(),
+            storage=None if engine is None else engine.sessions.storage,
+            tools=["request_context"],
+            tenant=tenant,
+        )
+        if engine is not None:
+            modes = table.wiring.engine.modes
+            for name in engine.modes.get_available_modes():
+                if not modes.has_mode(name):
+                    modes.register_mode(name, engine.modes.get_mode(name))
+        return table
+
+    return make

@@ -1,0 +1,226 @@
+"""The MCP server over HTTP: who may connect, whose debates they see, and when an open answer ends."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import pytest
+import uvicorn
+from integration.mcp_kit import ERAS, call, refused, server_of, talkers
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
+from roundtable.mcp.http import Guard
+from roundtable.storage import MemoryStorage
+
+pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+"""The web server knows no other."""
+
+
+class StillClock:
+    """A clock that moves when it is waited on."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time.timestamp()
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += timedelta(seconds=seconds)
+        await anyio.sleep(0.01)
+
+
+@asynccontextmanager
+async def serving(app: Any) -> AsyncIterator[str]:
+    """Serve an application on a free port of this machine."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
+        async with anyio.create_task_group() as group:
+            group.start_soon(server._serve, [taken])
+            with anyio.fail_after(20):
+                while not server.started:  # noqa: ASYNC110  (it tells nobody)
+                    await anyio.sleep(0.01)
+            yield f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+            server.should_exit = True
+
+
+@asynccontextmanager
+async def client_of(url: str, token: str | None = None, era: str = "auto") -> AsyncIterator[Client]:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as web:
+        client = Client(streamable_http_client(url, http_client=web), mode=era)
+        async with client:
+            yield client
+
+
+async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    """Answer as a server that lets everybody in."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"in"})
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "127.0.0.1:8765"}, 200),
+        ({"host": "localhost"}, 200),
+        ({"host": "LOCALHOST:9"}, 200),
+        ({"host": "[::1]:8765"}, 200),
+        ({"host": "localhost.evil.test"}, 421),
+        ({"host": "127.0.0.1.evil.test"}, 421),
+        ({"host": "127.0.0.1:80.evil.test"}, 421),
+        ({"host": "evil.test"}, 421),
+        ({"host": "[::2]"}, 421),
+        ({"host": ""}, 421),
+        ({"host": "localhost, evil.test"}, 421),
+        ({"host": "localhost:8765", "origin": "http://localhost:8765"}, 200),
+        ({"host": "localhost:8765", "origin": "https://app.example"}, 200),
+        ({"host": "localhost:8765", "origin": "null"}, 403),
+        ({"host": "localhost:8765", "origin": "http://localhost:3000"}, 403),
+        ({"host": "localhost:8765", "origin": "http://localhost.evil.test"}, 403),
+        ({"host": "localhost:8765", "origin": "https://app.example.evil.test"}, 403),
+        ({"host": "localhost:8765", "origin": ""}, 403),
+    ],
+)
+async def test_requests_from_elsewhere_are_refused(headers: dict[str, str], status: int) -> None:
+    app = Guard(nothing, LocalUser(), origins=("https://app.example/",))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+        assert (await web.post("/mcp", headers=headers, content=b"{}")).status_code == status
+
+
+async def test_callers_need_a_token_that_holds() -> None:
+    tokens = TokenStore.of(MemoryStorage())
+    right = (await tokens.create("ada", audience="mcp")).secret
+    other = (await tokens.create("ada", audience="api")).secret
+    gone = await tokens.create("ada")
+    await tokens.revoke(gone.info.id)
+    app = Guard(nothing, TokenAuthenticator(tokens, audience="mcp"))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+        bodies = set()
+        wrong = ("Bearer rt_wrong", f"Bearer {right}x", f"Bearer {right[:-1]}", f"Bearer {other}")
+        for shown in (None, "", "Bearer", f"Basic {right}", *wrong, f"Bearer {gone.secret}", "Bearer \u00fc"):
+            headers = {} if shown is None else {"Authorization": shown.encode()}
+            answer = await web.post("/mcp", headers=headers)
+            assert (answer.status_code, answer.headers["www-authenticate"]) == (401, 'Bearer realm="ai-roundtable"')
+            bodies.add(answer.text)
+        assert len(bodies) == 1
+        assert (await web.post(f"/mcp?token={right}")).status_code == 401
+        assert (await web.post("/mcp", headers={"Authorization": f"bearer {right}"})).status_code == 200
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_every_user_has_debates_of_their_own(era: str) -> None:
+    storage = MemoryStorage()
+    tokens = TokenStore.of(storage)
+    ada, bo = [(await tokens.create(name)).secret for name in ("ada", "bo")]
+    looks = (await tokens.create("ada", scopes=("read",))).secret
+    server = server_of(storage=storage)
+    async with serving(server.http_app(TokenAuthenticator(tokens, audience="mcp"))) as url:
+        async with client_of(url, ada, era) as first, client_of(url, bo, era) as second:
+            done = await call(first, "start_roundtable", topic="Tea?", rounds=1)
+            named = {"sessionId": done["sessionId"]}
+            assert (await call(second, "list_sessions"))["count"] == 0
+            foreign = await refused(second, "get_consensus", **named)
+            unknown = await refused(second, "get_consensus", sessionId="0" * 32)
+            assert {**foreign, "message": ""} == {**unknown, "message": ""}
+            assert foreign["message"].replace(named["sessionId"], "0" * 32) == unknown["message"]
+            for tool in ("continue_roundtable", "export_session", "get_citations"):
+                assert (await refused(second, tool, **named))["name"] == "SessionNotFound"
+        async with client_of(url, looks, era) as reader:
+            assert (await call(reader, "get_consensus", **named))["status"] == "completed"
+            error = await refused(reader, "start_roundtable", topic="Tea?")
+            assert (error["code"], "'write'" in error["message"]) == ("FORBIDDEN", True)
+        async with httpx.AsyncClient(trust_env=False) as web:
+            large = await web.post(
+                url, headers={"Authorization": f"Bearer {ada}"}, content=b"x" * (4 * 1024 * 1024 + 1)
+            )
+            assert large.status_code in {400, 413}
+
+
+async def test_a_connection_belongs_to_who_opened_it() -> None:
+    tokens = TokenStore.of(MemoryStorage())
+    ada, bo = [(await tokens.create(name)).secret for name in ("ada", "bo")]
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }  # fmt: skip
+    wants = {"Accept": "application/json, text/event-stream"}
+    async with (
+        serving(server_of().http_app(TokenAuthenticator(tokens))) as url,
+        httpx.AsyncClient(trust_env=False) as web,
+    ):
+        opened = await web.post(url, json=hello, headers=wants | {"Authorization": f"Bearer {ada}"})
+        held = {"mcp-session-id": opened.headers["mcp-session-id"]}
+        asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+        stolen = await web.post(url, json=asked, headers=wants | held | {"Authorization": f"Bearer {bo}"})
+        unknown = await web.post(
+            url, json=asked, headers=wants | {"mcp-session-id": "0" * 32} | {"Authorization": f"Bearer {bo}"}
+        )
+        assert stolen.status_code == unknown.status_code == 404
+
+
+async def test_a_revoked_token_ends_an_open_answer() -> None:
+    clock = StillClock()
+    tokens = TokenStore(MemoryStorage().kv, clock=clock)
+    issued = await tokens.create("ada")
+    sent = anyio.Event()
+
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        events = [(b"content-type", b"text/event-stream; charset=utf-8")]
+        await send({"type": "http.response.start", "status": 200, "headers": events})
+        await send({"type": "http.response.body", "body": b": open\n\n", "more_body": True})
+        sent.set()
+        await anyio.sleep_forever()
+
+    said: list[Any] = []
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    guard = Guard(endless, TokenAuthenticator(tokens), check_s=60, clock=clock)
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {issued.secret}".encode())]
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(guard, {"type": "http", "headers": headers}, anyio.sleep_forever, send)
+            await sent.wait()
+            await tokens.revoke(issued.info.id)
+    assert said[-1]["more_body"] is False
+    assert said[-1]["body"].startswith(b"event: error\ndata: ")
+    assert b"UNAUTHORIZED" in said[-1]["body"]
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await tokens.revoke(again.info.id)
+        await anyio.sleep_forever()
+
+    again = await tokens.create("ada")
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {again.secret}".encode())]
+    with anyio.fail_after(20):
+        await Guard(slow, TokenAuthenticator(tokens), clock=clock)(
+            {"type": "http", "headers": headers}, anyio.sleep_forever, send
+        )
+    assert said[-2]["status"] == 401
+
+
+async def test_a_debate_goes_on_when_its_client_vanishes() -> None:
+    storage = MemoryStorage()
+    async with serving(server_of(talkers(0.05), storage).http_app(LocalUser())) as url:
+        with anyio.move_on_after(0.3):
+            async with client_of(url) as client:
+                await client.call_tool("start_roundtable", {"topic": "Tea?", "rounds": 5})
+        async with client_of(url) as client:
+            session = (await call(client, "list_sessions"))["sessions"][0]["id"]
+            done = await call(client, "get_consensus", sessionId=session, wait=20)
+            assert (done["status"], done["currentRound"]) == ("completed", 5)

@@ -1,0 +1,241 @@
+"""Debates that outlast a call: waiting, progress, cancelling, context requests, questions to the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from integration.mcp_kit import ERAS, answer, call, connected, refused, server_of, talkers
+from mcp import Client, types
+from mcp.shared.exceptions import MCPError
+
+from roundtable import Roundtable
+from roundtable.agents import BaseAgent
+from roundtable.mcp import McpServer
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.storage import MemoryStorage
+from roundtable.types import AgentConfig, ChatRequest, ChatResponse, ToolCall
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_grows_with_turns_and_rounds(era: str) -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async with connected(server_of(talkers(0.01), heartbeat_s=0.01), era) as client:
+        result = await client.call_tool("start_roundtable", {"topic": "Tea?", "rounds": 2}, progress_callback=hear)
+        session = result.structured_content["sessionId"]
+    values = [value for value, _, _ in heard]
+    assert values == sorted(set(values))
+    assert max(values) == 2.0
+    told = [message or "" for _, total, message in heard if total == 2.0]
+    assert all(message.startswith(f"session {session}: ") for message in told)
+    for word in ("round 1 of 2 begins", "Ada answered", "round 2 of 2 is complete", "the debate goes on"):
+        assert any(word in message for message in told)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_debate_that_outlasts_its_call_is_followed(era: str) -> None:
+    async with connected(server_of(talkers(0.02)), era) as client:
+        begun = await call(client, "start_roundtable", topic="Tea?", rounds=3, wait=0)
+        assert (begun["status"], begun["running"]) == ("in_progress", True)
+        assert begun["nextStep"]["tool"] == "get_round_details"
+        named = {"sessionId": begun["sessionId"]}
+        busy = await refused(client, "continue_roundtable", **named, rounds=1)
+        assert (busy["code"], busy["retryable"]) == ("SESSION_ERROR", True)
+        await call(client, "get_consensus", **named)
+        first = await call(client, "get_consensus", **named, wait=20)
+        assert (first["analyzedRound"], first["status"]) == (3, "completed")
+        held = await call(client, "get_round_details", **named, roundNumber=3, wait=20)
+        assert held["complete"]
+
+
+async def test_waiting_for_a_round_ends_with_the_round() -> None:
+    async with connected(server_of(talkers(0.15))) as client:
+        begun = await call(client, "start_roundtable", topic="Tea?", rounds=10, wait=0.02)
+        named = {"sessionId": begun["sessionId"]}
+        held = await call(client, "get_round_details", **named, roundNumber=1, wait=20)
+        assert (held["complete"], held["status"]) == (True, "in_progress")
+        paused = await call(client, "control_session", **named, action="pause")
+        assert paused["previousStatus"] == "active"
+        rested = await call(client, "continue_roundtable", **named, wait=20)
+        assert rested["sessionStatus"] == "paused"
+        resumed = await call(client, "control_session", **named, action="resume")
+        assert (resumed["previousStatus"], resumed["newStatus"]) == ("paused", "active")
+        stopped = await call(client, "control_session", **named, action="stop")
+        assert stopped["action"] == "stop"
+        done = await call(client, "get_consensus", **named, wait=20)
+        assert (done["sessionStatus"], done["exit"]["reason"]) == ("completed", "stopped")
+
+
+@pytest.mark.parametrize("leaves", ["detach", "stop"])
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_call_that_is_cancelled_detaches_or_stops(era: str, leaves: str) -> None:
+    async with connected(server_of(talkers(0.05)), era) as client:
+        begun = anyio.Event()
+
+        async def hear(*_: object) -> None:
+            begun.set()
+
+        async with anyio.create_task_group() as group:
+
+            async def start() -> None:
+                asked = {"topic": "Tea?", "rounds": 3, "onCancel": leaves}
+                await client.call_tool("start_roundtable", asked, progress_callback=hear)
+
+            group.start_soon(start)
+            await begun.wait()
+            group.cancel_scope.cancel()
+        listed = await call(client, "list_sessions")
+        named = {"sessionId": listed["sessions"][0]["id"]}
+        with anyio.fail_after(20):
+            state: dict[str, Any] = {}
+            while state.get("sessionStatus") != "completed":
+                held = await call(client, "get_round_details", **named, roundNumber=1, wait=20)
+                state = await call(client, "continue_roundtable", **named, wait=20) if held["running"] else held
+                await anyio.sleep(0.01)
+        assert state["currentRound"] == (3 if leaves == "detach" else 1)
+
+
+QUERY = "How many boxes?"
+
+
+def asking_server() -> McpServer:
+    """Give a server one of whose agents asks for a figure in the first round."""
+
+    def reply(request: ChatRequest) -> Any:
+        asked = any(message.tool_calls for message in request.messages)
+        if request.metadata["round"] != "1" or asked:
+            return answer("Tea")
+        wish = ToolCall(id="c", name="request_context", arguments={"query": QUERY, "reason": "It decides."})
+        return ChatResponse(text="", finish_reason="tool_calls", tool_calls=(wish,))
+
+    storage = MemoryStorage()
+
+    def make(tenant: str) -> Roundtable:
+        agents = [
+            BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted"), ScriptedModel(script))
+            for name, script in (("ada", reply), ("bo", lambda _: answer("Tea")))
+        ]
+        return Roundtable(agents, storage=storage, tools=["request_context"], tenant=tenant)
+
+    return McpServer(make)
+
+
+async def waiting(client: Client) -> tuple[dict[str, str], str]:
+    begun = await call(client, "start_roundtable", topic="Tea?", rounds=2)
+    assert (begun["status"], begun["sessionStatus"]) == ("needs_context", "paused")
+    assert begun["nextStep"]["tool"] == "continue_roundtable"
+    (asked,) = begun["contextRequests"]
+    assert (asked["query"], asked["agentId"], asked["priority"]) == (QUERY, "ada", "required")
+    return {"sessionId": begun["sessionId"]}, asked["id"]
+
+
+async def test_agents_ask_and_the_caller_answers() -> None:
+    async with connected(asking_server()) as client:
+        named, asked = await waiting(client)
+        error = await refused(client, "continue_roundtable", **named)
+        assert [one["id"] for one in error["details"]["missing"]] == [asked]
+        given = [{"requestId": asked, "success": True, "result": "Two boxes."}]
+        done = await call(client, "continue_roundtable", **named, contextResults=given)
+        assert (done["status"], done.get("contextRequests")) == ("completed", [])
+        named, _ = await waiting(client)
+        assert (await call(client, "continue_roundtable", **named, force=True))["status"] == "completed"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_user_is_asked_where_the_client_can(era: str) -> None:
+    heard: list[str] = []
+    replies = [
+        types.ElicitResult(action="cancel"),
+        types.ElicitResult(action="accept", content={"answer": "Two boxes."}),
+        types.ElicitResult(action="decline"),
+        types.ElicitResult(action="accept", content={"answer": " "}),
+    ]
+
+    async def put(_: object, question: Any) -> types.ElicitResult:
+        heard.append(question.message)
+        return replies.pop(0)
+
+    async with connected(asking_server(), era, elicitation_callback=put) as client:
+        named, _ = await waiting(client)
+        assert (await refused(client, "continue_roundtable", **named))["code"] == "SESSION_ERROR"
+        assert (await call(client, "continue_roundtable", **named))["status"] == "completed"
+        exported = await call(client, "export_session", **named, format="json")
+        assert "Two boxes." in exported["content"]
+        for _ in range(2):
+            named, _ = await waiting(client)
+            assert (await call(client, "continue_roundtable", **named))["status"] == "completed"
+            exported = await call(client, "export_session", **named, format="json")
+            assert "the user gave no answer" in exported["content"]
+    assert heard == [f"Ada asks: {QUERY}"] * 4
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_resources_are_read(era: str) -> None:
+    async with connected(server_of(), era) as client:
+        done = await call(client, "start_roundtable", topic="Tea?", rounds=1)
+        place = f"roundtable://sessions/{done['sessionId']}"
+        listed = [one.uri for one in (await client.list_resources()).resources]
+        assert listed[:3] == ["roundtable://sessions", "roundtable://modes", "roundtable://modes/collaborative"]
+        assert len((await client.list_resource_templates()).resource_templates) == 4
+        for uri, kind, part in (
+            ("roundtable://sessions", "application/json", done["sessionId"]),
+            (place, "text/markdown", "# Tea?"),
+            (f"{place}/json", "application/json", '"events"'),
+            (f"{place}/rounds/1", "application/json", '"position": "Tea"'),
+            ("roundtable://modes", "text/markdown", "- **delphi**: "),
+            ("roundtable://modes/delphi", "text/markdown", "Use it when: "),
+            ("roundtable://modes/oxford", "text/markdown", "Sides are assigned"),
+        ):
+            (content,) = (await client.read_resource(uri)).contents
+            assert (content.mime_type, part in content.text) == (kind, True), uri
+        for uri in (
+            "roundtable://modes/shouting",
+            "roundtable://sessions/nobody",
+            f"{place}/rounds/2",
+            f"{place}/rounds/x",
+            "file:///etc/passwd",
+        ):
+            with pytest.raises(MCPError, match="no "):
+                await client.read_resource(uri)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_prompts_are_given(era: str) -> None:
+    async with connected(server_of(), era) as client:
+        listed = {one.name: one for one in (await client.list_prompts()).prompts}
+        assert [*listed] == ["debate_this", "red_team_this", "decide_between"]
+        for name, arguments in (
+            ("debate_this", {"topic": "Tea or coffee?", "mode": "delphi"}),
+            ("debate_this", {"topic": "Tea or coffee?"}),
+            ("red_team_this", {"plan": "Move to tea."}),
+            ("decide_between", {"question": "What to drink?", "options": "tea, coffee"}),
+        ):
+            (message,) = (await client.get_prompt(name, arguments)).messages
+            assert all(value in message.content.text for value in arguments.values())
+            assert "start_roundtable" in message.content.text
+        for name, arguments, said in (
+            ("sing", {}, "no prompt 'sing'"),
+            ("debate_this", {}, "topic is missing"),
+            ("debate_this", {"topic": "x", "tune": "y"}, "tune is unknown"),
+            ("debate_this", {"topic": "x" * 10_001}, "at most 10,000"),
+        ):
+            with pytest.raises(MCPError, match=said):
+                await client.get_prompt(name, arguments)
+
+
+async def test_what_nobody_foresaw_reaches_the_caller_without_a_stack(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_: str) -> Roundtable:
+        raise ValueError("the table has three legs")
+
+    async with connected(McpServer(broken)) as client:
+        error = await refused(client, "get_agents")
+        assert (error["name"], error["code"]) == ("ValueError", "INTERNAL_ERROR")
+        assert "three legs" in error["message"]
+        with pytest.raises(MCPError, match="three legs"):
+            await client.list_resources()
+    assert "three legs" in caplog.text

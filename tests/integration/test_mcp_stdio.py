@@ -1,0 +1,123 @@
+"""The MCP server on standard input and output: the protocol and nothing else, whatever comes in."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.mcp.stdio import MOST_LINE_BYTES, Wire
+
+TESTS = Path(__file__).parents[1]
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+
+
+class Process:
+    """A server as a child process that is spoken to line by line."""
+
+    def __init__(self, running: subprocess.Popen[bytes]) -> None:
+        self.running = running
+
+    def say(self, line: bytes) -> None:
+        assert self.running.stdin is not None
+        self.running.stdin.write(line + b"\n")
+        self.running.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        assert self.running.stdout is not None
+        return json.loads(self.running.stdout.readline())
+
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.say(json.dumps(message).encode())
+        while (heard := self.hear()).get("id") != message["id"]:
+            assert heard["method"].startswith("notifications/")
+        return heard
+
+    def call(self, tool: str, number: int = 1, **arguments: Any) -> dict[str, Any]:
+        params = {"name": tool, "arguments": arguments}
+        heard = self.ask({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+        return json.loads(heard["result"]["content"][0]["text"])
+
+
+@contextmanager
+def process(*words: str, **environment: str) -> Iterator[Process]:
+    """Start a server and shake hands with it."""
+    path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path, **environment}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, *words], stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as running:
+        try:
+            child = Process(running)
+            assert child.ask(HELLO)["result"]["serverInfo"]["name"] == "ai-roundtable"
+            child.say(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+            yield child
+        finally:
+            running.kill()
+
+
+def scripts(folder: Path) -> list[str]:
+    """Write an agent's answers to a file, and give the words that start a server with it."""
+    said = json.dumps({"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8})
+    (folder / "ada.json").write_text(json.dumps([said]), "utf-8")
+    return ["-m", "roundtable", "mcp", "--agents", f"scripted:{folder / 'ada.json'}", "--db", str(folder / "kept.db")]
+
+
+def test_only_the_protocol_is_on_the_output() -> None:
+    with process(str(TESTS / "integration" / "mcp_noisy_child.py")) as child:
+        done = child.call("start_roundtable", topic="Tea?", rounds=1)
+        assert (done["status"], done.get("failures", [])) == ("completed", [])
+        child.running.kill()
+        _, said = child.running.communicate()
+    for noise in (b"of a factory", b"of print", b"of a library in C", b"of a child"):
+        assert b"noise " + noise in said
+
+
+def test_odd_input_is_answered_and_the_server_goes_on(tmp_path: Path) -> None:
+    with process(*scripts(tmp_path)) as child:
+        for line, code in (
+            (b"garbage", -32700),
+            (b'{"jsonrpc": "2.0", "id": 5', -32700),
+            (b"\xff\xfe\x00", -32700),
+            (b"[" * 10_000, -32700),
+            (b"[]", -32600),
+            (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600),
+            (b'"text"', -32600),
+            (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600),
+            (b'{"id": 1}', -32600),
+            (b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * MOST_LINE_BYTES + b'"}', -32600),
+        ):
+            child.say(line)
+            heard = child.hear()
+            assert (heard["error"]["code"], heard["id"]) == (code, None), line[:40]
+        child.say(b"")
+        assert child.ask({"jsonrpc": "2.0", "id": 7, "method": "no/such"})["error"]["code"] == -32601
+        odd = {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": 5}}
+        assert child.ask(odd)["error"]["code"] == -32602
+        error = child.call("start_roundtable", 9, topic="x" * (3 * 1024 * 1024))
+        assert error["details"]["problems"][0]["field"] == "topic"
+        assert child.call("start_roundtable", 10, topic="Tea?", rounds=1)["status"] == "completed"
+        assert child.running.stdin is not None
+        child.running.stdin.close()
+        assert child.running.wait(20) == 0
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_lines_are_whole_and_bounded() -> None:
+    source = io.BytesIO(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' + b"x" * (2 * MOST_LINE_BYTES + 5))
+    target = io.BytesIO()
+    heard = [line async for line in Wire(source, target)]
+    assert [json.loads(line)["method"] for line in heard] == ["ping"]
+    assert json.loads(target.getvalue())["error"]["code"] == -32600

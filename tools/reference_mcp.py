@@ -1,0 +1,96 @@
+"""Write the reference of the MCP tools from their schemas, and the schemas themselves."""
+# ruff: noqa: E501  (the page is Markdown with long lines)
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from roundtable.mcp import TOOLS
+
+if TYPE_CHECKING:
+    from roundtable.mcp import RoundtableTool
+
+__all__ = ["page", "schemas"]
+
+HEAD = """# MCP tools
+
+Written from the schemas of the tools, which are listed whole in [mcp-tools.json](mcp-tools.json). How to connect a client:
+[Use from an assistant](../how-to/serve-mcp.md). Names are camelCase on the wire; fields that are empty are left out of answers.
+
+An answer about a debate says where it stands: `sessionId`, `status` (`completed`, `needs_context`, `in_progress`), `sessionStatus`, `running`,
+`currentRound`, `totalRounds`. An error is an answer marked `isError` with `name`, `message`, `code`, `retryable` and, where known,
+`hint`, `provider`, `details` and `sessionId`; see [Errors](errors.md), besides `INVALID_ARGUMENTS`, `NOT_FOUND`, `UNAUTHORIZED` and `FORBIDDEN`.
+"""
+
+
+def page() -> str:
+    """Give the page of the reference."""
+    return "\n".join([HEAD, *(_chapter(tool) for tool in TOOLS.values())]).rstrip() + "\n"
+
+
+def schemas() -> str:
+    """Give what clients are told of all tools, as JSON."""
+    told = [
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "scope": tool.scope,
+            "inputSchema": tool.input_schema,
+            "outputSchema": tool.output_schema,
+        }
+        for tool in TOOLS.values()
+    ]
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def _chapter(tool: RoundtableTool[Any]) -> str:
+    taken, given = tool.input_schema, tool.output_schema
+    lines = [f"## {tool.name}", "", f"{tool.title}; needs the scope `{tool.scope}`.", ""]
+    if taken.get("properties"):
+        lines += ["| argument | values | default | meaning |", "|---|---|---|---|"]
+        required = set(taken.get("required", ()))
+        for name, schema in taken["properties"].items():
+            default = "required" if name in required else _default(schema.get("default"))
+            lines.append(f"| `{name}` | {_kind(schema)} | {default} | {_cell(schema.get('description', ''))} |")
+        lines.append("")
+    fields = ", ".join(f"`{name}`" for name in given["properties"])
+    return "\n".join([*lines, f"Gives {fields}.", ""])
+
+
+def _default(value: object) -> str:
+    return "" if value is None else f"`{json.dumps(value)}`"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    branches = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    return " or ".join(dict.fromkeys(_branch(one) for one in branches))
+
+
+def _branch(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    limits = [f"{word} {schema[key]}" for key, word in LIMITS.items() if key in schema]
+    kind = schema.get("type", "any")
+    if kind == "array":
+        kind = f"list of {_kind(schema['items'])}"
+    return f"{kind} ({', '.join(limits)})" if limits else kind
+
+
+LIMITS = {
+    "minimum": "from",
+    "maximum": "to",
+    "minLength": "at least",
+    "maxLength": "at most",
+    "minItems": "at least",
+    "maxItems": "at most",
+}
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
