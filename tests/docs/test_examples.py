@@ -22,8 +22,16 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
+MANY_DEBATES = frozenset({"is-debating-worth-it.ipynb"})
+"""Examples that hold so many that CI alone runs them."""
+
+
 def of_kind(pattern: str) -> list[object]:
-    return [pytest.param(path, id=path.name) for path in sorted(EXAMPLES.glob(pattern))]
+    found = sorted(EXAMPLES.glob(pattern))
+    return [
+        pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name in MANY_DEBATES else [])
+        for path in found
+    ]
 
 
 @pytest.mark.usefixtures("no_keys")
