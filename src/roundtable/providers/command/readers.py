@@ -33,7 +33,7 @@ class CliEnvelope(BaseModel):
         0.0
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", alias_generator=str)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", alias_generator=str, defer_build=True)
 
     result: str
     """The answer, or what went wrong."""
