@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from roundtable.errors import ConfigurationError
-from roundtable.types.teams import ErrorAction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AgentProfile"]
+__all__ = ["AgentProfile", "ErrorAction"]
+
+ErrorAction: TypeAlias = Literal["skip", "retry", "abort"]
+"""What follows when an agent's turn fails: go on without it, let it try once more and then go on, or end the run."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _MOST_STEPS: Final = 50

@@ -9,6 +9,7 @@ from pydantic import Field
 from roundtable.types.answers import ToolCallRecord
 from roundtable.types.base import NonEmpty, Timestamp, Value
 from roundtable.types.chat import ToolCall
+from roundtable.types.profiles import ErrorAction
 
 __all__ = [
     "INITIATOR",
@@ -26,9 +27,6 @@ INITIATOR: Final = "initiator"
 """Id, stage and role of the agent that turns the request into a goal."""
 SUMMARIZER: Final = "summarizer"
 """Id, stage and role of the agent that puts the contributions together."""
-
-ErrorAction: TypeAlias = Literal["skip", "retry", "abort"]
-"""What follows when an agent's turn fails: go on without it, let it try once more and then go on, or end the run."""
 
 TeamOrder: TypeAlias = Literal["sequential", "parallel"]
 """Whether the agents of a round work one after another, each seeing what was found before, or all at once."""
