@@ -299,6 +299,7 @@ def test_nobody_is_told_to_resume_a_completed_session(command: Command, agree: s
         assert "roundtable resume " not in done.both
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_and_what_was_stored_stays(place: Path) -> None:
     agents = always(place, {"ada": "Tea", "bo": "Tea"})
 

@@ -189,6 +189,7 @@ def test_a_debate_that_goes_on_shows_the_round_it_was_left_in(place: Path, comma
     assert "Round 2 of 2" not in after
 
 
+@pytest.mark.slow
 def test_a_running_debate_is_stopped_from_another_process_and_cannot_be_run_twice(
     place: Path, command: Command
 ) -> None:

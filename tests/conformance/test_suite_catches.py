@@ -112,6 +112,7 @@ def test_a_broken_storage_fails_the_law_it_breaks(said: str, fault: str) -> None
     assert len(broken) < 40, "one fault must not drown the law it breaks"
 
 
+@pytest.mark.slow
 def test_what_is_said_is_about_the_storage_and_not_about_the_suite(said: str) -> None:
     assert "AttributeError" not in said
     assert not re.search(r"^ERROR ", said, re.MULTILINE)

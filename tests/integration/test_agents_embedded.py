@@ -99,6 +99,7 @@ async def test_a_prompt_with_three_peers_is_at_most_350_tokens_long(model: ChatM
     assert response.usage.input_tokens <= 350
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "topic",
     ["Soll die Stadt Autos verbieten, ja oder nein?", "クラウドは必要ですか", "Нужны ли нам микросервисы?"],
@@ -111,6 +112,7 @@ async def test_the_schema_of_an_answer_is_understood_for_topics_in_any_script(mo
     assert answer.choice in {"Ja", "Nein"}
 
 
+@pytest.mark.slow
 async def test_other_kinds_of_turns_are_answered_too(model: ChatModel) -> None:
     ada = BaseAgent(AgentConfig(id="ada", name="Ada", provider="local"), model)
     result = await ada.take_turn(planned(view(options=("Yes", "No")), answer="ballot"))

@@ -45,7 +45,7 @@ UNIONS: dict[str, Any] = {
     "Event": Event,
     "Plan": Plan,
 }
-LAW = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+LAW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 every_type = pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
 
 

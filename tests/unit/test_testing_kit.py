@@ -29,6 +29,7 @@ class TestForgetful(StorageSuite):
 """
 
 
+@pytest.mark.slow
 def test_a_law_that_fails_shows_the_values_it_compared(tmp_path: Path) -> None:
     file = tmp_path / "test_broken.py"
     file.write_text(BROKEN, encoding="utf-8")
