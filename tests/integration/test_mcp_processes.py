@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -32,6 +33,19 @@ async def over_stdio(words: list[str], era: str = "auto", **options: Any) -> Asy
             yield client
 
 
+def listens(port: int) -> None:
+    """Wait until a server takes connections."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail(f"nothing listens at port {port}")
+
+
 @contextmanager
 def service(words: list[str]) -> Iterator[str]:
     """Start a server over HTTP on a free port, and give its address."""
@@ -41,6 +55,7 @@ def service(words: list[str]) -> Iterator[str]:
     words = [*words, "--http", "--no-auth", "--port", str(port)]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         try:
+            listens(port)
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             running.terminate()
