@@ -19,6 +19,10 @@ COVERED = "X = 1\n" * 200
 UNCOVERED = "def planted():\n" + "    x = 1\n" * 20
 
 
+PYTEST = ("-m", "pytest", "-p", "no:roundtable.testing.pytest_plugin")
+"""Without the plugin of the kit, which the small tree lacks."""
+
+
 @pytest.fixture
 def small_tree(tmp_path: Path, root: Path) -> Path:
     """A package of our name with one exact and one other module, under the configuration of this repository."""
@@ -81,7 +85,7 @@ def test_a_run_counts_only_when_its_tests_ran(test: str, code: int, small_tree: 
     (small_tree / "test_planted.py").write_text(test, "utf-8")
     passing = "def test_b(): pass" if code != 5 else ""
     (small_tree / "test_beside.py").write_text(passing, "utf-8")
-    done = run_python(["-m", "pytest", "--fail-on-skip", "test_planted.py", "test_beside.py"], small_tree)
+    done = run_python([*PYTEST, "--fail-on-skip", "test_planted.py", "test_beside.py"], small_tree)
     assert done.returncode == code, done.stdout + done.stderr
 
 
@@ -92,5 +96,5 @@ def test_a_run_counts_only_when_its_tests_ran(test: str, code: int, small_tree: 
 def test_a_skip_may_be_excused_by_its_reason(reason: str, code: int, small_tree: Path, run_python: RunPython) -> None:
     planted = f"import pytest\ndef test_a(): pytest.skip({reason!r})\ndef test_b(): pass\n"
     (small_tree / "test_planted.py").write_text(planted, "utf-8")
-    done = run_python(["-m", "pytest", "--fail-on-skip", "--may-skip", "EXCUSE", "test_planted.py"], small_tree)
+    done = run_python([*PYTEST, "--fail-on-skip", "--may-skip", "EXCUSE", "test_planted.py"], small_tree)
     assert done.returncode == code, done.stdout + done.stderr
