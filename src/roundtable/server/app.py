@@ -14,13 +14,15 @@ from roundtable.auth.guard import Guard, Manners
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from fastapi import FastAPI
 
     from roundtable.api import Roundtable
     from roundtable.auth import Authenticator
     from roundtable.auth.guard import GuardOptions, Message
+    from roundtable.protocols import SleepingClock
     from roundtable.server.state import ServerOptions
 
 __all__ = ["create_app"]
@@ -43,10 +45,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
-    from fastapi import FastAPI
-
     from roundtable.server.failures import error_body, error_event, tell_failures
-    from roundtable.server.health import router as health
     from roundtable.server.requests import RequestNumbers
     from roundtable.server.state import ServerState
 
@@ -62,6 +61,20 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
             yield
         await table.aclose()
 
+    app = _application(lifespan)
+    tell_failures(app)
+    manners = Manners(is_open=_is_open, body=error_body, last_event=error_event)
+    app.add_middleware(Guard, authenticator, manners, **_guarding(options, clock))
+    app.add_middleware(RequestNumbers)
+    return app
+
+
+def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
+    """Put the endpoints together."""
+    from fastapi import FastAPI
+
+    from roundtable.server.health import router as health
+
     app = FastAPI(
         title="AI Roundtable",
         version=__version__,
@@ -72,15 +85,15 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         redoc_url=None,
     )
     app.include_router(health)
-    tell_failures(app)
-    manners = Manners(is_open=_is_open, body=error_body, last_event=error_event)
+    return app
+
+
+def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
     guarding: GuardOptions = {"clock": clock}
     for name in ("hosts", "origins", "check_s"):
         if name in options:
             guarding[name] = options[name]
-    app.add_middleware(Guard, authenticator, manners, **guarding)
-    app.add_middleware(RequestNumbers)
-    return app
+    return guarding
 
 
 def _is_open(scope: Message) -> bool:
