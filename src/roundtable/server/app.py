@@ -48,15 +48,21 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     from roundtable.server.failures import error_body, error_event, tell_failures
     from roundtable.server.requests import RequestNumbers
     from roundtable.server.state import ServerState
+    from roundtable.server.streams import Streams
 
     authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
     clock = options.get("clock") or SystemClock()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with Desks(table.for_tenant) as desks:
+        async with Desks(table.for_tenant) as desks, Streams(options) as streams:
             app.state.roundtable = ServerState(
-                table=table, desks=desks, authenticator=authenticator, clock=clock, options=options
+                table=table,
+                desks=desks,
+                authenticator=authenticator,
+                clock=clock,
+                streams=streams,
+                options=options,
             )
             yield
         await table.aclose()

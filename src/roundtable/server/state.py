@@ -15,12 +15,20 @@ if TYPE_CHECKING:
     from roundtable.api.desks import Desk, Desks
     from roundtable.auth import Authenticator, Identity, Scope
     from roundtable.protocols import SleepingClock
+    from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
 
 
 class ServerOptions(GuardOptions, total=False):
     """What may be said about a server; see `GuardOptions` for what stands before it."""
+
+    heartbeat_s: float
+    """Seconds of silence after which a stream sends a comment, so that nobody takes it for dead; 15 when left out."""
+    send_s: float
+    """Seconds that a client may let pass without reading, before its stream is cut; 10 when left out."""
+    most_streams: int
+    """Most streams that are open at once; 1000 when left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,8 @@ class ServerState:
     """Recognises callers."""
     clock: SleepingClock
     """What is waited on."""
+    streams: Streams
+    """The open streams."""
     options: ServerOptions
     """What was said about the server."""
 
