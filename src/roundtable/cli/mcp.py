@@ -108,7 +108,7 @@ async def _serve(desk: Desk, ask: Ask, door: _Door | None) -> ExitCode:
         await _server(desk, ask).start()
         return ExitCode.OK
     door.check()
-    from roundtable.mcp.http import LOOPBACK
+    from roundtable.auth.guard import LOOPBACK
 
     names = {*LOOPBACK, door.host, *door.hosts}
     authenticator = _authenticator(desk, asks=door.asks)

@@ -41,7 +41,7 @@ class Exit:
     """Name under which this class is found again in JSON; also the reason it gives, unless stated."""
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Look at the complete rounds so far; pure."""
+        """Look at the complete rounds so far, of which there is one at the least; pure."""
         raise NotImplementedError(f"{type(self).__name__} must say when it ends a debate")
 
     def __or__(self, other: ExitCriterion) -> AnyOf:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 from pydantic_core import to_json
 
 from roundtable._version import __version__
+from roundtable.api.desks import Desks
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.mcp.asking import Asking, InputRequired, caller_of
 from roundtable.mcp.call import Call
-from roundtable.mcp.desks import Desks
 from roundtable.mcp.failures import error_of
 from roundtable.mcp.following import HEARTBEAT_S
 from roundtable.mcp.prompts import prompt_text
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from roundtable.agents import AgentRegistry
     from roundtable.api import Roundtable
     from roundtable.auth import Authenticator, Scope
+    from roundtable.auth.guard import ASGIApp, GuardOptions
     from roundtable.engine import DebateEngine
-    from roundtable.mcp.http import ASGIApp, HttpOptions
     from roundtable.mcp.tool import RoundtableTool
     from roundtable.types import JsonObject
 
@@ -137,19 +137,24 @@ class McpServer:
 
         await serve_stdio(self.lowlevel)
 
-    def http_app(self, authenticator: Authenticator, **options: Unpack[HttpOptions]) -> ASGIApp:
+    def http_app(self, authenticator: Authenticator, **options: Unpack[GuardOptions]) -> ASGIApp:
         """Give the server as an ASGI application, to be run by any ASGI server or mounted.
 
         Args:
             authenticator: Recognises callers by the token they show; each sees their own debates alone.
-            options: Which addresses it answers to and how much it takes; see `HttpOptions`.
+            options: Which addresses it answers to and how much it takes; see `GuardOptions`.
         """
         from roundtable.mcp.http import http_app
 
         return http_app(self.lowlevel, authenticator, **options)
 
     async def serve_http(
-        self, authenticator: Authenticator, *, host: str = "127.0.0.1", port: int = 8765, **options: Unpack[HttpOptions]
+        self,
+        authenticator: Authenticator,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8765,
+        **options: Unpack[GuardOptions],
     ) -> None:
         """Serve over HTTP until the process is asked to end; see `http_app`."""
         from roundtable.mcp.http import serve_http

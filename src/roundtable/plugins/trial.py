@@ -77,7 +77,12 @@ def check_api(source: str, plugin: object) -> None:
     Raises:
         PluginError: `ROUNDTABLE_API` is no pair of numbers, or the library's is not within.
     """
-    wanted: object = getattr(plugin, "ROUNDTABLE_API", None)
+    try:
+        wanted: object = getattr(plugin, "ROUNDTABLE_API", None)
+    # A property, or a module's `__getattr__`: code of the plugin's.
+    except (Exception, SystemExit) as error:
+        msg = f"ROUNDTABLE_API of {source!r} cannot be read: {type(error).__name__}: {error}"
+        raise PluginError(msg, plugin=source, stage="api", cause=error) from error
     if wanted is None:
         return
     if not (isinstance(wanted, tuple) and len(wanted) == 2 and all(type(number) is int for number in wanted)):

@@ -302,6 +302,12 @@ class Roundtable(TeamTable):
         """Store a session that was exported as JSON, and give its id."""
         return self._portal.call(lambda: self._table.import_(source, new_id=new_id, run_programs=run_programs))
 
+    def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
+        """Give a table with the sessions of somebody else and all else of this one."""
+        theirs = Roundtable()
+        theirs._table = self._table.for_tenant(tenant, observers=observers)
+        return theirs
+
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""
         return self._table.chat_model(name)
