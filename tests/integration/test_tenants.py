@@ -10,7 +10,7 @@ import pytest
 from roundtable import Budget, Roundtable, sync
 from roundtable.errors import BudgetExceeded, ConfigurationError, SessionNotFound
 from roundtable.providers.scripted import Delay
-from roundtable.testing import scripted_agents
+from roundtable.testing import RecordingObserver, scripted_agents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +57,15 @@ async def test_a_budget_of_the_table_is_shared() -> None:
     await table.for_tenant("ann").debate("Tea?", rounds=1)
     with pytest.raises(BudgetExceeded):
         await table.for_tenant("ben").debate("Tea?", rounds=1)
+
+
+async def test_an_observer_of_one_tenant_hears_nothing_of_others() -> None:
+    all_of_them, of_ann = RecordingObserver(), RecordingObserver()
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=[all_of_them])
+    held = await table.for_tenant("ann", observers=[of_ann]).debate("Tea?", rounds=1)
+    other = await table.for_tenant("ben").debate("Tea?", rounds=1)
+    assert {event.session_id for event in of_ann.events} == {held.session.id}
+    assert {event.session_id for event in all_of_them.events} == {held.session.id, other.session.id}
 
 
 async def test_a_tenant_has_a_name() -> None:

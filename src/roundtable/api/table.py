@@ -143,7 +143,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             from roundtable.api.wiring import Wiring
 
             lender = self._lender
-            self._wired = Wiring(self._options) if lender is None else lender.wiring.for_tenant(self._options.tenant)
+            self._wired = Wiring(self._options) if lender is None else lender.wiring.lend(self._options)
         return self._wired
 
     @property
@@ -339,13 +339,14 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         wiring = self.wiring
         return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
 
-    def for_tenant(self, tenant: str) -> Roundtable:
+    def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
         """Give a table with the sessions of somebody else and all else of this one, for servers with many users.
 
         Models, their limits, the budget, tools and the storage are shared, and released by this table alone.
 
         Args:
             tenant: Whose sessions; those of others do not exist there.
+            observers: Who hears every event of their debates, besides the observers of this table.
 
         Example:
             >>> table = Roundtable(storage="memory://")
@@ -353,7 +354,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             True
         """
         theirs = Roundtable()
-        theirs._lender, theirs._options = self, replace(self._options, tenant=tenant)
+        theirs._lender, theirs._options = self, replace(self._options, tenant=tenant, observers=observers)
         return theirs
 
     def chat_model(self, name: str) -> StreamingModel:

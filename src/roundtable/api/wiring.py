@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
@@ -114,18 +113,22 @@ class Wiring:
             ledger=self.models.ledger,
         )
 
-    def for_tenant(self, tenant: str) -> Wiring:
-        """Give the same objects with the sessions of somebody else; nothing of it is released when it is closed.
+    def lend(self, options: Options) -> Wiring:
+        """Give the same objects with the sessions of another tenant; nothing of it is released when it is closed.
+
+        Args:
+            options: Those of this table, but for the tenant and further observers.
 
         Raises:
-            ConfigurationError: That is no name of a tenant.
+            ConfigurationError: That is no name of a tenant, or no observer.
         """
-        check_name("tenant", tenant)
+        check_name("tenant", options.tenant)
         theirs = copy(self)
-        theirs.options = replace(self.options, tenant=tenant)
-        theirs.sessions = SessionManager(self.storage, tenant=tenant)
+        theirs.options = options
+        theirs.sessions = SessionManager(self.storage, tenant=options.tenant)
         # A hub of their own: in this one somebody could listen to a session whose id they came to know.
-        theirs.hub = EventHub(self._observers)
+        more = [observing(given) for given in options.observers if not isinstance(given, str)]
+        theirs.hub = EventHub((*self._observers, *more))
         theirs.engine = self._make_engine(theirs.sessions, theirs.hub)
         theirs.is_lent = True
         return theirs
