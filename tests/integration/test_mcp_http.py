@@ -18,7 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
-from roundtable.mcp.http import Guard
+from roundtable.auth.guard import Guard
 from roundtable.storage import MemoryStorage
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])

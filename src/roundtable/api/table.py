@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self, Unpack
 
 from roundtable.api.converse import TeamTable
@@ -101,6 +102,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     """
 
     _wired: Wiring | None = None
+    _lender: Roundtable | None = None
     _debating: Debates | None = None
     _group: TaskGroup | None = None
 
@@ -140,7 +142,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             # Late on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
             from roundtable.api.wiring import Wiring
 
-            self._wired = Wiring(self._options)
+            lender = self._lender
+            self._wired = Wiring(self._options) if lender is None else lender.wiring.lend(self._options)
         return self._wired
 
     @property
@@ -335,6 +338,24 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         wiring = self.wiring
         return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
+
+    def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
+        """Give a table with the sessions of somebody else and all else of this one, for servers with many users.
+
+        Models, their limits, the budget, tools and the storage are shared, and released by this table alone.
+
+        Args:
+            tenant: Whose sessions; those of others do not exist there.
+            observers: Who hears every event of their debates, besides the observers of this table.
+
+        Example:
+            >>> table = Roundtable(storage="memory://")
+            >>> table.for_tenant("acme").wiring.storage is table.wiring.storage
+            True
+        """
+        theirs = Roundtable()
+        theirs._lender, theirs._options = self, replace(self._options, tenant=tenant, observers=observers)
+        return theirs
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`.

@@ -6,6 +6,7 @@ Loaded late: `import roundtable; roundtable.Roundtable` must not load the engine
 from __future__ import annotations
 
 import logging
+from copy import copy
 from typing import TYPE_CHECKING
 
 from roundtable.agents import AgentRegistry, BaseAgent
@@ -63,6 +64,9 @@ logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 class Wiring:
     """The objects behind one table."""
 
+    is_lent: bool = False
+    """Whether these are objects of another table, which releases them."""
+
     def __init__(self, options: Options) -> None:
         check_whole("concurrency", options.concurrency)
         check_seconds("timeout_s", options.timeout_s)
@@ -82,7 +86,8 @@ class Wiring:
         self.storage: Storage = self._open_storage(options.storage)
         self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
         self.watchers: Watchers = Watchers(self.catalog.observers, self.settings)
-        self.hub: EventHub = EventHub(self._hearing())
+        self._observers = tuple(self._hearing())
+        self.hub: EventHub = EventHub(self._observers)
         self.agents: AgentRegistry = self._registry()
         self.tools: TableTools = TableTools(options.tools, self.catalog, self.settings, self.models.guarded)
         if self.tools.toolkit is not None:
@@ -92,17 +97,41 @@ class Wiring:
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
         modes.registry.finder = lambda name: modes.register_mode(name, self.catalog.modes.get(name))
-        self.engine: DebateEngine = DebateEngine(
-            self.sessions,
+        self._modes = modes
+        self.engine: DebateEngine = self._make_engine(self.sessions, self.hub)
+
+    def _make_engine(self, sessions: SessionManager, hub: EventHub) -> DebateEngine:
+        return DebateEngine(
+            sessions,
             self.agents,
-            modes,
-            hub=self.hub,
+            self._modes,
+            hub=hub,
             rules=self.catalog.rules,
             exits=self.catalog.exits,
             exit_settings=ExitSettings.from_settings(self.settings),
-            turn_timeout_s=options.turn_timeout_s,
+            turn_timeout_s=self.options.turn_timeout_s,
             ledger=self.models.ledger,
         )
+
+    def lend(self, options: Options) -> Wiring:
+        """Give the same objects with the sessions of another tenant; nothing of it is released when it is closed.
+
+        Args:
+            options: Those of this table, but for the tenant and further observers.
+
+        Raises:
+            ConfigurationError: That is no name of a tenant, or no observer.
+        """
+        check_name("tenant", options.tenant)
+        theirs = copy(self)
+        theirs.options = options
+        theirs.sessions = SessionManager(self.storage, tenant=options.tenant)
+        # A hub of their own: in this one somebody could listen to a session whose id they came to know.
+        more = [observing(given) for given in options.observers if not isinstance(given, str)]
+        theirs.hub = EventHub((*self._observers, *more))
+        theirs.engine = self._make_engine(theirs.sessions, theirs.hub)
+        theirs.is_lent = True
+        return theirs
 
     def _hearing(self) -> list[Callable[[Event], None]]:
         """Give what hears every event: what the caller names or brings, and what chosen plugins bring."""
@@ -250,6 +279,8 @@ class Wiring:
 
     async def aclose(self) -> None:
         """Release models and, where the table opened it, the storage."""
+        if self.is_lent:
+            return
         closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
         factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
         closers += [close for close in factories if close is not None]

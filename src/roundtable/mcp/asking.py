@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from roundtable.auth import SCOPES, Identity
+from roundtable.auth.guard import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,10 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import ContextRequest
 
-__all__ = ["IDENTITY", "Asking", "InputRequired", "caller_of"]
-
-IDENTITY: Final = "roundtable.identity"
-"""Where the HTTP transport notes in its scope who calls."""
+__all__ = ["Asking", "InputRequired", "caller_of"]
 
 _LOCAL: Final = Identity(user="default", scopes=SCOPES)
 _ROUND_TRIPS: Final = "2026-07-28"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from roundtable.mcp.desks import Desk
+    from roundtable.api.desks import Desk
     from roundtable.mcp.following import Progress
     from roundtable.types import ContextRequest
 

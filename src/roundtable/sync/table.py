@@ -213,6 +213,23 @@ class Roundtable(TeamTable):
             lambda: self._table.fork(session_id, at_round=at_round, context_results=context_results, **changes)
         )
 
+    def start_fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        step: bool = False,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateHandle:
+        """Fork a session, and let the new one run by itself while the table is entered."""
+        handle = self._portal.call(
+            lambda: self._table.start_fork(
+                session_id, at_round=at_round, step=step, context_results=context_results, **changes
+            )
+        )
+        return DebateHandle(handle, self._portal)
+
     def extend(
         self,
         session_id: str,
@@ -284,6 +301,12 @@ class Roundtable(TeamTable):
     def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False) -> str:
         """Store a session that was exported as JSON, and give its id."""
         return self._portal.call(lambda: self._table.import_(source, new_id=new_id, run_programs=run_programs))
+
+    def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
+        """Give a table with the sessions of somebody else and all else of this one."""
+        theirs = Roundtable()
+        theirs._table = self._table.for_tenant(tenant, observers=observers)
+        return theirs
 
     def chat_model(self, name: str) -> StreamingModel:
         """Give a guarded model by `"provider:model"`."""

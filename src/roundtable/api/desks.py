@@ -1,25 +1,20 @@
-"""One table per user, with the debates that run at it."""
+"""One table per user of a server, with the debates that run at it."""
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
-
-from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyio.abc import TaskGroup, TaskStatus
 
-    from roundtable.api import Roundtable
     from roundtable.api.handle import DebateHandle
+    from roundtable.api.table import Roundtable
 
 __all__ = ["Desk", "Desks"]
-
-logger: logging.Logger = logging.getLogger(f"{ROOT}.mcp")
 
 _MOST_ENDED: Final = 200
 

@@ -1,0 +1,87 @@
+"""What endpoints work with: the objects of one server, and who calls."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Request
+
+from roundtable.auth.guard import IDENTITY, GuardOptions
+
+if TYPE_CHECKING:
+    from roundtable.api import Roundtable
+    from roundtable.api.desks import Desk, Desks
+    from roundtable.auth import Authenticator, Identity, Scope
+    from roundtable.protocols import SleepingClock
+    from roundtable.server.limits import Limits, UserLimits
+
+__all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
+
+
+class ServerOptions(GuardOptions, total=False):
+    """What may be said about a server; see `GuardOptions` for what stands before it."""
+
+    limits: Limits
+    """How much each user may do; as `Limits()` when left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The objects of one server while it runs."""
+
+    table: Roundtable
+    """What all users share."""
+    desks: Desks
+    """A table for each user, with the debates that run at it."""
+    authenticator: Authenticator
+    """Recognises callers."""
+    limits: UserLimits
+    """Counts what each user may do."""
+    clock: SleepingClock
+    """What is waited on."""
+    options: ServerOptions
+    """What was said about the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes a request, and what they work with."""
+
+    identity: Identity
+    """Who they are."""
+    desk: Desk
+    """Their table and running debates."""
+    state: ServerState
+    """The server."""
+
+
+def state_of(request: Request) -> ServerState:
+    """Give the objects of the server that a request came to."""
+    state: ServerState = request.app.state.roundtable
+    return state
+
+
+def _caller_with(scope: Scope) -> Callable[[Request], Awaitable[Caller]]:
+    """Give a dependency: who calls, if they may.
+
+    Raises:
+        Forbidden: Their scopes do not include it.
+    """
+
+    async def caller(request: Request) -> Caller:
+        identity: Identity = request.scope[IDENTITY]
+        identity.require(scope)
+        state = state_of(request)
+        return Caller(identity=identity, desk=await state.desks.of(identity.tenant), state=state)
+
+    return caller
+
+
+Reader = Annotated[Caller, Depends(_caller_with("read"))]
+"""Somebody who may look at sessions."""
+Writer = Annotated[Caller, Depends(_caller_with("write"))]
+"""Somebody who may run debates."""
+Admin = Annotated[Caller, Depends(_caller_with("admin"))]
+"""Somebody who may see the figures of all users."""

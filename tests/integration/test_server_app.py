@@ -1,0 +1,53 @@
+"""The application before any endpoint: who gets in, and how failures are told."""
+
+from __future__ import annotations
+
+import pytest
+from integration.server_kit import client_of, served_table, token_for
+
+from roundtable.auth import LocalUser
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+"""The web server knows no other."""
+
+
+async def test_health_needs_nobody_to_be_known() -> None:
+    table = served_table()
+    async with client_of(table, token="wrong") as web:
+        answer = await web.get("/health")
+        assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+        assert len(answer.headers["x-request-id"]) == 32
+
+
+@pytest.mark.parametrize("path", ["/api/openapi.json", "/api/sessions", "/nowhere"])
+async def test_everything_else_needs_a_token(path: str) -> None:
+    async with client_of(token="rt_wrong") as web:
+        answer = await web.get(path)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+        told = answer.json()
+        assert (told["code"], set(told)) == ("UNAUTHORIZED", {"error", "code", "hint", "timestamp", "requestId"})
+        assert told["requestId"] == answer.headers["x-request-id"]
+
+
+async def test_a_token_gets_in() -> None:
+    table = served_table()
+    token = await token_for(table, "ann")
+    async with client_of(table, token=token) as web:
+        assert (await web.get("/api/openapi.json")).json()["info"]["title"] == "AI Roundtable"
+
+
+async def test_what_does_not_exist_is_told_in_the_same_format() -> None:
+    async with client_of(auth=LocalUser()) as web:
+        answer = await web.get("/api/nowhere")
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+        answer = await web.post("/health")
+        assert (answer.status_code, answer.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
+
+
+async def test_a_foreign_host_and_origin_are_turned_away() -> None:
+    async with client_of() as web:
+        answer = await web.get("/health", headers={"host": "evil.test"})
+        assert (answer.status_code, answer.json()["code"]) == (421, "MISDIRECTED_REQUEST")
+        answer = await web.get("/health", headers={"origin": "http://evil.test"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")

@@ -1,0 +1,80 @@
+"""Tables of several users over one set of models and one storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from roundtable import Budget, Roundtable, sync
+from roundtable.errors import BudgetExceeded, ConfigurationError, SessionNotFound
+from roundtable.providers.scripted import Delay
+from roundtable.testing import RecordingObserver, scripted_agents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_users_share_models_and_storage_and_see_their_own_sessions_alone() -> None:
+    async with Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+        ann, ben = table.for_tenant("ann"), table.for_tenant("ben")
+        assert ann.wiring.storage is ben.wiring.storage is table.wiring.storage
+        assert ann.wiring.models is ben.wiring.models
+        held = await ann.debate("Tea or coffee?", rounds=1)
+        assert [found.id for found in await ann.sessions()] == [held.session.id]
+        assert await ben.sessions() == await table.sessions() == ()
+        with pytest.raises(SessionNotFound):
+            await ben.session(held.session.id)
+
+
+async def test_nobody_hears_a_session_of_somebody_else_that_runs() -> None:
+    async with (
+        Roundtable(scripted_agents({"ada": Delay(0.1, {"position": "Tea"})}), storage="memory://") as table,
+        table.for_tenant("ann") as ann,
+        table.for_tenant("ben") as ben,
+    ):
+        handle = await ann.start("Tea?", rounds=2)
+        with anyio.fail_after(5), pytest.raises(SessionNotFound):
+            await anext(aiter(ben.watch(handle.session_id)))
+        assert (await handle.result()).answer == "Tea"
+
+
+async def test_a_lent_table_that_is_closed_leaves_the_shared_parts_open(tmp_path: Path) -> None:
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage=f"sqlite:///{tmp_path / 'd.db'}")
+    async with table:
+        async with table.for_tenant("ann") as ann:
+            await ann.debate("Tea?", rounds=1)
+        assert len(await table.for_tenant("ann").sessions()) == 1
+        # It can be used again, as every table.
+        assert len(await ann.sessions()) == 1
+
+
+async def test_a_budget_of_the_table_is_shared() -> None:
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", budget=Budget(max_calls=1))
+    await table.for_tenant("ann").debate("Tea?", rounds=1)
+    with pytest.raises(BudgetExceeded):
+        await table.for_tenant("ben").debate("Tea?", rounds=1)
+
+
+async def test_an_observer_of_one_tenant_hears_nothing_of_others() -> None:
+    all_of_them, of_ann = RecordingObserver(), RecordingObserver()
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=[all_of_them])
+    held = await table.for_tenant("ann", observers=[of_ann]).debate("Tea?", rounds=1)
+    other = await table.for_tenant("ben").debate("Tea?", rounds=1)
+    assert {event.session_id for event in of_ann.events} == {held.session.id}
+    assert {event.session_id for event in all_of_them.events} == {held.session.id, other.session.id}
+
+
+async def test_a_tenant_has_a_name() -> None:
+    with pytest.raises(ConfigurationError, match="tenant"):
+        await Roundtable(storage="memory://").for_tenant("").sessions()
+
+
+def test_the_facade_without_await_lends_too() -> None:
+    with sync.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://") as table:
+        table.for_tenant("ann").debate("Tea?", rounds=1)
+        assert len(table.for_tenant("ann").sessions()) == 1
+        assert table.sessions() == ()
