@@ -251,7 +251,7 @@ async def test_a_fault_within_a_stream_is_its_last_event(fault: Exception, code:
 async def heard(web: httpx.AsyncClient, session: str, cuts: random.Random) -> list[dict[str, Any]]:
     """Hear a session out, leaving after a random number of bytes again and again; give the durable events."""
     stored: list[dict[str, Any]] = []
-    last = {}
+    last: dict[str, str] = {}
     while True:
         room, text = cuts.randrange(1, 6000), ""
         async with web.stream("GET", f"/told/{session}?ids=1", headers=last) as answer:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI, Request
@@ -13,11 +13,10 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from roundtable.types import JsonObject
 
 __all__ = ["answer", "error_body", "error_event", "status_of", "tell_failures"]
@@ -76,18 +75,19 @@ def tell_failures(app: FastAPI) -> None:
     app.exception_handler(Exception)(_unforeseen)
 
 
-def answer(error: RoundtableError, status: int | None = None, headers: Mapping[str, str] | None = None) -> JSONResponse:
+def answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
     """Give the answer that tells an error, with `Retry-After` where it says how long to wait.
 
     Args:
         error: What went wrong.
         status: HTTP status; that of the error's code when left out.
-        headers: Further headers.
     """
-    told = {"cache-control": "no-store", **(headers or {})}
+    headers = {"cache-control": "no-store"}
+    if isinstance(error, RateLimited):
+        headers |= error.headers
     if error.retry_after_s is not None:
-        told["retry-after"] = str(max(1, math.ceil(error.retry_after_s)))
-    return JSONResponse(error_body(error), status or status_of(error), told)
+        headers["retry-after"] = str(ceil(error.retry_after_s))
+    return JSONResponse(error_body(error), status or status_of(error), headers)
 
 
 async def _ours(request: Request, error: RoundtableError) -> JSONResponse:

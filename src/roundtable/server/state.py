@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from roundtable.api.desks import Desk, Desks
     from roundtable.auth import Authenticator, Identity, Scope
     from roundtable.protocols import SleepingClock
+    from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
@@ -23,6 +24,8 @@ __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer"
 class ServerOptions(GuardOptions, total=False):
     """What may be said about a server; see `GuardOptions` for what stands before it."""
 
+    limits: Limits
+    """How much each user may do; as `Limits()` when left out."""
     heartbeat_s: float
     """Seconds of silence after which a stream sends a comment, so that nobody takes it for dead; 15 when left out."""
     send_s: float
@@ -41,6 +44,8 @@ class ServerState:
     """A table for each user, with the debates that run at it."""
     authenticator: Authenticator
     """Recognises callers."""
+    limits: UserLimits
+    """Counts what each user may do."""
     clock: SleepingClock
     """What is waited on."""
     streams: Streams
