@@ -67,6 +67,9 @@ class StoredSessions(ABC):
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        on_change: OnChange = "error",
     ) -> DebateHandle:
         """Go on with a stored session that then runs by itself while the table is entered.
 
@@ -77,6 +80,9 @@ class StoredSessions(ABC):
             focus_question: Narrower question for the rounds to come.
             context_results: Answers to what the agents asked for.
             force: As for `resume`.
+            budget: As for `resume`.
+            deadline_s: As for `debate`.
+            on_change: As for `resume`.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as `extend` and `resume`.
@@ -104,6 +110,9 @@ class StoredSessions(ABC):
             focus_question=focus_question,
             context_results=context_results,
             force=force,
+            budget=budget,
+            deadline_s=deadline_s,
+            on_change=on_change,
         )
         return begin(prepared)
 
@@ -180,6 +189,22 @@ class StoredSessions(ABC):
         from roundtable.api.debates import finish
 
         return await finish(await self._debates.forked(session_id, at_round, context_results, changes))
+
+    async def start_fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateHandle:
+        """Begin a fork that runs by itself while the table is entered; see `fork` for arguments and errors.
+
+        Raises:
+            ConfigurationError: The table was not entered with `async with`, or as `fork`.
+        """
+        begin = self._starter("start_fork")
+        return begin(await self._debates.forked(session_id, at_round, context_results, changes))
 
     async def extend(
         self,
