@@ -17,7 +17,7 @@ __all__ = ["DebateHandle"]
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start` or `Roundtable.carry_on`."""
+    """A running debate, made by `Roundtable.start`, `carry_on` or `start_fork`."""
 
     def __init__(self, table: Roundtable, live: Live) -> None:
         self._table = table
@@ -36,6 +36,17 @@ class DebateHandle:
     def events(self, *, after: int = 0) -> Watch:
         """Follow the debate from the event after number `after`."""
         return self._table.watch(self.session_id, after=after)
+
+    async def begun(self) -> None:
+        """Wait until it goes on here, and nothing keeps it from that any more; or until it is over.
+
+        Raises:
+            RoundtableError: What keeps it from going on, such as somebody else who is running it.
+        """
+        live = self._live
+        await live.begun.wait()
+        if not live.running and live.error is not None:
+            raise live.error
 
     async def wait(self) -> None:
         """Wait until the debate is over, however it ends; `result` says how."""

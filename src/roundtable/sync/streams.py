@@ -83,7 +83,7 @@ class Watch(_Events):
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start` or `Roundtable.carry_on`."""
+    """A running debate, made by `Roundtable.start`, `carry_on` or `start_fork`."""
 
     def __init__(self, handle: AsyncHandle, portal: Portal) -> None:
         self._handle = handle
@@ -102,6 +102,10 @@ class DebateHandle:
     def events(self, *, after: int = 0) -> Watch:
         """Follow the debate from the event after number `after`."""
         return Watch(made_on_loop(self._portal, lambda: self._handle.events(after=after)), self._portal)
+
+    def begun(self) -> None:
+        """Wait until it goes on here; raises what keeps it from that."""
+        self._portal.call(self._handle.begun)
 
     def wait(self) -> None:
         """Wait until the debate is over, however it ends."""

@@ -160,6 +160,9 @@ class Roundtable(TeamTable):
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        on_change: OnChange = "error",
     ) -> DebateHandle:
         """Go on with a stored session that then runs by itself while the table is entered."""
         handle = self._portal.call(
@@ -170,6 +173,9 @@ class Roundtable(TeamTable):
                 focus_question=focus_question,
                 context_results=context_results,
                 force=force,
+                budget=budget,
+                deadline_s=deadline_s,
+                on_change=on_change,
             )
         )
         return DebateHandle(handle, self._portal)
@@ -212,6 +218,23 @@ class Roundtable(TeamTable):
         return self._portal.call(
             lambda: self._table.fork(session_id, at_round=at_round, context_results=context_results, **changes)
         )
+
+    def start_fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        step: bool = False,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateHandle:
+        """Fork a session, and let the new one run by itself while the table is entered."""
+        handle = self._portal.call(
+            lambda: self._table.start_fork(
+                session_id, at_round=at_round, step=step, context_results=context_results, **changes
+            )
+        )
+        return DebateHandle(handle, self._portal)
 
     def extend(
         self,
