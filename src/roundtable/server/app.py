@@ -83,7 +83,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     """Put the endpoints together."""
     from fastapi import FastAPI
 
-    from roundtable.server.health import router as health
+    from roundtable.server import control, debates, health, offers, sessions
 
     app = FastAPI(
         title="AI Roundtable",
@@ -94,7 +94,8 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         docs_url=None,
         redoc_url=None,
     )
-    app.include_router(health)
+    for part in (health, offers, debates, sessions, control):
+        app.include_router(part.router)
     return app
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +26,10 @@ class ServerOptions(GuardOptions, total=False):
 
     limits: Limits
     """How much each user may do; as `Limits()` when left out."""
+    models: Collection[str]
+    """Models that callers may name beside the table's agents, as `"provider:model"`; none when left out."""
+    most_calls: int
+    """Most model calls that a debate may take as planned; 500 when left out."""
     heartbeat_s: float
     """Seconds of silence after which a stream sends a comment, so that nobody takes it for dead; 15 when left out."""
     send_s: float
