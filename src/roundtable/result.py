@@ -12,12 +12,14 @@ from roundtable.analysis import (
     DebateHealth,
     MinorityReport,
     ResponseSettings,
+    Vote,
     baselines_of,
     build_response,
     cast_votes,
     conformity_delta,
     debate_health,
     minority_report,
+    votes_of,
 )
 from roundtable.modes.oxford import LAST_VOTE
 from roundtable.record import team_outcome
@@ -82,6 +84,8 @@ class DebateResult(Value):
     """Why there is no answer."""
     decision: Decision | None
     """Outcome of the decision rule over the last complete round."""
+    votes: tuple[Vote, ...] = ()
+    """Who voted for what in the last complete round; `ballots()` gives them for `roundtable.decide`."""
     consensus: AnyConsensus | None
     """Agreement of the last complete round."""
     independent_agreement: Share | None
@@ -152,6 +156,7 @@ class DebateResult(Value):
             answer_source=source,
             answer_reason=None if answer is not None else _why_none(record, last, decision),
             decision=decision,
+            votes=votes_of(last, by_choice=config.options is not None) if last else (),
             consensus=last.consensus if last else None,
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
