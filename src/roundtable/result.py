@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from roundtable._frames import draw_debate, frame_of
 from roundtable._view import COLUMNS, view_of
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from roundtable.types import DebateRecord, JsonObject
 
 __all__ = ["AnswerSource", "DebateResult", "answer_of"]
+
+_DECIDED: Final = ("option", "cluster", "judge")
+"""Sources of an answer that was decided upon, rather than put together."""
 
 AnswerSource = Literal["option", "cluster", "judge", "synthesis", "none"]
 
@@ -145,7 +148,6 @@ class DebateResult(Value):
         measured = [held for held in record.rounds if held.complete]
         last = measured[-1] if measured else None
         decision = last.decision if last else None
-        winner = decision.winner if decision else None
         answer, source = _answer(record, last)
         return cls(
             session_id=record.session.id,
@@ -162,7 +164,7 @@ class DebateResult(Value):
             independent_agreement_reason=record.independent_agreement_reason,
             conformity_delta=_conformity(record, last),
             minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
-            baselines=baselines_of(record, answer if source == "judge" else winner),
+            baselines=baselines_of(record, answer if source in _DECIDED else None),
             health=None if config.team else debate_health(measured, record.session.agents),
             response=None if config.team else build_response(record, thresholds or ResponseSettings()),
             synthesis=record.synthesis,
