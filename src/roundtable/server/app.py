@@ -46,25 +46,36 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
     from roundtable.server.failures import error_body, error_event, tell_failures
+    from roundtable.server.pages.answers import refusal
+    from roundtable.server.pages.entrance import Entrance
+    from roundtable.server.pages.forgery import ForgeryGuard
     from roundtable.server.requests import RequestNumbers
     from roundtable.server.state import ServerState
 
     authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
     clock = options.get("clock") or SystemClock()
+    entrance = Entrance.of(table.wiring.storage, authenticator, clock, https=options.get("https"))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with Desks(table.for_tenant) as desks:
             app.state.roundtable = ServerState(
-                table=table, desks=desks, authenticator=authenticator, clock=clock, options=options
+                table=table, desks=desks, entrance=entrance, clock=clock, options=options
             )
             yield
         await table.aclose()
 
     app = _application(lifespan)
     tell_failures(app)
-    manners = Manners(is_open=_is_open, body=error_body, last_event=error_event)
-    app.add_middleware(Guard, authenticator, manners, **_guarding(options, clock))
+    manners = Manners(
+        credential=entrance.cookie.credential,
+        is_open=_is_open,
+        body=error_body,
+        last_event=error_event,
+        instead=refusal,
+    )
+    app.add_middleware(ForgeryGuard, error_body)
+    app.add_middleware(Guard, entrance.people, manners, **_guarding(options, clock))
     app.add_middleware(RequestNumbers)
     return app
 
@@ -74,6 +85,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     from fastapi import FastAPI
 
     from roundtable.server.health import router as health
+    from roundtable.server.pages import routers as pages
 
     app = FastAPI(
         title="AI Roundtable",
@@ -85,6 +97,8 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         redoc_url=None,
     )
     app.include_router(health)
+    for router in pages():
+        app.include_router(router)
     return app
 
 
@@ -98,4 +112,5 @@ def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
 
 def _is_open(scope: Message) -> bool:
     """Tell whether a request needs nobody to be known."""
-    return scope["path"] in {"/health", "/ready"}
+    path = scope["path"]
+    return path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")

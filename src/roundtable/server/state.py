@@ -13,14 +13,19 @@ from roundtable.auth.guard import IDENTITY, GuardOptions
 if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.desks import Desk, Desks
-    from roundtable.auth import Authenticator, Identity, Scope
+    from roundtable.auth import Identity, Scope
     from roundtable.protocols import SleepingClock
+    from roundtable.server.pages.entrance import Entrance
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
 
 
 class ServerOptions(GuardOptions, total=False):
     """What may be said about a server; see `GuardOptions` for what stands before it."""
+
+    https: bool
+    """Whether browsers reach it over https, as through a proxy that ends TLS; by the scheme of each request when left
+    out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,8 @@ class ServerState:
     """What all users share."""
     desks: Desks
     """A table for each user, with the debates that run at it."""
-    authenticator: Authenticator
-    """Recognises callers."""
+    entrance: Entrance
+    """Who calls, and the logins of browsers."""
     clock: SleepingClock
     """What is waited on."""
     options: ServerOptions
