@@ -67,6 +67,8 @@ class Registry(Generic[T]):
         self._contested: dict[str, tuple[str, ...]] = {}
         self.finder: Callable[[str], None] | None = None
         """Asked about a name nobody knows, before it is refused: it may add things, or raise why it cannot."""
+        self.elsewhere: Callable[[], str] = str
+        """Says where else a name that is refused may be known, as a sentence for the hint."""
 
     def add(self, name: str, thing: T, *, summary: str = "", source: str = HOST, replace: bool = False) -> None:
         """Register a thing.
@@ -148,7 +150,8 @@ class Registry(Generic[T]):
         meant = f" Did you mean {near[0]!r}?" if near else ""
         known = ", ".join(self._entries) or "none"
         msg = f"unknown {self.kind} {name!r}.{meant} Known: {known}"
-        raise ConfigurationError(msg, hint=f"Use one of the {self.kind}s listed, or install a plugin that adds it.")
+        hint = f"Use one of the {self.kind}s listed, or install a plugin that adds it. {self.elsewhere()}"
+        raise ConfigurationError(msg, hint=hint.rstrip())
 
     def find(self, name: str) -> Entry[T] | None:
         """Give the whole entry of this name; `None` when nobody knows it.

@@ -262,7 +262,7 @@ class ExitCriterion(Protocol):
     """Decides after each round whether the debate ends; pure."""
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Look at the complete rounds so far."""
+        """Look at the complete rounds so far, of which there is one at the least."""
 
     def to_spec(self) -> JsonObject:
         """Give this criterion as data, so that a stored session can be resumed with it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from roundtable import Persona, Roundtable, hookimpl
 from roundtable.analysis import ConsensusAnalyzer
+from roundtable.api import AgentProfile
 from roundtable.exits import MaxRounds
 from roundtable.modes import CollaborativeMode
 from roundtable.plugins import (
@@ -19,6 +20,7 @@ from roundtable.plugins import (
     ObserverRegistrar,
     PersonaRegistrar,
     Plugins,
+    ProfileRegistrar,
     ProviderRegistrar,
     RuleRegistrar,
     SearchProviderRegistrar,
@@ -121,6 +123,13 @@ def roundtable_register_personas(registrar: PersonaRegistrar) -> None:
     registrar.add("nurse", Persona(name="Nurse"))
     # A persona is a value, so its name alone is refused.
     registrar.add("nurse", "Nurse")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@hookimpl
+def roundtable_register_profiles(registrar: ProfileRegistrar) -> None:
+    registrar.add("scout", AgentProfile("scout", instructions="Look ahead."))
+    # A profile is a value, so its name alone is refused.
+    registrar.add("scout", "scout")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 @hookimpl

@@ -134,6 +134,14 @@ def test_codex_reports_a_failure(fault: dict[str, object]) -> None:
     assert (reply.text, reply.failed) == ("no quota", True)
 
 
+def test_codex_that_breaks_off_after_a_word_on_the_way_has_failed() -> None:
+    said = line(type="item.completed", item={"type": "agent_message", "text": "I look at the files first."})
+    lost = line(type="turn.failed", error={"message": "stream disconnected"})
+    assert read_codex(said + lost)[:3] == ("stream disconnected", "", True)
+    # What the program tries again by itself is no failure of its answer.
+    assert read_codex(line(type="error", message="Reconnecting 1/5") + said).failed is False
+
+
 def test_gemini_gives_its_response_and_the_tokens_of_all_its_models() -> None:
     tokens = {"prompt": 9, "candidates": 2, "thoughts": 1, "cached": 3}
     stats = {"models": {"a": {"tokens": tokens}, "b": {"tokens": tokens}, "c": 5}}

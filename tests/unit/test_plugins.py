@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from roundtable import hookimpl
+from roundtable import hookimpl, plugins
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import MaxRounds
 from roundtable.modes import BUILTIN_MODES, CollaborativeMode
@@ -17,11 +18,14 @@ from roundtable.plugins import (
     ExitRegistrar,
     Host,
     ModeRegistrar,
+    Plugins,
     ProviderRegistrar,
     RuleRegistrar,
     StorageRegistrar,
     ToolRegistrar,
+    hookspecs,
     load_catalog,
+    load_plugins,
 )
 from roundtable.protocols import Tool
 from roundtable.providers.scripted import ScriptedModel
@@ -32,8 +36,9 @@ from roundtable.types import ProviderConfig
 
 
 def veto(ballots: Electorate, parameters: Parameters) -> Outcome:
-    roll = ballots.read(first_places).roll
-    return Outcome(roll, {}, roll.options if len(roll.options) == 1 else (), "all of one view, or none")
+    profile = ballots.read(first_places)
+    named = {option for vote in profile.votes for option in vote.form}
+    return Outcome(profile.roll, {}, tuple(named) if len(named) == 1 else (), "all of one view, or none")
 
 
 class Acme:
@@ -155,6 +160,42 @@ class WrongSignature:
         raise AssertionError
 
 
+class Unreadable:
+    @property
+    def ROUNDTABLE_API(self) -> tuple[int, int]:  # noqa: N802  (the name of the contract)
+        raise SystemExit(3)
+
+
+def test_a_plugin_whose_version_cannot_be_read_is_named() -> None:
+    with pytest.raises(PluginError, match="ROUNDTABLE_API of 'Unreadable' cannot be read: SystemExit: 3") as caught:
+        load_catalog([Unreadable()])
+    assert (caught.value.plugin, caught.value.stage) == ("Unreadable", "api")
+
+
+class Named:
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    @hookimpl
+    def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
+        registrar.add(self.mode, CollaborativeMode())
+
+
+def test_two_plugins_of_one_class_are_both_reported() -> None:
+    reports = load_plugins(Plugins.of(Named("day"), Named("night"))).reports()
+    assert [(one.name, one.provides) for one in reports if one.stage == "ready"] == [
+        ("Named", ("mode day",)),
+        ("Named", ("mode night",)),
+    ]
+
+
+def test_whatever_a_hook_takes_has_a_registrar_with_a_name_to_annotate_with() -> None:
+    for name in hookspecs.__all__:
+        if name.startswith("roundtable_register_"):
+            taken = inspect.signature(getattr(hookspecs, name)).parameters["registrar"].annotation
+            assert getattr(plugins, taken)
+
+
 class WrongName:
     @hookimpl
     def roundtable_register_moods(self, registrar: ModeRegistrar) -> None:
@@ -196,14 +237,14 @@ def test_two_plugins_of_one_name_are_both_named() -> None:
         load_catalog([Usurper()])
 
 
-@pytest.mark.parametrize("name", ["", " acme", "a:b"])
+@pytest.mark.parametrize("name", ["", " acme", "a:b", "acme/a"])
 def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
     class Odd:
         @hookimpl
         def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
             registrar.add(name, CollaborativeMode())
 
-    with pytest.raises(ConfigurationError, match="a mode name must be"):
+    with pytest.raises(ConfigurationError, match=r"a mode name must be|the mode name 'acme/a' holds '/'"):
         load_catalog([Odd()])
 
 

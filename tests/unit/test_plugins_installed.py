@@ -38,6 +38,16 @@ def test_nothing_is_imported_before_a_name_is_asked_for(site: Site) -> None:
     assert (report.stage, report.version, report.provides, report.failed) == ("ready", "1.0", ("mode court",), False)
 
 
+def test_who_asks_for_what_an_idle_plugin_may_bring_is_told_that_it_is_there(site: Site) -> None:
+    site.install("roundtable-court", MODE.replace("{name}", "jury"))
+    with pytest.raises(ConfigurationError, match="unknown mode 'jury'") as caught:
+        load_plugins().catalog.modes.get("jury")
+    assert str(caught.value.hint).endswith("loaded only by plugins=Plugins.of(...) or .load(): roundtable-court.")
+    with pytest.raises(ConfigurationError, match="unknown mode 'jury'") as caught:
+        load_plugins(Plugins.none()).catalog.modes.get("jury")
+    assert str(caught.value.hint).endswith("install a plugin that adds it.")
+
+
 def test_an_entry_point_that_does_not_bring_the_name_leaves_it_unknown(site: Site) -> None:
     site.install("roundtable-court")
     with pytest.raises(ConfigurationError, match="unknown storage 'court'"):

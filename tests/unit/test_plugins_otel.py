@@ -67,6 +67,7 @@ async def test_a_debate_is_one_trace_of_rounds_and_turns() -> None:
     assert (ada["gen_ai.agent.id"], ada["gen_ai.agent.name"]) == ("ada", "Ada")
     assert (ada["gen_ai.provider.name"], ada["gen_ai.response.model"]) == ("scripted", "scripted")
     assert ada["gen_ai.usage.output_tokens"] > 0
+    assert ada["gen_ai.response.finish_reasons"] == ("stop",)
     assert all((span.end_time or 0) >= (span.start_time or 1) for span in (debate, *rounds, *turns))
 
 
@@ -78,7 +79,10 @@ async def test_what_was_said_is_written_only_when_it_is_asked_for() -> None:
     assert "Tea" not in quiet.text
     (debate,) = loud.named("debate")
     assert SECRET in facts(debate)["roundtable.topic"]
-    said = json.loads(facts(loud.named("invoke_agent Ada")[0])["gen_ai.output.messages"])
+    (message,) = json.loads(facts(loud.named("invoke_agent Ada")[0])["gen_ai.output.messages"])
+    assert (message["role"], message["finish_reason"], len(message["parts"])) == ("assistant", "stop", 1)
+    assert message["parts"][0]["type"] == "text"
+    said = json.loads(message["parts"][0]["content"])
     assert said["position"] == f"Tea {SECRET}"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.analysis.basic import ConsensusAnalyzer
 from roundtable.analysis.groupthink import detect_groupthink
 from roundtable.analysis.reading import ANALYSIS_SCHEMA, analysis_messages, read_analysis
@@ -200,7 +201,9 @@ class _Reading:
         except BaseException as error:  # a model may be foreign code; its error must not lose the round
             if not isinstance(error, Exception) and not is_stray(error):
                 raise
-            self.error = RoundtableError(f"the model raised {type(error).__name__}: {str(error)[:500]}", cause=error)
+            self.error = RoundtableError(
+                f"the model raised {type(error).__name__}: {error_text(error)[:500]}", cause=error
+            )
         else:
             if result is None:
                 self.error = ParseError("the answer holds no readable agreement level", provider=model.provider)

@@ -6,6 +6,7 @@ import logging
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
@@ -135,7 +136,7 @@ def _counted(
     try:
         return decide(ballots, rule=config.decide, options=options, rules=rules)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
-        cause = f"{type(error).__name__}: {error}"
+        cause = f"{type(error).__name__}: {error_text(error)}"
         logger.warning("the rule %r broke: %s", config.decide, cause)
         return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")
 

@@ -7,6 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, cast
 
+from roundtable._foreign import error_text
 from roundtable._registry import HOST, same_source
 from roundtable.errors import ConfigurationError, PluginError, RoundtableError
 from roundtable.logs import ROOT
@@ -86,6 +87,7 @@ class LoadedPlugins:
         if chosen.installed != "none":
             for kind, registry in self.catalog.registries().items():
                 registry.finder = self._finder(kind)
+                registry.elsewhere = self._waiting
 
     @property
     def installed(self) -> tuple[Installed, ...]:
@@ -111,6 +113,11 @@ class LoadedPlugins:
         ]
         return (*self._reports.values(), *waiting)
 
+    def _waiting(self) -> str:
+        """Name the installed plugins that nobody needed yet, for who asks for a name that one of them may bring."""
+        idle = ", ".join(report.name for report in self.reports() if report.stage == "idle")
+        return f"Installed, and loaded only by plugins=Plugins.of(...) or .load(): {idle}." if idle else ""
+
     def _hand_over(self, source: str, plugin: object) -> None:
         """Take what the caller gave; whatever is wrong with it is the caller's to know at once."""
         check_api(source, plugin)
@@ -121,7 +128,9 @@ class LoadedPlugins:
             for entry in registry:
                 own[kind].add(entry.name, entry.thing, summary=entry.summary, source=source)
         if source != HOST:
-            self._reports[source] = PluginReport(source, None, "ready", provides=_provides(scratch))
+            # Two objects of one class are two plugins.
+            key = source if source not in self._reports else f"{source} {len(self._reports) + 1}"
+            self._reports[key] = PluginReport(source, None, "ready", provides=_provides(scratch))
 
     def _load_chosen(self) -> None:
         allowed = [one for one in self.installed if self.chosen.allows(one.name, one.called)]
@@ -234,7 +243,8 @@ class _Bringing:
                 return
             # On a thread of its own, so nothing that ends programs may go on from here.
             except BaseException as error:  # noqa: BLE001
-                msg = f"plugin {self._one.name!r} failed in the stage {self.stage!r}: {type(error).__name__}: {error}"
+                told = f"{type(error).__name__}: {error_text(error)}"
+                msg = f"plugin {self._one.name!r} failed in the stage {self.stage!r}: {told}"
                 self.error = PluginError(msg, plugin=self._one.name, stage=self.stage, cause=error)
                 return
         self.stage = "ready"

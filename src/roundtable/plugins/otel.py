@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,6 @@ from roundtable._version import __version__
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from opentelemetry.trace import Span, Tracer
@@ -23,7 +23,7 @@ __all__ = ["OpenTelemetryObserver", "open_telemetry"]
 CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """Variable of OpenTelemetry's that lets content into traces."""
 
-_Attributes = dict[str, str | int | float | bool]
+_Attributes = dict[str, str | int | float | bool | Sequence[str]]
 
 
 def open_telemetry(settings: Settings) -> OpenTelemetryObserver:
@@ -111,7 +111,7 @@ class OpenTelemetryObserver:
             self._debates[event.session_id] = found
         return found
 
-    def _open(self, name: str, parent: Span | None, start: datetime, facts: Mapping[str, str | float | bool]) -> Span:
+    def _open(self, name: str, parent: Span | None, start: datetime, facts: _Attributes) -> Span:
         within = None if parent is None else self._trace.set_span_in_context(parent)
         return self._tracer.start_span(name, context=within, start_time=_nanoseconds(start), attributes=facts)
 
@@ -122,13 +122,15 @@ class OpenTelemetryObserver:
         turn = event.turn
         result = turn.result
         facts = self._of_turn(event, turn.duration_s, result.usage)
-        facts["gen_ai.response.finish_reasons"] = result.finish_reason
+        facts["gen_ai.response.finish_reasons"] = (result.finish_reason,)
         if result.provider:
             facts["gen_ai.provider.name"] = result.provider
         if result.model:
             facts["gen_ai.response.model"] = facts["gen_ai.request.model"] = result.model
         if self._content:
-            facts["gen_ai.output.messages"] = turn.answer.to_json()
+            said = {"type": "text", "content": turn.answer.to_json()}
+            message = {"role": "assistant", "parts": [said], "finish_reason": result.finish_reason}
+            facts["gen_ai.output.messages"] = json.dumps([message], ensure_ascii=False)
         span = self._turn(event, turn.duration_s, facts)
         for call in result.tool_calls:
             self._tool(span, turn, call)

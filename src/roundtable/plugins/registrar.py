@@ -117,6 +117,9 @@ class Registrar(Generic[T]):
             raise ConfigurationError(f"{self._source} registers {name!r} after its hook has returned")
         if not isinstance(summary, str):
             raise ConfigurationError(f"the summary of {name!r} must be a text, not {type(summary).__name__}")
+        if "/" in str(name):
+            msg = f"the {self._registry.kind} name {name!r} holds '/', which stands between a distribution and a name"
+            raise ConfigurationError(msg, hint="Use another name.")
         self._check(name, thing)
         self._registry.add(name, thing, summary=summary, source=self._source)
 

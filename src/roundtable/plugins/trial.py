@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pluggy
 
+from roundtable._foreign import error_text
 from roundtable._version import __version__
 from roundtable.errors import ConfigurationError, PluginError, RoundtableError
 from roundtable.modes.registry import check_mode
@@ -76,7 +77,12 @@ def check_api(source: str, plugin: object) -> None:
     Raises:
         PluginError: `ROUNDTABLE_API` is no pair of numbers, or the library's is not within.
     """
-    wanted: object = getattr(plugin, "ROUNDTABLE_API", None)
+    try:
+        wanted: object = getattr(plugin, "ROUNDTABLE_API", None)
+    # A property, or a module's `__getattr__`: code of the plugin's.
+    except (Exception, SystemExit) as error:
+        msg = f"ROUNDTABLE_API of {source!r} cannot be read: {type(error).__name__}: {error}"
+        raise PluginError(msg, plugin=source, stage="api", cause=error) from error
     if wanted is None:
         return
     if not (isinstance(wanted, tuple) and len(wanted) == 2 and all(type(number) is int for number in wanted)):
@@ -107,7 +113,7 @@ def try_out(source: str, plugin: object, scratch: Catalog) -> None:
             raise
         # A plugin that wants to end the program ends its own part in it.
         except (Exception, SystemExit) as error:
-            msg = f"plugin {source!r} failed while it registered: {type(error).__name__}: {error}"
+            msg = f"plugin {source!r} failed while it registered: {type(error).__name__}: {error_text(error)}"
             raise PluginError(msg, plugin=source, stage="register", cause=error) from error
         finally:
             registrar.close()

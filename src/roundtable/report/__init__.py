@@ -11,6 +11,7 @@ from roundtable.report.style import STYLE
 from roundtable.report.tags import Html
 from roundtable.report.text import to_text
 from roundtable.report.view import CostView, OptionView, Parts, ReportView, RoundView, SourceView, SpeakerView
+from roundtable.report.words import initials
 
 __all__ = [
     "STYLE",
@@ -26,6 +27,7 @@ __all__ = [
     "cost_in_words",
     "csv_parts",
     "in_words",
+    "initials",
     "markdown_parts",
     "page_parts",
     "plain",

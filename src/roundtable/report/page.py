@@ -10,7 +10,7 @@ from roundtable.report.inert import plain
 from roundtable.report.prose import inline, prose
 from roundtable.report.style import POLICY, STYLE
 from roundtable.report.tags import Html, join, link, tag
-from roundtable.report.words import percent
+from roundtable.report.words import initials, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -242,7 +242,7 @@ def _round(held: RoundView, view: ReportView) -> Iterator[str]:
 
 def _speaker(speaker: SpeakerView, *, won: bool) -> Iterator[Html]:
     who = [
-        tag("span", _initials(speaker.name), class_=f"seat s{speaker.seat % HUES}", aria_hidden="true"),
+        tag("span", initials(speaker.name), class_=f"seat s{speaker.seat % HUES}", aria_hidden="true"),
         tag("h3", speaker.name, dir="auto"),
     ]
     if speaker.role != "participant":
@@ -272,12 +272,6 @@ def _words(speaker: SpeakerView) -> Iterator[Html]:
         yield tag("p", f"Tools used: {', '.join(speaker.tools)}", class_="soft small")
     for note in speaker.notes:
         yield tag("p", f"Note: {note}", class_="soft small")
-
-
-def _initials(name: str) -> str:
-    words = [word for word in plain(name).split() if word[:1].isalnum()]
-    ends = (words[0], words[-1]) if len(words) > 1 else words
-    return "".join(word[0].upper() for word in ends) or "\u2022"
 
 
 def _sources(view: ReportView) -> Iterator[Html]:

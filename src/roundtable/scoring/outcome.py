@@ -116,10 +116,11 @@ class Rule:
     Example:
         >>> from roundtable.scoring import Outcome, Rule, decide
         >>> from roundtable.scoring.readings import first_places
-        >>> def veto(ballots, parameters):
-        ...     roll = ballots.read(first_places).roll
-        ...     return Outcome(roll, {}, roll.options[:1] if len(roll.options) == 1 else (), "one view or none")
-        >>> decide(["a", "a"], rule=Rule("veto", veto)).winner
+        >>> def one_view(ballots, parameters):
+        ...     profile = ballots.read(first_places)
+        ...     named = {option for vote in profile.votes for option in vote.form}
+        ...     return Outcome(profile.roll, {}, tuple(named) if len(named) == 1 else (), "one view or none")
+        >>> decide(["a", "a"], rule=Rule("one-view", one_view), options=["a", "b"]).winner
         'a'
     """
 

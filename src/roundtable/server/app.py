@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roundtable.auth import Authenticator
     from roundtable.auth.guard import GuardOptions, Message
     from roundtable.protocols import SleepingClock
+    from roundtable.server.pages.entrance import Entrance
     from roundtable.server.state import ServerOptions
 
 __all__ = ["create_app"]
@@ -45,8 +46,8 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
-    from roundtable.server.failures import error_body, error_event, tell_failures
-    from roundtable.server.pages.answers import refusal
+    from roundtable.server.failures import error_body, tell_failures
+    from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.pages.entrance import Entrance
     from roundtable.server.pages.forgery import ForgeryGuard
     from roundtable.server.requests import RequestNumbers
@@ -55,27 +56,22 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
     clock = options.get("clock") or SystemClock()
     entrance = Entrance.of(table.wiring.storage, authenticator, clock, https=options.get("https"))
+    limits = UserLimits.of(table.wiring.storage, options.get("limits") or Limits(), clock=clock)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with Desks(table.for_tenant) as desks:
+        # Desks are left first: what ran at them has ended when its places are given back.
+        async with limits.open(), Desks(table.for_tenant) as desks:
             app.state.roundtable = ServerState(
-                table=table, desks=desks, entrance=entrance, clock=clock, options=options
+                table=table, desks=desks, entrance=entrance, limits=limits, clock=clock, options=options
             )
             yield
         await table.aclose()
 
     app = _application(lifespan)
     tell_failures(app)
-    manners = Manners(
-        credential=entrance.cookie.credential,
-        is_open=_is_open,
-        body=error_body,
-        last_event=error_event,
-        instead=refusal,
-    )
     app.add_middleware(ForgeryGuard, error_body)
-    app.add_middleware(Guard, entrance.people, manners, **_guarding(options, clock))
+    app.add_middleware(Guard, entrance.people, _manners(entrance), **_guarding(options, clock))
     app.add_middleware(RequestNumbers)
     return app
 
@@ -100,6 +96,19 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     for router in pages():
         app.include_router(router)
     return app
+
+
+def _manners(entrance: Entrance) -> Manners:
+    from roundtable.server.failures import error_body, error_event
+    from roundtable.server.pages.answers import refusal
+
+    return Manners(
+        credential=entrance.cookie.credential,
+        is_open=_is_open,
+        body=error_body,
+        last_event=error_event,
+        instead=refusal,
+    )
 
 
 def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from roundtable.api.desks import Desk, Desks
     from roundtable.auth import Identity, Scope
     from roundtable.protocols import SleepingClock
+    from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.pages.entrance import Entrance
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
@@ -26,6 +27,8 @@ class ServerOptions(GuardOptions, total=False):
     https: bool
     """Whether browsers reach it over https, as through a proxy that ends TLS; by the scheme of each request when left
     out."""
+    limits: Limits
+    """How much each user may do; as `Limits()` when left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class ServerState:
     """A table for each user, with the debates that run at it."""
     entrance: Entrance
     """Who calls, and the logins of browsers."""
+    limits: UserLimits
+    """Counts what each user may do."""
     clock: SleepingClock
     """What is waited on."""
     options: ServerOptions

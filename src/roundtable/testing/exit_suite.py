@@ -33,9 +33,9 @@ _LAW = settings(
 
 @st.composite
 def played_rounds(draw: st.DrawFn, most: int = 4) -> tuple[RoundRecord, ...]:
-    """Draw the complete rounds of a debate of two or three agents."""
+    """Draw the complete rounds of a debate of two or three agents, one at the least."""
     agents = draw(st.sampled_from((("ada", "bo"), ("ada", "bo", "cy"))))
-    return tuple(_round(draw, number, agents) for number in range(1, draw(st.integers(0, most)) + 1))
+    return tuple(_round(draw, number, agents) for number in range(1, draw(st.integers(1, most)) + 1))
 
 
 def _round(draw: st.DrawFn, number: int, agents: Sequence[str]) -> RoundRecord:

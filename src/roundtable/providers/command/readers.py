@@ -137,6 +137,8 @@ def read_codex(stdout: str) -> Reply:
             )
         elif kind in {"turn.failed", "error"}:
             fault = event.get("error")
+            if kind == "turn.failed":
+                text = None  # what it said before was on the way to an answer that never came
             failure = str((fault if isinstance(fault, dict) else event).get("message") or "unknown")
     if text is None and not failure:
         raise _unreadable("Codex", "an agent_message", stdout)

@@ -11,7 +11,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from roundtable._version import __version__
-from roundtable.report import plain
+from roundtable.report import initials, plain
 from roundtable.server.requests import REQUEST_ID
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters["when"] = _when
+    made.filters |= {"when": _when, "initials": initials}
     made.globals["version"] = __version__
     return made
 
@@ -96,7 +96,13 @@ def failure_page(status: int, error: RoundtableError, user: Identity | None = No
     """Tell a person what went wrong."""
     title = _TITLES.get(status, "Something went wrong" if status >= 500 else "That does not work")
     return page(
-        "failure", user=user, status=status, title=title, message=error.message, hint=error.hint, number=REQUEST_ID.get()
+        "failure",
+        user=user,
+        status=status,
+        title=title,
+        message=error.message,
+        hint=error.hint,
+        number=REQUEST_ID.get(),
     )
 
 

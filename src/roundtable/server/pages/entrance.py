@@ -40,4 +40,4 @@ class Entrance:
         values = values_of(storage, "logins")
         logins = Logins(values, authenticator, clock)
         people = PeopleAuthenticator(authenticator, logins)
-        return cls(people=people, logins=logins, tries=Tries(values, clock), cookie=LoginCookie(https))
+        return cls(people=people, logins=logins, tries=Tries(values, clock), cookie=LoginCookie(https=https))

@@ -31,10 +31,20 @@ router: APIRouter = APIRouter(include_in_schema=False)
 async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = "", after: str = "") -> Response:
     """List sessions, newest first, or find words in them."""
     modes = tuple(entry.name for entry in caller.desk.table.wiring.catalog.modes)
-    shown: dict[str, object] = {"q": q, "status": status, "mode": mode, "statuses": _STATUSES, "modes": modes}
+    shown = {"q": q, "status": status, "mode": mode}
     if q.strip():
         hits, problem = await _found(caller, q.strip())
-        return page("sessions", user=caller.identity, hits=hits, problem=problem, entries=(), further=None, **shown)
+        return page(
+            "sessions",
+            user=caller.identity,
+            hits=hits,
+            problem=problem,
+            entries=(),
+            further=None,
+            shown=shown,
+            statuses=_STATUSES,
+            modes=modes,
+        )
     entries, further = await _listed(caller, status, mode, after)
     return page(
         "sessions",
@@ -44,7 +54,9 @@ async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = ""
         entries=entries,
         further=further,
         is_first=not after,
-        **shown,
+        shown=shown,
+        statuses=_STATUSES,
+        modes=modes,
     )
 
 

@@ -59,7 +59,7 @@ class LoginCookie:
         https: Whether browsers reach the server over https; by the scheme of each request when `None`.
     """
 
-    def __init__(self, https: bool | None = None) -> None:
+    def __init__(self, *, https: bool | None = None) -> None:
         self._https = https
 
     @property

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
 
 from fastapi import APIRouter, Response
 
 from roundtable._view import view_of
-from roundtable.protocols import Leases
 from roundtable.report import Html, section_parts
 from roundtable.server.pages.answers import page, see
+from roundtable.server.pages.running import run
 from roundtable.server.state import Reader, Writer
 
 if TYPE_CHECKING:
@@ -25,24 +26,16 @@ _STATES: Final = {
     "completed": "completed",
     "error": "broken",
 }
+_MAY_RUN: Final = frozenset({"created", "active"})
 
 router: APIRouter = APIRouter(include_in_schema=False)
-
-
-class Seated(NamedTuple):
-    """One agent at the table, as it is shown while a session runs."""
-
-    id: str
-    name: str
-    place: int
-    state: str
 
 
 @router.get("/sessions/{session_id}")
 async def session(session_id: str, caller: Reader) -> Response:
     """Show a session as it stands; the script of the page follows it."""
     result = await caller.desk.table.session(session_id)
-    running = await _runs(caller, result)
+    running = result.session_status in _MAY_RUN and await _runs(caller, session_id)
     view = view_of(result)
     return page(
         "session",
@@ -51,7 +44,6 @@ async def session(session_id: str, caller: Reader) -> Response:
         view=view,
         state=_state(result, running=running),
         running=running,
-        seats=_seats(result),
         actions=_actions(result, running=running) if caller.identity.may("write") else (),
         sections=Html("".join(section_parts(view))),
     )
@@ -67,18 +59,15 @@ async def act(session_id: str, action: Literal["pause", "resume", "stop"], calle
         case "stop":
             await table.stop(session_id)
         case "resume":
-            caller.desk.keep(await table.carry_on(session_id))
+            await run(caller, partial(table.carry_on, session_id))
     return see(f"/sessions/{session_id}")
 
 
-async def _runs(caller: Caller, result: DebateResult) -> bool:
+async def _runs(caller: Caller, session_id: str) -> bool:
     """Tell whether somebody runs a session, here or in another process."""
-    if caller.desk.running(result.session_id) is not None:
+    if caller.desk.running(session_id) is not None:
         return True
-    storage = caller.desk.table.wiring.storage
-    if result.session_status not in {"created", "active"} or not isinstance(storage, Leases):
-        return False
-    return await storage.holder(result.session_id, tenant=caller.identity.tenant) is not None
+    return bool(await caller.desk.table.wiring.sessions.is_run(session_id))
 
 
 def _state(result: DebateResult, *, running: bool) -> str:
@@ -94,12 +83,3 @@ def _actions(result: DebateResult, *, running: bool) -> tuple[tuple[str, str], .
     if result.session_status == "completed":
         return ()
     return (("resume", "Resume"), ("stop", "Stop")) if result.session_status != "error" else (("resume", "Resume"),)
-
-
-def _seats(result: DebateResult) -> tuple[Seated, ...]:
-    """Say of everybody at the table what became of their turn in the present round."""
-    last = result.rounds[-1] if result.rounds else None
-    states = {} if last is None else {turn.agent_id: turn.outcome for turn in last.turns}
-    return tuple(
-        Seated(agent.id, agent.name, place, states.get(agent.id, "")) for place, agent in enumerate(result.agents)
-    )
