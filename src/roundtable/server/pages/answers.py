@@ -62,7 +62,6 @@ def _templates() -> Environment:
         finalize=_shown,
     )
     made.filters |= {"when": _when, "initials": initials}
-    made.globals["version"] = __version__
     return made
 
 
@@ -83,7 +82,11 @@ def page(template: str, *, user: Identity | None = None, status: int = 200, **va
         status: HTTP status.
         values: What the template shows.
     """
-    text = _templates().get_template(f"{template}.html").render(user=user, csrf=getattr(user, "csrf", ""), **values)
+    text = (
+        _templates()
+        .get_template(f"{template}.html")
+        .render(version=__version__, user=user, csrf=getattr(user, "csrf", ""), **values)
+    )
     return HTMLResponse(text, status, {**INERT, "cache-control": "no-store"})
 
 
