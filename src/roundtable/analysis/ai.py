@@ -102,12 +102,14 @@ class AIConsensusAnalyzer:
     async def analyze_consensus(
         self, responses: Sequence[AgentResponse], topic: str, *, include_groupthink_detection: bool = True
     ) -> AIConsensusResult:
-        """Read answers.
+        """Read answers; one or none needs no reading.
 
         Raises:
             ConfigurationError: There is no model, and no fallback is wanted; the code is `AI_ANALYSIS_UNAVAILABLE`.
             RoundtableError: The model failed, and no fallback is wanted.
         """
+        if len(responses) < 2:
+            return _trivial(responses)
         try:
             measured = await self.measure(responses, topic, groupthink=include_groupthink_detection)
         except RoundtableError as error:
@@ -126,14 +128,14 @@ class AIConsensusAnalyzer:
             ConfigurationError: There is no model.
             RoundtableError: No reading succeeded; `usage` says what was spent.
         """
-        if len(responses) < 2:
-            return Measured(consensus=_trivial(responses))
         if not self.models:
             raise ConfigurationError(
                 f"no model can read the answers: {self._why_none}",
                 code=_UNAVAILABLE,
                 hint="Name one with seats={'analyzer': 'provider:model'}, or set a provider's key.",
             )
+        if len(responses) < 2:
+            return Measured(consensus=_trivial(responses))
         request = self.request(responses, topic, session_id, groupthink=groupthink)
         readings = await self._ask(request, responses, groupthink=groupthink)
         spent = sum((reading.usage for reading in readings), Usage())
@@ -218,7 +220,7 @@ def _together(readings: Sequence[AIConsensusResult]) -> AIConsensusResult:
     middle = ordered[(len(ordered) - 1) // 2]
     if len(ordered) == 1:
         return middle
-    apart = ordered[-1].agreement_level - ordered[0].agreement_level
+    apart = round(ordered[-1].agreement_level - ordered[0].agreement_level, 9)
     return middle.model_copy(update={"samples": len(ordered), "spread": apart})
 
 

@@ -94,7 +94,9 @@ class Manners:
     """The JSON that tells an error."""
     last_event: Callable[[RoundtableError], bytes] = _last_event
     """The last of server-sent events under way."""
-    instead: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(default=lambda scope, status, error: None)
+    instead: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(
+        default=lambda scope, status, error: None
+    )
     """What answers a request that is refused, given with its status, where that is not JSON: a page for a browser."""
 
 

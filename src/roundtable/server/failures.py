@@ -21,7 +21,7 @@ from roundtable.server.requests import REQUEST_ID, logger
 if TYPE_CHECKING:
     from roundtable.types import JsonObject
 
-__all__ = ["error_body", "error_event", "status_of", "tell_failures"]
+__all__ = ["answer", "error_body", "error_event", "status_of", "tell_failures"]
 
 _STATUSES: Final = {
     "VALIDATION_ERROR": 400,
@@ -35,6 +35,7 @@ _STATUSES: Final = {
     "RATE_LIMIT_EXCEEDED": 429,
     "AGENT_EXECUTION_FAILED": 502,
     "QUORUM_LOST": 502,
+    "SERVER_BUSY": 503,
     "STORAGE_ERROR": 503,
     "CONVERSATION_TIMEOUT": 504,
 }
@@ -78,7 +79,13 @@ def tell_failures(app: FastAPI) -> None:
     app.exception_handler(Exception)(_unforeseen)
 
 
-def _answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
+def answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
+    """Give the answer that tells an error, with `Retry-After` where it says how long to wait.
+
+    Args:
+        error: What went wrong.
+        status: HTTP status; that of the error's code when left out.
+    """
     headers = {"cache-control": "no-store"}
     if isinstance(error, RateLimited):
         headers |= error.headers
@@ -89,11 +96,11 @@ def _answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
 
 def _told(request: Request, error: RoundtableError, status: int | None = None) -> Response:
     """Answer as JSON, or with a page where somebody looks at pages."""
-    answer = _answer(error, status)
+    as_json = answer(error, status)
     if not wants_page(request.scope):
-        return answer
-    shown = failure_page(answer.status_code, error, request.scope.get(IDENTITY))
-    shown.headers.update({name: answer.headers[name] for name in _PASSED if name in answer.headers})
+        return as_json
+    shown = failure_page(as_json.status_code, error, request.scope.get(IDENTITY))
+    shown.headers.update({name: as_json.headers[name] for name in _PASSED if name in as_json.headers})
     return shown
 
 
