@@ -80,6 +80,10 @@ def _last_event(error: RoundtableError) -> bytes:
     return b"event: error\ndata: " + to_json(_body(error)) + b"\n\n"
 
 
+def _json(_scope: Message, _status: int, _error: RoundtableError) -> ASGIApp | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Manners:
     """How a server speaks to those it refuses, and where it finds who calls."""
@@ -94,9 +98,7 @@ class Manners:
     """The JSON that tells an error."""
     last_event: Callable[[RoundtableError], bytes] = _last_event
     """The last of server-sent events under way."""
-    instead: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(
-        default=lambda scope, status, error: None
-    )
+    instead: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(default=_json)
     """What answers a request that is refused, given with its status, where that is not JSON: a page for a browser."""
 
 
