@@ -15,6 +15,7 @@ from roundtable._clock import SystemClock
 from roundtable.auth.errors import Unauthorized
 from roundtable.auth.identity import SCOPES, Identity, Scope, User
 from roundtable.errors import ConfigurationError, StorageError
+from roundtable.storage.capabilities import key_values_of
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
 
@@ -97,11 +98,7 @@ class TokenStore:
         Raises:
             ConfigurationError: The storage keeps no values beside sessions.
         """
-        values: KeyValue | None = getattr(storage, "kv", None)
-        if values is None:
-            msg = f"{type(storage).__name__} keeps no values beside its sessions, so it cannot keep tokens"
-            raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
-        return cls(values, clock=clock)
+        return cls(key_values_of(storage, "keep tokens"), clock=clock)
 
     @property
     def clock(self) -> Clock:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Unpack
 
 from roundtable._clock import SystemClock
 from roundtable._version import __version__
-from roundtable.api.desks import Desks
 from roundtable.auth import TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard, Manners
 from roundtable.errors import ConfigurationError
+from roundtable.storage.capabilities import key_values_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
     from fastapi import FastAPI
@@ -46,55 +45,44 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
     from roundtable.server.failures import error_body, error_event, tell_failures
-    from roundtable.server.limits import Limits, UserLimits
+    from roundtable.server.figures import Figures
+    from roundtable.server.lifetime import lifetime
+    from roundtable.server.monitoring import RequestTimes
     from roundtable.server.requests import RequestNumbers
-    from roundtable.server.state import ServerState
-    from roundtable.server.streams import Streams
 
-    authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
+    storage = table.wiring.storage
+    authenticator = auth or TokenAuthenticator(TokenStore.of(storage), audience="http")
     clock = options.get("clock") or SystemClock()
-    limits = UserLimits.of(table.wiring.storage, options.get("limits") or Limits(), clock=clock)
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        # Desks are left before limits: what ran at them has ended when its places are given back.
-        async with limits.open(), Desks(table.for_tenant) as desks, Streams(options) as streams:
-            app.state.roundtable = ServerState(
-                table=table,
-                desks=desks,
-                authenticator=authenticator,
-                limits=limits,
-                clock=clock,
-                streams=streams,
-                options=options,
-            )
-            yield
-        await table.aclose()
-
-    app = _application(lifespan)
+    figures = Figures(key_values_of(storage, "keep figures"), clock=clock)
+    app = _application(lifetime(table, authenticator, figures, clock, options))
     tell_failures(app)
-    manners = Manners(is_open=_is_open, body=error_body, last_event=error_event)
+    manners = Manners(is_open=_open_paths(options), body=error_body, last_event=error_event)
     app.add_middleware(Guard, authenticator, manners, **_guarding(options, clock))
+    app.add_middleware(RequestTimes, figures, clock)
     app.add_middleware(RequestNumbers)
     return app
 
 
 def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
     """Put the endpoints together."""
-    from fastapi import FastAPI
+    from fastapi import Depends, FastAPI
 
     from roundtable.server.health import router as health
+    from roundtable.server.monitoring import note_route
+    from roundtable.server.monitoring import router as monitoring
 
     app = FastAPI(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
+        dependencies=[Depends(note_route)],
         openapi_url="/api/openapi.json",
         # The pages that FastAPI brings along load their scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
     )
     app.include_router(health)
+    app.include_router(monitoring)
     return app
 
 
@@ -106,6 +94,13 @@ def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
     return guarding
 
 
-def _is_open(scope: Message) -> bool:
-    """Tell whether a request needs nobody to be known."""
-    return scope["path"] in {"/health", "/ready"}
+def _open_paths(options: ServerOptions) -> Callable[[Message], bool]:
+    """Give what tells whether a request needs nobody to be known."""
+    from roundtable.server.monitoring import is_scrape_from_here
+
+    def is_open(scope: Message) -> bool:
+        return scope["path"] in {"/health", "/ready"} or (
+            options.get("open_metrics", False) and is_scrape_from_here(scope)
+        )
+
+    return is_open
