@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from roundtable._clock import SystemClock
 from roundtable.auth.errors import Unauthorized
 from roundtable.auth.identity import SCOPES, Identity, Scope, User
+from roundtable.auth.values import values_of
 from roundtable.errors import ConfigurationError, StorageError
-from roundtable.storage.capabilities import key_values_of
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
 
@@ -98,7 +98,7 @@ class TokenStore:
         Raises:
             ConfigurationError: The storage keeps no values beside sessions.
         """
-        return cls(key_values_of(storage, "keep tokens"), clock=clock)
+        return cls(values_of(storage, "tokens"), clock=clock)
 
     @property
     def clock(self) -> Clock:

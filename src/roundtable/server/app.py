@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Unpack
 
@@ -9,8 +10,8 @@ from roundtable._clock import SystemClock
 from roundtable._version import __version__
 from roundtable.auth import TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard, Manners
+from roundtable.auth.values import values_of
 from roundtable.errors import ConfigurationError
-from roundtable.storage.capabilities import key_values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from roundtable.auth import Authenticator
     from roundtable.auth.guard import GuardOptions, Message
     from roundtable.protocols import SleepingClock
+    from roundtable.server.pages.entrance import Entrance
     from roundtable.server.state import ServerOptions
 
 __all__ = ["create_app"]
@@ -44,20 +46,23 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
-    from roundtable.server.failures import error_body, error_event, tell_failures
+    from roundtable.server.failures import error_body, tell_failures
     from roundtable.server.figures import Figures
     from roundtable.server.lifetime import lifetime
     from roundtable.server.monitoring import RequestTimes
+    from roundtable.server.pages.entrance import Entrance
+    from roundtable.server.pages.forgery import ForgeryGuard
     from roundtable.server.requests import RequestNumbers
 
     storage = table.wiring.storage
     authenticator = auth or TokenAuthenticator(TokenStore.of(storage), audience="http")
     clock = options.get("clock") or SystemClock()
-    figures = Figures(key_values_of(storage, "keep figures"), clock=clock)
-    app = _application(lifetime(table, authenticator, figures, clock, options))
+    entrance = Entrance.of(storage, authenticator, clock, https=options.get("https"))
+    figures = Figures(values_of(storage, "figures"), clock=clock)
+    app = _application(lifetime(table, entrance, figures, clock, options))
     tell_failures(app)
-    manners = Manners(is_open=_open_paths(options), body=error_body, last_event=error_event)
-    app.add_middleware(Guard, authenticator, manners, **_guarding(options, clock))
+    app.add_middleware(ForgeryGuard, error_body)
+    app.add_middleware(Guard, entrance.people, _manners(entrance, options), **_guarding(options, clock))
     app.add_middleware(RequestTimes, figures, clock)
     app.add_middleware(RequestNumbers)
     return app
@@ -70,6 +75,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     from roundtable.server.health import router as health
     from roundtable.server.monitoring import note_route
     from roundtable.server.monitoring import router as monitoring
+    from roundtable.server.pages import routers as pages
 
     app = FastAPI(
         title="AI Roundtable",
@@ -83,7 +89,22 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     )
     app.include_router(health)
     app.include_router(monitoring)
+    for router in pages():
+        app.include_router(router)
     return app
+
+
+def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
+    from roundtable.server.failures import error_body, error_event
+    from roundtable.server.pages.answers import refusal
+
+    return Manners(
+        credential=entrance.cookie.credential,
+        is_open=partial(_is_open, scrapes=options.get("open_metrics", False)),
+        body=error_body,
+        last_event=error_event,
+        instead=refusal,
+    )
 
 
 def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
@@ -94,13 +115,10 @@ def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
     return guarding
 
 
-def _open_paths(options: ServerOptions) -> Callable[[Message], bool]:
-    """Give what tells whether a request needs nobody to be known."""
+def _is_open(scope: Message, *, scrapes: bool) -> bool:
+    """Tell whether a request needs nobody to be known."""
     from roundtable.server.monitoring import is_scrape_from_here
 
-    def is_open(scope: Message) -> bool:
-        return scope["path"] in {"/health", "/ready"} or (
-            options.get("open_metrics", False) and is_scrape_from_here(scope)
-        )
-
-    return is_open
+    path = scope["path"]
+    shown = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")
+    return shown or (scrapes and is_scrape_from_here(scope))

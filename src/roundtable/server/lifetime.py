@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from roundtable.api.desks import Desks
+from roundtable.auth.values import values_of
 from roundtable.server.exposition import Exposition
 from roundtable.server.health import Readiness
 from roundtable.server.limits import Limits, UserLimits
 from roundtable.server.state import ServerState
 from roundtable.server.streams import Streams
-from roundtable.storage.capabilities import key_values_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from roundtable.api import Roundtable
-    from roundtable.auth import Authenticator
     from roundtable.protocols import SleepingClock
     from roundtable.server.figures import Figures
+    from roundtable.server.pages.entrance import Entrance
     from roundtable.server.state import ServerOptions
 
 __all__ = ["lifetime"]
 
 
 def lifetime(
-    table: Roundtable, authenticator: Authenticator, figures: Figures, clock: SleepingClock, options: ServerOptions
+    table: Roundtable, entrance: Entrance, figures: Figures, clock: SleepingClock, options: ServerOptions
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Give what FastAPI enters before the first request; endpoints find the objects by `state_of`.
 
     Raises:
         ConfigurationError: The storage keeps no values beside sessions.
     """
-    values = key_values_of(table.wiring.storage, "count what users do")
+    values = values_of(table.wiring.storage, "limits")
     limits = UserLimits(values, options.get("limits") or Limits(), clock=clock, refused=figures.refused)
 
     @asynccontextmanager
@@ -55,7 +55,7 @@ def lifetime(
             app.state.roundtable = ServerState(
                 table=table,
                 desks=desks,
-                authenticator=authenticator,
+                entrance=entrance,
                 limits=limits,
                 clock=clock,
                 streams=streams,

@@ -1,4 +1,4 @@
-"""What a storage can do besides keeping sessions."""
+"""Where what a server has to remember is kept: beside its sessions."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from roundtable.errors import ConfigurationError
 if TYPE_CHECKING:
     from roundtable.protocols import KeyValue, Storage
 
-__all__ = ["key_values_of"]
+__all__ = ["values_of"]
 
 
-def key_values_of(storage: Storage, purpose: str) -> KeyValue:
-    """Give the values that a storage keeps beside its sessions.
+def values_of(storage: Storage, what: str) -> KeyValue:
+    """Give the values that a storage keeps beside sessions.
 
     Args:
         storage: The storage.
-        purpose: What it cannot do without them, such as `keep tokens`.
+        what: What is to be kept there, for the message.
 
     Raises:
         ConfigurationError: It keeps none.
     """
     values: KeyValue | None = getattr(storage, "kv", None)
     if values is None:
-        msg = f"{type(storage).__name__} keeps no values beside its sessions, so it cannot {purpose}"
+        msg = f"{type(storage).__name__} keeps no values beside its sessions, so it cannot keep {what}"
         raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
     return values
