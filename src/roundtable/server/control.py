@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
@@ -11,9 +11,11 @@ from roundtable.errors import SessionConflict
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import ExtendBody, ForkBody, JsonBody, PauseBody, ResumeBody, StopBody, SynthesisBody
 from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
-from roundtable.server.launching import Wanted, json_answer, launch
+from roundtable.server.describing import gives, takes
+from roundtable.server.launching import ANSWERED, Wanted, json_answer, launch
 from roundtable.server.sessions import SessionId
 from roundtable.server.state import Caller, Writer
+from roundtable.types import SynthesisResult
 
 if TYPE_CHECKING:
     from roundtable.api.handle import DebateHandle
@@ -21,10 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["router"]
 
-router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"])
+router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"], default_response_class=Response)
 
 
-@router.post("/pause", operation_id="pauseSession")
+_ASKED: Final = gives("It is asked to; its state now.", Started, status=202)
+
+
+@router.post(
+    "/pause",
+    operation_id="pauseSession",
+    status_code=202,
+    responses=_ASKED,
+    openapi_extra=takes(PauseBody, required=False),
+)
 async def pause_session(
     caller: Writer, session_id: SessionId, given: Annotated[PauseBody, Depends(JsonBody(PauseBody, required=False))]
 ) -> Response:
@@ -33,7 +44,13 @@ async def pause_session(
     return await _state(caller, session_id)
 
 
-@router.post("/stop", operation_id="stopSession")
+@router.post(
+    "/stop",
+    operation_id="stopSession",
+    status_code=202,
+    responses=_ASKED,
+    openapi_extra=takes(StopBody, required=False),
+)
 async def stop_session(
     caller: Writer, session_id: SessionId, given: Annotated[StopBody, Depends(JsonBody(StopBody, required=False))]
 ) -> Response:
@@ -64,7 +81,13 @@ async def _at_rest(caller: Caller, session_id: str) -> Fold:
     return fold
 
 
-@router.post("/resume", operation_id="resumeSession")
+@router.post(
+    "/resume",
+    operation_id="resumeSession",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(ResumeBody, required=False),
+)
 async def resume_session(
     caller: Writer,
     wanted: Wanted,
@@ -89,7 +112,13 @@ async def resume_session(
     return await launch(caller, wanted, begin, request=request, rounds=0, goes_on_from=fold.last_seq)
 
 
-@router.post("/extend", operation_id="extendSession")
+@router.post(
+    "/extend",
+    operation_id="extendSession",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(ExtendBody, required=False),
+)
 async def extend_session(
     caller: Writer,
     wanted: Wanted,
@@ -116,7 +145,13 @@ async def extend_session(
     return await launch(caller, wanted, begin, request=request, rounds=given.rounds, goes_on_from=fold.last_seq)
 
 
-@router.post("/fork", operation_id="forkSession")
+@router.post(
+    "/fork",
+    operation_id="forkSession",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(ForkBody, examples={"another mode": {"atRound": 1, "mode": "adversarial"}}),
+)
 async def fork_session(
     caller: Writer, wanted: Wanted, session_id: SessionId, given: Annotated[ForkBody, Depends(JsonBody(ForkBody))]
 ) -> Response:
@@ -137,7 +172,12 @@ async def fork_session(
     return await launch(caller, wanted, begin, request=request, rounds=max(0, rounds - given.at_round))
 
 
-@router.post("/synthesize", operation_id="synthesizeSession")
+@router.post(
+    "/synthesize",
+    operation_id="synthesizeSession",
+    responses=gives("What it comes to.", SynthesisResult),
+    openapi_extra=takes(SynthesisBody, required=False),
+)
 async def synthesize_session(
     caller: Writer,
     session_id: SessionId,

@@ -10,8 +10,10 @@ import anyio
 from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response
 
+from roundtable.result import DebateResult
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import LONGEST_WAIT_S
+from roundtable.server.describing import gives, streams
 from roundtable.server.idempotency import Keys
 from roundtable.server.streams import event_stream, resume_point
 
@@ -21,7 +23,22 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["Begin", "Wanted", "json_answer", "launch"]
+__all__ = ["ANSWERED", "Begin", "Wanted", "json_answer", "launch"]
+
+ANSWERED: Final = {
+    **streams("The result, where the end was waited for; or the events as they happen.", DebateResult),
+    **gives(
+        "It runs by itself; `Location` is its session.",
+        Started,
+        status=202,
+        example={
+            "sessionId": "0c8f",
+            "sessionStatus": "created",
+            "links": links_of("0c8f").model_dump(mode="json"),
+        },
+    ),
+}
+"""The answers of what begins a run."""
 
 _LOOK_S: Final = 5.0
 """Seconds in which what keeps a run from going on is told in the answer."""
@@ -59,6 +76,7 @@ def _wanted(
     idempotency_key: Annotated[
         str | None,
         Header(
+            alias="Idempotency-Key",
             min_length=1,
             max_length=200,
             pattern=r"^[!-~]+$",
