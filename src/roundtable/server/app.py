@@ -58,7 +58,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         # Desks are left before limits: what ran at them has ended when its places are given back.
-        async with limits.open(), Desks(table.for_tenant) as desks, Streams(options) as streams:
+        async with limits.open(), Desks(table.for_tenant) as desks, Streams(limits.limits, options) as streams:
             app.state.roundtable = ServerState(
                 table=table,
                 desks=desks,
@@ -83,6 +83,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     """Put the endpoints together."""
     from fastapi import FastAPI
 
+    from roundtable.server.chat import router as chat
     from roundtable.server.health import router as health
 
     app = FastAPI(
@@ -95,6 +96,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         redoc_url=None,
     )
     app.include_router(health)
+    app.include_router(chat)
     return app
 
 

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
 from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
@@ -30,6 +30,7 @@ _STATUSES: Final = {
     "AGENT_NOT_FOUND": 404,
     "NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
+    "UNKNOWN_EVENT_ID": 409,
     "RATE_LIMIT_EXCEEDED": 429,
     "AGENT_EXECUTION_FAILED": 502,
     "QUORUM_LOST": 502,
@@ -50,9 +51,12 @@ def status_of(error: RoundtableError) -> int:
 
 def error_body(error: RoundtableError) -> JsonObject:
     """Give an error as the body of an answer, with its time and the number of the request."""
-    body: JsonObject = {"error": error.message, "code": error.code}
+    # What a storage says may name files.
+    message = StorageError.default_message if isinstance(error, StorageError) else error.message
+    body: JsonObject = {"error": message, "code": error.code}
     if error.details:
-        body["details"] = dict(error.details)
+        said: JsonObject = {"message": message} if "field" in error.details else {}
+        body["details"] = said | error.details
     if error.hint:
         body["hint"] = error.hint
     body["timestamp"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")
@@ -99,10 +103,10 @@ async def _ours(request: Request, error: RoundtableError) -> JSONResponse:
 
 async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"][1:])
+    field = ".".join(str(part) for part in first["loc"][1:]) or "body"
     message = first["msg"].removeprefix("Value error, ")
     details: JsonObject = {"field": field, "message": message}
-    return answer(RoundtableError(f"{field or 'body'}: {message}", code="VALIDATION_ERROR", details=details))
+    return answer(RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details))
 
 
 async def _plain(_: Request, error: HTTPException) -> JSONResponse:
