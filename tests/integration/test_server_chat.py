@@ -6,7 +6,6 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import httpx
 import pytest
 from integration.server_kit import client_of, served_table, token_for
@@ -18,7 +17,7 @@ from roundtable.providers import Delay
 from roundtable.server import Limits
 from roundtable.server.chat_events import FIELDS, seed_words
 from roundtable.testing import ScriptedModel
-from roundtable.types import DebateError, ErrorInfo, ModelProfile, utc_now
+from roundtable.types import AgentToolResult, DebateError, ErrorInfo, ModelProfile, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -87,7 +86,8 @@ async def told(web: httpx.AsyncClient, **changes: Any) -> list[dict[str, Any]]:
 
 
 async def test_the_example_of_the_seed_is_told_event_by_event() -> None:
-    says = {"data-steward": [*script_of_the_steward(), "Nothing new."]}
+    call = {"toolCalls": [{"name": "getSFDCData", "args": QUERY, "id": "tool_1"}]}
+    says = {"data-steward": [call, "I found 150. 45 fit.", "Nothing new."]}
     async with asking(team_table(**says)) as web:
         answer = await web.post(PATH, json=ASKED)
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -125,11 +125,6 @@ async def test_the_example_of_the_seed_is_told_event_by_event() -> None:
     assert 0 <= end["executionTime"] < 60
 
 
-def script_of_the_steward() -> list[Any]:
-    call = {"toolCalls": [{"name": "getSFDCData", "args": QUERY, "id": "tool_1"}]}
-    return [call, "I found 150. 45 fit."]
-
-
 async def test_an_agent_that_fails_is_told_with_what_follows() -> None:
     profiles = [AgentProfile("data-steward", on_error="retry"), AgentProfile("prospect-finder")]
     async with asking(team_table(profiles=profiles, **{"data-steward": DEAD})) as web:
@@ -157,13 +152,6 @@ async def test_a_conversation_that_takes_too_long_says_so_in_its_stream() -> Non
     async with asking(team_table(initiator=Delay(60, "late")), conversation_s=0.3) as web:
         last = (await told(web))[-1]
     assert (last["type"], last["data"]["code"]) == ("error", "CONVERSATION_TIMEOUT")
-
-
-class Stuck(ScriptedModel):
-    """A model that never makes ready."""
-
-    async def prepare(self) -> None:
-        await anyio.sleep(60)
 
 
 @pytest.mark.parametrize(
@@ -293,19 +281,41 @@ async def test_a_debate_is_no_conversation() -> None:
 
 async def test_what_the_server_left_is_gone_on_with_when_the_client_comes_back(tmp_path: Any) -> None:
     place = f"sqlite:///{tmp_path / 'team.db'}"
-    async with asking(team_table(place, **{"prospect-finder": Delay(30, "late")})) as web:
-        async with web.stream("POST", f"{PATH}?ids=1", json={**ASKED, "rounds": 1}) as answer:
-            text = ""
-            async for piece in answer.aiter_text():
-                text += piece
-                if '"agent_complete"' in text:
-                    break
+    async with (
+        asking(team_table(place, **{"prospect-finder": Delay(30, "late")})) as web,
+        web.stream("POST", f"{PATH}?ids=1", json={**ASKED, "rounds": 1}) as answer,
+    ):
+        text = ""
+        async for piece in answer.aiter_text():
+            text += piece
+            if '"agent_complete"' in text:
+                break
     last = [line[4:] for line in text.split("\n") if line.startswith("id: ")][-1]
     async with asking(team_table(place, **{"data-steward": DEAD})) as web:
         answer = await web.post(PATH, json={**ASKED, "rounds": 1}, headers={"last-event-id": last})
         rest = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")]
         assert rest[-1]["type"] == "conversation_complete"
         assert [event["data"]["agent"] for event in rest if event["type"] == "agent_complete"] == ["prospect-finder"]
+
+
+@pytest.mark.parametrize(
+    ("given", "bare"),
+    [
+        ({"success": True, "data": [1]}, [1]),
+        ({"success": True}, None),
+        ({"success": False, "error": "no such table"}, {"error": "no such table"}),
+        ({"accounts": []}, {"accounts": []}),
+        ("text", "text"),
+        (None, None),
+    ],
+)
+def test_a_result_of_a_tool_is_what_the_tool_gave(anyio_backend: str, given: Any, bare: Any) -> None:
+    event = AgentToolResult(
+        session_id="s", timestamp=utc_now(), agent="ada", round=1, step=1, tool_call_id="1", result=given
+    )
+    told = seed_words(event)
+    assert told is not None
+    assert told["data"]["result"] == bare
 
 
 def test_words_of_a_storage_stay_here(anyio_backend: str) -> None:

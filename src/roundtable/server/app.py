@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roundtable.auth import Authenticator
     from roundtable.auth.guard import GuardOptions, Message
     from roundtable.protocols import SleepingClock
+    from roundtable.server.pages.entrance import Entrance
     from roundtable.server.state import ServerOptions
 
 __all__ = ["create_app"]
@@ -45,14 +46,17 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
-    from roundtable.server.failures import error_body, error_event, tell_failures
+    from roundtable.server.failures import error_body, tell_failures
     from roundtable.server.limits import Limits, UserLimits
+    from roundtable.server.pages.entrance import Entrance
+    from roundtable.server.pages.forgery import ForgeryGuard
     from roundtable.server.requests import RequestNumbers
     from roundtable.server.state import ServerState
     from roundtable.server.streams import Streams
 
     authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
     clock = options.get("clock") or SystemClock()
+    entrance = Entrance.of(table.wiring.storage, authenticator, clock, https=options.get("https"))
     limits = UserLimits.of(table.wiring.storage, options.get("limits") or Limits(), clock=clock)
 
     @asynccontextmanager
@@ -62,7 +66,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
             app.state.roundtable = ServerState(
                 table=table,
                 desks=desks,
-                authenticator=authenticator,
+                entrance=entrance,
                 limits=limits,
                 clock=clock,
                 streams=streams,
@@ -73,8 +77,8 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
 
     app = _application(lifespan)
     tell_failures(app)
-    manners = Manners(is_open=_is_open, body=error_body, last_event=error_event)
-    app.add_middleware(Guard, authenticator, manners, **_guarding(options, clock))
+    app.add_middleware(ForgeryGuard, error_body)
+    app.add_middleware(Guard, entrance.people, _manners(entrance), **_guarding(options, clock))
     app.add_middleware(RequestNumbers)
     return app
 
@@ -85,6 +89,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
 
     from roundtable.server.chat import router as chat
     from roundtable.server.health import router as health
+    from roundtable.server.pages import routers as pages
 
     app = FastAPI(
         title="AI Roundtable",
@@ -97,7 +102,22 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     )
     app.include_router(health)
     app.include_router(chat)
+    for router in pages():
+        app.include_router(router)
     return app
+
+
+def _manners(entrance: Entrance) -> Manners:
+    from roundtable.server.failures import error_body, error_event
+    from roundtable.server.pages.answers import refusal
+
+    return Manners(
+        credential=entrance.cookie.credential,
+        is_open=_is_open,
+        body=error_body,
+        last_event=error_event,
+        instead=refusal,
+    )
 
 
 def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
@@ -110,4 +130,5 @@ def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
 
 def _is_open(scope: Message) -> bool:
     """Tell whether a request needs nobody to be known."""
-    return scope["path"] in {"/health", "/ready"}
+    path = scope["path"]
+    return path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")

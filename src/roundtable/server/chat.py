@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from roundtable.api.teams import asked_of_team
 from roundtable.errors import RoundtableError, SessionNotFound
 from roundtable.server.chat_events import seed_words, stream_schema
+from roundtable.server.reading import JsonBody
 from roundtable.server.starting import begun
 from roundtable.server.state import Caller, Writer
 from roundtable.server.streams import event_stream, resume_point
@@ -62,8 +63,10 @@ _STREAM: Final[dict[str, Any]] = {
 }
 
 
-@router.post("/api/chat/multi", response_class=Response, responses={200: _STREAM})
-async def multi(asked: MultiAgentRequest, caller: Writer, request: Request) -> Response:
+@router.post("/api/chat/multi", response_class=Response, responses={200: _STREAM}, operation_id="converse")
+async def multi(
+    caller: Writer, asked: Annotated[MultiAgentRequest, Depends(JsonBody(MultiAgentRequest))], request: Request
+) -> Response:
     """Have a team of agents work on a request, and watch it live.
 
     The conversation goes on when the client leaves. A client that sends the id of the last event it has as

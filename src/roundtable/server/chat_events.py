@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from roundtable.errors import StorageError
+from roundtable.types import AgentToolCall, InitiatorToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -121,6 +122,11 @@ def seed_words(event: Event) -> JsonObject | None:
     if event.type == "agent_complete":
         data["toolCalls"] = _used(event.tool_calls or ())
         data["finishReason"] = "completed" if event.finish_reason == "stop" else event.finish_reason
+    elif isinstance(event, (AgentToolCall, InitiatorToolCall)):
+        call = event.tool_call
+        data["toolCall"] = {"name": call.name, "args": dict(call.arguments), "id": call.id}
+    elif event.type == "agent_tool_result":
+        data["result"] = _bare(event.result)
     elif event.type == "round_complete":
         data["results"] = [
             {"agent": one.agent, "response": one.response, "toolCalls": _used(one.tool_calls), "steps": one.steps}
@@ -135,6 +141,13 @@ def seed_words(event: Event) -> JsonObject | None:
 
 def _used(calls: Iterable[ToolCallRecord]) -> list[JsonValue]:
     return [{"name": call.tool_name, "args": call.input} for call in calls]
+
+
+def _bare(result: JsonValue) -> JsonValue:
+    """Give what a tool gave, without the word on how that went; of a tool that failed, `{"error": why}`."""
+    if not isinstance(result, dict) or "success" not in result:
+        return result
+    return result.get("data") if result["success"] else {"error": result.get("error")}
 
 
 def _ended(event: DebateExit) -> JsonObject | None:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
+from roundtable.auth.guard import IDENTITY
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
 from roundtable.server.limits import RateLimited
+from roundtable.server.pages.answers import failure_page, wants_page
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _STATUSES: Final = {
     "NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
     "UNKNOWN_EVENT_ID": 409,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
     "RATE_LIMIT_EXCEEDED": 429,
     "AGENT_EXECUTION_FAILED": 502,
     "QUORUM_LOST": 502,
@@ -38,6 +41,8 @@ _STATUSES: Final = {
     "STORAGE_ERROR": 503,
     "CONVERSATION_TIMEOUT": 504,
 }
+
+_PASSED: Final = ("retry-after", "ratelimit", "ratelimit-policy")
 
 
 def status_of(error: RoundtableError) -> int:
@@ -94,28 +99,39 @@ def answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
     return JSONResponse(error_body(error), status or status_of(error), headers)
 
 
-async def _ours(request: Request, error: RoundtableError) -> JSONResponse:
+def _told(request: Request, error: RoundtableError, status: int | None = None) -> Response:
+    """Answer as JSON, or with a page where somebody looks at pages."""
+    as_json = answer(error, status)
+    if not wants_page(request.scope):
+        return as_json
+    shown = failure_page(as_json.status_code, error, request.scope.get(IDENTITY))
+    shown.headers.update({name: as_json.headers[name] for name in _PASSED if name in as_json.headers})
+    return shown
+
+
+async def _ours(request: Request, error: RoundtableError) -> Response:
     status = status_of(error)
     if status >= 500:
         logger.warning("%s %s: %s", request.method, request.url.path, error, extra={"request": REQUEST_ID.get()})
-    return answer(error)
+    return _told(request, error)
 
 
-async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+async def _invalid(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"][1:]) or "body"
     message = first["msg"].removeprefix("Value error, ")
     details: JsonObject = {"field": field, "message": message}
-    return answer(RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details))
+    told = RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details)
+    return _told(request, told)
 
 
-async def _plain(_: Request, error: HTTPException) -> JSONResponse:
+async def _plain(request: Request, error: HTTPException) -> Response:
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "VALIDATION_ERROR")
-    return answer(RoundtableError(str(error.detail), code=code), error.status_code)
+    return _told(request, RoundtableError(str(error.detail), code=code), error.status_code)
 
 
-async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
+async def _unforeseen(request: Request, error: Exception) -> Response:
     number = REQUEST_ID.get()
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error, extra={"request": number})
     told = RoundtableError("Internal server error", code="INTERNAL_ERROR", hint=f"Report the request {number}.")
-    return answer(told, 500)
+    return _told(request, told, 500)

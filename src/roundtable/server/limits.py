@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import anyio
 from pydantic import ValidationError
 
-from roundtable.errors import ConfigurationError, RoundtableError, StorageError
+from roundtable.auth.values import values_of
+from roundtable.errors import RoundtableError, StorageError
 from roundtable.logs import ROOT
 from roundtable.server.accounts import DAY_S, LEASE_S, Account, Limits, Request, Standing
 from roundtable.storage.text import micros
@@ -125,11 +126,7 @@ class UserLimits:
         Raises:
             ConfigurationError: The storage keeps no values beside sessions.
         """
-        values: KeyValue | None = getattr(storage, "kv", None)
-        if values is None:
-            msg = f"{type(storage).__name__} keeps no values beside its sessions, so it cannot count for limits"
-            raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
-        return cls(values, limits, clock=clock, refused=refused)
+        return cls(values_of(storage, "limits"), limits, clock=clock, refused=refused)
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[UserLimits]:

@@ -13,9 +13,10 @@ from roundtable.auth.guard import IDENTITY, GuardOptions
 if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.desks import Desk, Desks
-    from roundtable.auth import Authenticator, Identity, Scope
+    from roundtable.auth import Identity, Scope
     from roundtable.protocols import SleepingClock
     from roundtable.server.limits import Limits, UserLimits
+    from roundtable.server.pages.entrance import Entrance
     from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
@@ -24,6 +25,9 @@ __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer"
 class ServerOptions(GuardOptions, total=False):
     """What may be said about a server; see `GuardOptions` for what stands before it."""
 
+    https: bool
+    """Whether browsers reach it over https, as through a proxy that ends TLS; by the scheme of each request when left
+    out."""
     limits: Limits
     """How much each user may do; as `Limits()` when left out."""
     heartbeat_s: float
@@ -42,8 +46,8 @@ class ServerState:
     """What all users share."""
     desks: Desks
     """A table for each user, with the debates that run at it."""
-    authenticator: Authenticator
-    """Recognises callers."""
+    entrance: Entrance
+    """Who calls, and the logins of browsers."""
     limits: UserLimits
     """Counts what each user may do."""
     clock: SleepingClock
