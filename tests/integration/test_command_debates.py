@@ -168,5 +168,5 @@ async def test_a_conversation_that_a_program_names_like_an_option_is_not_gone_on
 def test_a_model_that_is_named_like_an_option_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="a model is named by a word"):
         CommandModel(CLAUDE, name)
-    with pytest.raises(ConfigurationError, match="a model is named by a word|names no model"):
+    with pytest.raises(ConfigurationError, match=r"a model is named by a word|names no model"):
         chat_model(f"claude-cli:{name}")
