@@ -47,6 +47,7 @@ NEEDS: dict[str, tuple[str, Any]] = {
     "GET /api/sessions/{sessionId}/rounds/{round}": (READ, None),
     "POST /api/debates": (WRITE, {"topic": "Tea?", "rounds": 1}),
     "POST /api/conversations": (WRITE, TEAM),
+    "POST /api/chat/multi": (WRITE, TEAM | {"rounds": 1}),
     "POST /api/sessions/{sessionId}/pause": (WRITE, {}),
     "POST /api/sessions/{sessionId}/stop": (WRITE, {}),
     "POST /api/sessions/{sessionId}/resume": (WRITE, {}),

@@ -9,10 +9,11 @@ from fastapi.responses import Response
 
 from roundtable.errors import SessionConflict
 from roundtable.server.answers import Started, links_of
-from roundtable.server.bodies import ExtendBody, ForkBody, JsonBody, PauseBody, ResumeBody, StopBody, SynthesisBody
+from roundtable.server.bodies import ExtendBody, ForkBody, PauseBody, ResumeBody, StopBody, SynthesisBody
 from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
 from roundtable.server.describing import gives, takes
 from roundtable.server.launching import ANSWERED, Wanted, json_answer, launch
+from roundtable.server.reading import JsonBody
 from roundtable.server.sessions import SessionId
 from roundtable.server.state import Caller, Writer
 from roundtable.types import SynthesisResult

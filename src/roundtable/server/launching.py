@@ -15,6 +15,7 @@ from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import LONGEST_WAIT_S
 from roundtable.server.describing import gives, streams
 from roundtable.server.idempotency import Keys
+from roundtable.server.starting import begun
 from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
@@ -114,29 +115,44 @@ async def launch(
         RateLimited: The caller has used up a limit.
         RoundtableError: The run cannot begin.
     """
+    if wanted.streams:
+        caller.state.streams.check_room(caller.desk)
+    # A stream hears a new session from its very first event on, and with it what keeps it from going on.
+    at_once = wanted.streams and wanted.key is None and goes_on_from is None
 
-    async def begun() -> str:
-        admission = await caller.state.limits.admit(caller.identity.user, rounds=rounds, begins=goes_on_from is None)
-        try:
-            handle = await begin()
-            with anyio.move_on_after(_LOOK_S):
-                # What keeps it from going on is told here, not only to whoever looks later.
-                await handle.begun()
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await admission.undo()
-            raise
-        caller.desk.keep(handle)
-        admission.hold(handle)
-        wanted.headers.update(admission.headers)
+    async def start() -> DebateHandle:
+        handle = await begin()
+        if not at_once:
+            await _look(handle)
+        return handle
+
+    async def counted() -> str:
+        handle, headers = await begun(caller, start, rounds=rounds, begins=goes_on_from is None)
+        wanted.headers.update(headers)
         return handle.session_id
 
+    if at_once:
+        _, _, ids = resume_point(wanted.request)
+        session_id = await counted()
+        return await event_stream(caller, session_id, begun=True, ids=ids, headers=wanted.headers)
     if wanted.key is None:
-        return await _answer(caller, wanted, await begun(), goes_on_from)
+        return await _answer(caller, wanted, await counted(), goes_on_from)
     values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
     keys = Keys(values, caller.state.clock)
-    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, begun)
+    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, counted)
     return await _answer(caller, wanted, session_id, goes_on_from)
+
+
+async def _look(handle: DebateHandle) -> None:
+    """Wait until a run goes on: what keeps it from that is told here, not only to whoever looks later."""
+    try:
+        with anyio.move_on_after(_LOOK_S):
+            await handle.begun()
+    except anyio.get_cancelled_exc_class():
+        # Nobody will know of it, nor does it count for anybody.
+        with anyio.move_on_after(_LOOK_S, shield=True):
+            await handle.pause(running="cancel")
+        raise
 
 
 async def _answer(caller: Caller, wanted: _Wanted, session_id: str, goes_on_from: int | None) -> Response:

@@ -28,6 +28,7 @@ streams the events."""
 _TAGS: Final = {
     "debates": "Beginning debates and conversations.",
     "sessions": "The caller's sessions: found, shown, followed, exported, removed.",
+    "conversations": "Conversations of teams, in the words of clients that know the first version of this API.",
     "control": "Pausing, stopping and going on; extending, forking, putting together.",
     "offers": "What there is here, and who the caller is.",
     "monitoring": "Figures of the server, for its owner.",
@@ -42,8 +43,10 @@ _WHY: Final = {
     "403": "The token lacks the scope, or pages of this Origin may not call: `FORBIDDEN`.",
     "404": "The caller has no such session, or it has no such part (`SESSION_ERROR`, `NOT_FOUND`); or an agent is "
     "not offered here (`AGENT_NOT_FOUND`).",
+    "408": "The body did not come in time: `REQUEST_TIMEOUT`.",
     "409": "The session is in no state for this, or somebody is running it: `SESSION_ERROR`; or the first request with "
-    "this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`.",
+    "this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`; or `Last-Event-ID` is no id of this server: "
+    "`UNKNOWN_EVENT_ID`.",
     "413": "The body is too large: `PAYLOAD_TOO_LARGE`.",
     "415": "The body is not sent as JSON: `UNSUPPORTED_MEDIA_TYPE`.",
     "421": "The server does not answer to this Host: `MISDIRECTED_REQUEST`.",
@@ -122,12 +125,12 @@ def _failures(path: str, method: str, operation: dict[str, Any]) -> Iterator[str
     if operation.get("parameters") or "requestBody" in operation:
         yield "400"
     if "requestBody" in operation:
-        yield from ("413", "415")
+        yield from ("408", "413", "415")
     if "{sessionId}" in path:
         yield "404"
         if method != "get":
             yield "409"
-    if any(one["name"] == "wait" for one in operation.get("parameters", ())) or path.endswith("/synthesize"):
+    if method == "post" and (_streams(operation) or path.endswith("/synthesize")):
         yield from _RUNS
     if _streams(operation):
         yield "429"

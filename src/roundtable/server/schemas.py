@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 
 from roundtable.result import DebateResult
 from roundtable.server import answers, bodies
+from roundtable.server.chat import MultiAgentRequest
 from roundtable.types import Event, RoundRecord, SynthesisResult
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def component_schemas() -> dict[str, Any]:
     kinds: list[type[BaseModel]] = [
         *_public(bodies),
         *_public(answers),
+        MultiAgentRequest,
         DebateResult,
         RoundRecord,
         SynthesisResult,
