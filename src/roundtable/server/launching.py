@@ -13,6 +13,7 @@ from fastapi.responses import Response
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import LONGEST_WAIT_S
 from roundtable.server.idempotency import Keys
+from roundtable.server.starting import begun
 from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
@@ -97,27 +98,23 @@ async def launch(
         RoundtableError: The run cannot begin.
     """
 
-    async def begun() -> str:
-        admission = await caller.state.limits.admit(caller.identity.user, rounds=rounds, begins=goes_on_from is None)
-        try:
-            handle = await begin()
-            with anyio.move_on_after(_LOOK_S):
-                # What keeps it from going on is told here, not only to whoever looks later.
-                await handle.begun()
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await admission.undo()
-            raise
-        caller.desk.keep(handle)
-        admission.hold(handle)
-        wanted.headers.update(admission.headers)
+    async def start() -> DebateHandle:
+        handle = await begin()
+        with anyio.move_on_after(_LOOK_S):
+            # What keeps it from going on is told here, not only to whoever looks later.
+            await handle.begun()
+        return handle
+
+    async def counted() -> str:
+        handle, headers = await begun(caller, start, rounds=rounds, begins=goes_on_from is None)
+        wanted.headers.update(headers)
         return handle.session_id
 
     if wanted.key is None:
-        return await _answer(caller, wanted, await begun(), goes_on_from)
+        return await _answer(caller, wanted, await counted(), goes_on_from)
     values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
     keys = Keys(values, caller.state.clock)
-    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, begun)
+    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, counted)
     return await _answer(caller, wanted, session_id, goes_on_from)
 
 
