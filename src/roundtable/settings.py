@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from roundtable._variables import LOG_LEVELS, VARIABLES, VariableReader
 
@@ -16,6 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["LOG_LEVELS", "Settings"]
 
 _DATABASE: Final = Path("data/roundtable.db")
+_TEXTS: Final = (
+    "anthropic_api_key",
+    "openai_api_key",
+    "google_api_key",
+    "perplexity_api_key",
+    "compatible_api_key",
+    "brave_api_key",
+    "tavily_api_key",
+    "searxng_url",
+    "anthropic_base_url",
+    "openai_base_url",
+    "google_base_url",
+    "perplexity_base_url",
+    "compatible_base_url",
+    "compatible_model",
+    "ollama_host",
+    "plugins",
+    "disable_plugins",
+)
+"""Settings that are taken as they are."""
+
 _RESPONSE_SHARES: Final[Mapping[str, str]] = {
     "high_consensus_threshold": "0.7",
     "medium_consensus_threshold": "0.4",
@@ -174,22 +195,10 @@ class Settings:
         source = dict(os.environ if environ is None else environ)
         read = VariableReader(source)
         max_agents = read.count("max_agents", 5, least=2, most=10)
+        given: dict[str, Any] = {name: read.text(name) for name in _TEXTS}
+        given |= {name: read.share(name, default) for name, default in _RESPONSE_SHARES.items()}
         return cls(
-            anthropic_api_key=read.text("anthropic_api_key"),
-            openai_api_key=read.text("openai_api_key"),
-            google_api_key=read.text("google_api_key"),
-            perplexity_api_key=read.text("perplexity_api_key"),
-            compatible_api_key=read.text("compatible_api_key"),
-            brave_api_key=read.text("brave_api_key"),
-            tavily_api_key=read.text("tavily_api_key"),
-            searxng_url=read.text("searxng_url"),
-            anthropic_base_url=read.text("anthropic_base_url"),
-            openai_base_url=read.text("openai_base_url"),
-            google_base_url=read.text("google_base_url"),
-            perplexity_base_url=read.text("perplexity_base_url"),
-            compatible_base_url=read.text("compatible_base_url"),
-            compatible_model=read.text("compatible_model"),
-            ollama_host=read.text("ollama_host"),
+            **given,
             model_path=read.path("model_path"),
             cache_home=read.path("cache_home"),
             data_home=read.path("data_home"),
@@ -199,13 +208,10 @@ class Settings:
             default_agent_count=min(read.count("default_agent_count", 4, least=2, most=10), max_agents),
             max_rounds=read.count("max_rounds", 10),
             debug_mode=read.flag("debug_mode", default=False),
-            plugins=read.text("plugins"),
-            disable_plugins=read.text("disable_plugins"),
             exit_enabled=read.flag("exit_enabled", default=True),
             exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
             exit_convergence_rounds=read.count("exit_convergence_rounds", 2),
             exit_confidence_threshold=read.share("exit_confidence_threshold", "0.85"),
-            **{name: read.share(name, default) for name, default in _RESPONSE_SHARES.items()},
             consensus_summary_max_length=read.limit("consensus_summary_max_length", 200),
             limit_conversations=read.quota("limit_conversations", 5),
             limit_concurrent=read.quota("limit_concurrent", 2),

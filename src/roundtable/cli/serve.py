@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.models import OptionInfo
 
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.desk import Ask, Desk, open_desk, split_list
@@ -37,44 +38,52 @@ __all__ = ["serve"]
 serve: typer.Typer = typer.Typer(rich_markup_mode=None)
 
 
-def _limit(variable: str, what: str) -> typer.models.OptionInfo:
-    info: typer.models.OptionInfo = typer.Option(
-        f"--limit-{variable}", metavar="N", help=f"{what}; `none` is no limit.", show_default="from the environment"
-    )
+def _limit(name: str, what: str) -> OptionInfo:
+    told = f"{what}; `none` is no limit."
+    info: OptionInfo = typer.Option(f"--limit-{name}", metavar="N", help=told, show_default="from the environment")
     return info
+
+
+_Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+_Https = Annotated[bool, typer.Option("--https", help="Browsers reach it over https, through a proxy that ends TLS.")]
+_OpenMetrics = Annotated[
+    bool, typer.Option("--open-metrics", help="Let programs of this machine read /metrics without a token.")
+]
+_ReusePort = Annotated[
+    bool, typer.Option("--reuse-port", help="Share the port with other processes that say the same.")
+]
+_Drain = Annotated[
+    float, typer.Option("--drain", metavar="SECONDS", min=0, help="Go on for so long when asked to end.")
+]
+_Conversations = Annotated[str | None, _limit("conversations", "Conversations a user may begin in an hour")]
+_Concurrent = Annotated[str | None, _limit("concurrent", "Conversations of a user at the same time")]
+_Rounds = Annotated[str | None, _limit("rounds", "Rounds a user may ask for in 24 hours")]
+_UserStreams = Annotated[str | None, _limit("user-streams", "Streams a user may have open")]
+_Streams = Annotated[str | None, _limit("streams", "Streams that may be open in all")]
+_Profiles = Annotated[
+    list[str] | None,
+    typer.Option("--profiles", metavar="FILE", help="Profiles of agents for teams (TOML, YAML); may be repeated."),
+]
 
 
 @serve.command(name="serve")
 def serve_http(
     *,
     host: Host = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-    ] = 8000,
+    port: _Port = 8000,
     allow_host: AllowHosts = None,
     allow_origin: AllowOrigins = None,
     no_auth: NoAuth = False,
-    https: Annotated[
-        bool, typer.Option("--https", help="Browsers reach it over https, through a proxy that ends TLS.")
-    ] = False,
-    open_metrics: Annotated[
-        bool, typer.Option("--open-metrics", help="Let programs of this machine read /metrics without a token.")
-    ] = False,
-    reuse_port: Annotated[
-        bool, typer.Option("--reuse-port", help="Share the port with other processes that say the same.")
-    ] = False,
-    drain: Annotated[
-        float, typer.Option("--drain", metavar="SECONDS", min=0, help="Go on for so long when asked to end.")
-    ] = 0.0,
-    conversations: Annotated[str | None, _limit("conversations", "Conversations a user may begin in an hour")] = None,
-    concurrent: Annotated[str | None, _limit("concurrent", "Conversations of a user at the same time")] = None,
-    rounds: Annotated[str | None, _limit("rounds", "Rounds a user may ask for in 24 hours")] = None,
-    user_streams: Annotated[str | None, _limit("user-streams", "Streams a user may have open")] = None,
-    streams: Annotated[str | None, _limit("streams", "Streams that may be open in all")] = None,
-    profiles: Annotated[
-        list[str] | None,
-        typer.Option("--profiles", metavar="FILE", help="Profiles of agents for teams (TOML, YAML); may be repeated."),
-    ] = None,
+    https: _Https = False,
+    open_metrics: _OpenMetrics = False,
+    reuse_port: _ReusePort = False,
+    drain: _Drain = 0.0,
+    conversations: _Conversations = None,
+    concurrent: _Concurrent = None,
+    rounds: _Rounds = None,
+    user_streams: _UserStreams = None,
+    streams: _Streams = None,
+    profiles: _Profiles = None,
     agents: Agents = None,
     analyzer: Analyzer = "auto",
     timeout: Timeout = None,
@@ -89,28 +98,12 @@ def serve_http(
 
     `roundtable tokens create NAME --audience http` makes a token for each user.
     """
-    ask = Ask(
-        storage=storage,
-        database=database,
-        agents=split_list(agents, "--agents"),
-        profiles=(*(profiles or ()),),
-        base_urls=tuple(base_url or ()),
-        analyzer=analyzer,
-        timeout_s=timeout,
-        tools=split_list(tools, "--tools") or (),
-        search=search,
-        fetch=fetch,
-    )
+    given = locals()
     door = Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
-    limits = {
-        "conversations_per_hour": _quota("conversations", conversations),
-        "concurrent": _quota("concurrent", concurrent),
-        "rounds_per_day": _quota("rounds", rounds),
-        "streams_per_user": _quota("user-streams", user_streams),
-        "streams_total": _quota("streams", streams),
-    }
-    counter = Counter(door, limits, https=https, open_metrics=open_metrics, reuse_port=reuse_port, drain_s=drain)
-    return open_desk(ask).run(counter.serve)
+    counter = Counter(
+        door, _limits(given), https=https, open_metrics=open_metrics, reuse_port=reuse_port, drain_s=drain
+    )
+    return open_desk(_ask(given)).run(counter.serve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +154,34 @@ class Counter:
 
         said = {name: limit for name, limit in self.limits.items() if limit != "unsaid"}
         return Limits.from_settings(desk.settings).model_copy(update=said)
+
+
+def _ask(given: Mapping[str, Any]) -> Ask:
+    """Take from the arguments of the command what a table is made of."""
+    return Ask(
+        storage=given["storage"],
+        database=given["database"],
+        agents=split_list(given["agents"], "--agents"),
+        profiles=tuple(given["profiles"] or ()),
+        base_urls=tuple(given["base_url"] or ()),
+        analyzer=given["analyzer"],
+        timeout_s=given["timeout"],
+        tools=split_list(given["tools"], "--tools") or (),
+        search=given["search"],
+        fetch=given["fetch"],
+    )
+
+
+def _limits(given: Mapping[str, str | None]) -> dict[str, int | Literal["unsaid"] | None]:
+    """Read limits from the arguments of the command."""
+    fields = {
+        "conversations_per_hour": "conversations",
+        "concurrent": "concurrent",
+        "rounds_per_day": "rounds",
+        "streams_per_user": "user_streams",
+        "streams_total": "streams",
+    }
+    return {field: _quota(name.replace("_", "-"), given[name]) for field, name in fields.items()}
 
 
 def _quota(option: str, text: str | None) -> int | Literal["unsaid"] | None:

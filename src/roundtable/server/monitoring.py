@@ -30,7 +30,9 @@ _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
 _FORWARDED: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
 
 
-@router.get("/metrics", operation_id="getMetrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/metrics", operation_id="getMetrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+)
 async def metrics(request: Request) -> Response:
     """Give the figures of this process in the text format of Prometheus; needs the scope `admin`."""
     identity = request.scope.get(IDENTITY)
