@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from roundtable.http import HttpClient
 
@@ -33,8 +35,11 @@ TRIO_IN_CI = frozenset(
 
 
 def pytest_configure() -> None:
-    """Run on what most users have; `tests/integration/test_fast.py` turns the other transport on."""
+    """Run on what most users have, and try laws on few examples; `tests/integration/test_fast.py` is for aiohttp."""
     HttpClient.fast = False
+    settings.register_profile("everyday", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    if "CI" not in os.environ:  # there hypothesis has a profile of its own, of five times as many examples
+        settings.load_profile("everyday")
 
 
 def pytest_collection() -> None:
