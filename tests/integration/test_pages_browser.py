@@ -1,4 +1,4 @@
-"""The pages in a real browser: a debate followed to its end, by keyboard, on a phone and on a desk, and nothing acts."""
+"""The pages in a real browser: a debate followed to its end, by keyboard, on a phone and on a desk; nothing acts."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["Begin", "Wanted", "json_answer", "launch"]
+__all__ = ["Begin", "Wanted", "json_answer", "launch", "run"]
 
 _LOOK_S: Final = 5.0
 """Seconds in which what keeps a run from going on is told in the answer."""
@@ -79,6 +79,37 @@ def json_answer(value: Value, status: int = 200, headers: dict[str, str] | None 
     return Response(value.to_json(), status, kept, media_type="application/json")
 
 
+async def run(caller: Caller, begin: Begin, *, rounds: int, begins: bool) -> tuple[str, dict[str, str]]:
+    """Have a session run at the caller's desk, within their limits; what cannot begin counts for nothing.
+
+    Args:
+        caller: Who asks.
+        begin: Begins it, after all that can be checked.
+        rounds: How many rounds may be held, 0 where none is added.
+        begins: Whether a session begins; not where one goes on.
+
+    Returns:
+        The session, and headers that tell what is left of the limits.
+
+    Raises:
+        RateLimited: The caller has used up a limit.
+        RoundtableError: The run cannot begin.
+    """
+    admission = await caller.state.limits.admit(caller.identity.user, rounds=rounds, begins=begins)
+    try:
+        handle = await begin()
+        with anyio.move_on_after(_LOOK_S):
+            # What keeps it from going on is told here, not only to whoever looks later.
+            await handle.begun()
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await admission.undo()
+        raise
+    caller.desk.keep(handle)
+    admission.hold(handle)
+    return handle.session_id, admission.headers
+
+
 async def launch(
     caller: Caller, wanted: _Wanted, begin: Begin, *, request: bytes, rounds: int, goes_on_from: int | None = None
 ) -> Response:
@@ -98,20 +129,9 @@ async def launch(
     """
 
     async def begun() -> str:
-        admission = await caller.state.limits.admit(caller.identity.user, rounds=rounds, begins=goes_on_from is None)
-        try:
-            handle = await begin()
-            with anyio.move_on_after(_LOOK_S):
-                # What keeps it from going on is told here, not only to whoever looks later.
-                await handle.begun()
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await admission.undo()
-            raise
-        caller.desk.keep(handle)
-        admission.hold(handle)
-        wanted.headers.update(admission.headers)
-        return handle.session_id
+        session_id, limits = await run(caller, begin, rounds=rounds, begins=goes_on_from is None)
+        wanted.headers.update(limits)
+        return session_id
 
     if wanted.key is None:
         return await _answer(caller, wanted, await begun(), goes_on_from)

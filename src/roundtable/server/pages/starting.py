@@ -6,11 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
+from pydantic import ValidationError
 
+from roundtable.api.offered import offered_modes
 from roundtable.errors import RoundtableError
+from roundtable.server.bodies import DebateBody
+from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
+from roundtable.server.failures import status_of
+from roundtable.server.launching import run
 from roundtable.server.pages.answers import page, see
 from roundtable.server.pages.forms import form_of
-from roundtable.server.pages.running import run
 from roundtable.server.state import Writer
 
 if TYPE_CHECKING:
@@ -34,21 +39,29 @@ async def start(request: Request, caller: Writer) -> Response:
     """Start a debate and show it; what does not fit is told beside what was filled in."""
     filled = await form_of(request)
     try:
-        rounds = _number(filled.get("rounds", ""))
-        mode = filled.get("mode", "") or "collaborative"
-        begin = partial(caller.desk.table.start, filled.get("topic", "").strip(), mode=mode, rounds=rounds)
-        handle = await run(caller, begin, rounds=rounds)
+        session_id = await _started(caller, filled)
     except RoundtableError as error:
-        if error.code == "STORAGE_ERROR":
+        status = status_of(error)
+        if status >= 500:
             raise
-        return _form(caller, filled, f"{error.message}. {error.hint or ''}", 429 if error.retryable else 400)
-    return see(f"/sessions/{handle.session_id}")
+        return _form(caller, filled, f"{error.message}. {error.hint or ''}", status)
+    return see(f"/sessions/{session_id}")
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < int(text[:6]) < 1000):
-        raise RoundtableError("Rounds is a number from 1", code="VALIDATION_ERROR")
-    return int(text)
+async def _started(caller: Caller, filled: Mapping[str, str]) -> str:
+    fields = {name: filled[name].strip() for name in ("topic", "mode", "rounds") if filled.get(name)}
+    try:
+        given = DebateBody.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise RoundtableError(f"{field}: {first['msg']}", code="VALIDATION_ERROR") from error
+    check_most_rounds(caller, given.rounds)
+    options = debate_options(caller, given)
+    check_affordable(caller, given.topic, options)
+    begin = partial(caller.desk.table.start, given.topic, **options)
+    session_id, _ = await run(caller, begin, rounds=given.rounds, begins=True)
+    return session_id
 
 
 def _form(caller: Caller, filled: Mapping[str, str], problem: str, status: int) -> Response:
@@ -57,7 +70,7 @@ def _form(caller: Caller, filled: Mapping[str, str], problem: str, status: int) 
         "start",
         user=caller.identity,
         status=status,
-        modes=tuple(table.wiring.catalog.modes),
+        modes=offered_modes(table.wiring),
         most=table.wiring.settings.max_rounds,
         filled={"topic": "", "mode": "collaborative", "rounds": "2", **filled},
         problem=problem,
