@@ -10,6 +10,7 @@ import pytest
 from integration.command_kit import SPEAKS, Stubs
 
 from roundtable import Budget, Roundtable
+from roundtable.providers import chat_model
 from roundtable.providers.command import CLAUDE, CommandModel, plain_profile
 from roundtable.providers.command import model as command_model
 from roundtable.types import ChatRequest, Message
@@ -138,3 +139,13 @@ async def test_an_answer_comes_whole_where_pieces_are_asked_for(stubs: Stubs) ->
         assert [piece async for piece in pieces] == []
     assert pieces.response is not None
     assert json.loads(pieces.response.text)["position"] == "Coffee"
+
+
+async def test_the_name_of_the_program_leaves_the_choice_of_the_model_to_it(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    for name, words in (("claude-cli:claude", []), ("claude-cli:opus", ["--model", "opus"])):
+        model = chat_model(name)
+        assert (await model.complete(ask("One."))).model == (words[1] if words else None)
+        argv = stubs.starts("claude")[-1]["argv"]
+        assert isinstance(argv, list)
+        assert [word for word in argv if word in {"--model", "opus", "claude"}] == words

@@ -48,6 +48,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         )
     from roundtable.server.failures import error_body, tell_failures
     from roundtable.server.figures import Figures
+    from roundtable.server.intake import READ_S, Intake
     from roundtable.server.lifetime import lifetime
     from roundtable.server.monitoring import RequestTimes
     from roundtable.server.pages.entrance import Entrance
@@ -62,6 +63,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     app = _application(lifetime(table, entrance, figures, clock, options))
     tell_failures(app)
     app.add_middleware(ForgeryGuard, error_body)
+    app.add_middleware(Intake, options.get("read_s", READ_S))
     app.add_middleware(Guard, entrance.people, _manners(entrance, options), **_guarding(options, clock))
     app.add_middleware(RequestTimes, figures, clock)
     app.add_middleware(RequestNumbers)
@@ -72,7 +74,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     """Put the endpoints together."""
     from fastapi import Depends, FastAPI
 
-    from roundtable.server import control, debates, health, monitoring, offers, sessions
+    from roundtable.server import chat, control, debates, health, monitoring, offers, sessions
     from roundtable.server.pages import routers as pages
 
     app = FastAPI(
@@ -89,6 +91,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         health.router,
         monitoring.router,
         offers.router,
+        chat.router,
         debates.router,
         sessions.router,
         control.router,

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
 from roundtable.auth.guard import IDENTITY
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
 from roundtable.server.limits import RateLimited
 from roundtable.server.pages.answers import failure_page, wants_page
 from roundtable.server.requests import REQUEST_ID, logger
@@ -33,9 +33,11 @@ _STATUSES: Final = {
     "AGENT_NOT_FOUND": 404,
     "NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
+    "REQUEST_TIMEOUT": 408,
     "IDEMPOTENCY_KEY_IN_USE": 409,
     "PROGRAM_REFUSED": 409,
     "SESSION_ERROR": 409,
+    "UNKNOWN_EVENT_ID": 409,
     "PAYLOAD_TOO_LARGE": 413,
     "UNSUPPORTED_MEDIA_TYPE": 415,
     "IDEMPOTENCY_KEY_REUSED": 422,
@@ -67,9 +69,12 @@ def status_of(error: RoundtableError) -> int:
 
 def error_body(error: RoundtableError) -> JsonObject:
     """Give an error as the body of an answer, with its time and the number of the request."""
-    body: JsonObject = {"error": error.message, "code": error.code}
+    # What a storage says may name files.
+    message = StorageError.default_message if isinstance(error, StorageError) else error.message
+    body: JsonObject = {"error": message, "code": error.code}
     if error.details:
-        body["details"] = dict(error.details)
+        said: JsonObject = {"message": message} if "field" in error.details else {}
+        body["details"] = said | error.details
     if error.hint:
         body["hint"] = error.hint
     body["timestamp"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")
@@ -126,10 +131,10 @@ async def _ours(request: Request, error: RoundtableError) -> Response:
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"][1:])
+    field = ".".join(str(part) for part in first["loc"][1:]) or "body"
     message = first["msg"].removeprefix("Value error, ")
     details: JsonObject = {"field": field, "message": message}
-    told = RoundtableError(f"{field or 'body'}: {message}", code="VALIDATION_ERROR", details=details)
+    told = RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details)
     return _told(request, told)
 
 

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Request, Response
 from roundtable._view import view_of
 from roundtable.report import Html, section_parts
 from roundtable.result import DebateResult
-from roundtable.server.launching import run
+from roundtable.server.launching import until_begun
 from roundtable.server.pages.answers import page, see
 from roundtable.server.pages.telling import tell
+from roundtable.server.starting import begun
 from roundtable.server.state import Reader, Writer
 from roundtable.server.streams import event_stream, resume_point
 
@@ -81,7 +82,7 @@ async def act(session_id: str, action: Literal["pause", "resume", "stop"], calle
         case "stop":
             await table.stop(session_id)
         case "resume":
-            await run(caller, partial(table.carry_on, session_id), rounds=0, begins=False)
+            await begun(caller, until_begun(partial(table.carry_on, session_id)), rounds=0, begins=False)
     return see(f"/sessions/{session_id}")
 
 

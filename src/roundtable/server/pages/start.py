@@ -13,9 +13,10 @@ from roundtable.errors import RoundtableError
 from roundtable.server.bodies import DebateBody
 from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
 from roundtable.server.failures import status_of
-from roundtable.server.launching import run
+from roundtable.server.launching import until_begun
 from roundtable.server.pages.answers import page, see
 from roundtable.server.pages.forms import form_of
+from roundtable.server.starting import begun
 from roundtable.server.state import Writer
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ async def _started(caller: Caller, filled: Mapping[str, str]) -> str:
     options = debate_options(caller, given)
     check_affordable(caller, given.topic, options)
     begin = partial(caller.desk.table.start, given.topic, **options)
-    session_id, _ = await run(caller, begin, rounds=given.rounds, begins=True)
-    return session_id
+    handle, _ = await begun(caller, until_begun(begin), rounds=given.rounds)
+    return handle.session_id
 
 
 def _form(caller: Caller, filled: Mapping[str, str], problem: str, status: int) -> Response:
