@@ -14,8 +14,8 @@ from roundtable.server.bodies import DebateBody
 from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
 from roundtable.server.failures import status_of
 from roundtable.server.launching import until_begun
-from roundtable.server.pages.answers import page, see
 from roundtable.server.pages.forms import form_of
+from roundtable.server.rendering import page, see
 from roundtable.server.starting import begun
 from roundtable.server.state import Writer
 

@@ -11,8 +11,8 @@ from roundtable._view import view_of
 from roundtable.report import Html, section_parts
 from roundtable.result import DebateResult
 from roundtable.server.launching import until_begun
-from roundtable.server.pages.answers import page, see
 from roundtable.server.pages.telling import tell
+from roundtable.server.rendering import page, see
 from roundtable.server.starting import begun
 from roundtable.server.state import Reader, Writer
 from roundtable.server.streams import event_stream, resume_point
