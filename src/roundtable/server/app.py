@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from roundtable._clock import SystemClock
 from roundtable._version import __version__
-from roundtable.auth import TokenAuthenticator, TokenStore
+from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard, Manners
 from roundtable.auth.values import values_of
 from roundtable.errors import ConfigurationError
@@ -61,6 +61,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     entrance = Entrance.of(storage, authenticator, clock, https=options.get("https"))
     figures = Figures(values_of(storage, "figures"), clock=clock)
     app = _application(lifetime(table, entrance, figures, clock, options))
+    app.state.asks = not isinstance(auth, LocalUser)
     tell_failures(app)
     app.add_middleware(ForgeryGuard, error_body)
     app.add_middleware(Intake, options.get("read_s", READ_S))
