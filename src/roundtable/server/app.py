@@ -62,6 +62,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     entrance = Entrance.of(storage, authenticator, clock, https=options.get("https"))
     figures = Figures(values_of(storage, "figures"), clock=clock)
     app = _application(lifetime(table, entrance, figures, clock, options))
+    app.state.asks = not isinstance(auth, LocalUser)
     tell_failures(app)
     app.add_middleware(ForgeryGuard, error_body)
     app.add_middleware(Intake, options.get("read_s", READ_S))
@@ -109,7 +110,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
 
 def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
     from roundtable.server.failures import error_body, error_event
-    from roundtable.server.pages.answers import refusal
+    from roundtable.server.rendering import refusal
 
     return Manners(
         credential=entrance.cookie.credential,

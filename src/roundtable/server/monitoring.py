@@ -29,7 +29,9 @@ _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
 """Asked every few seconds by programs; to count them would tell nothing, and write as often."""
 
 
-@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/metrics", operation_id="getMetrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+)
 async def metrics(request: Request) -> Response:
     """Give the figures of this process in the text format of Prometheus; needs the scope `admin`."""
     identity = request.scope.get(IDENTITY)
@@ -38,7 +40,7 @@ async def metrics(request: Request) -> Response:
     return Response(state_of(request).exposition.text(), media_type=CONTENT_TYPE)
 
 
-@router.get("/api/admin/metrics")
+@router.get("/api/admin/metrics", operation_id="getFigures")
 async def report(
     caller: Admin, period: Annotated[Period, Query(description="Time up to now that is summed up.")] = "24h"
 ) -> MetricsReport:
