@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
+import anyio
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
@@ -20,13 +21,13 @@ from roundtable.types import SynthesisResult
 
 if TYPE_CHECKING:
     from roundtable.api.handle import DebateHandle
-    from roundtable.record import Fold
 
 __all__ = ["router"]
 
 router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"], default_response_class=Response)
 
 
+_ENDING_S: Final = 5.0
 _ASKED: Final = gives("It is asked to; its state now.", Started, status=202)
 
 
@@ -68,18 +69,22 @@ async def _state(caller: Caller, session_id: str) -> Response:
     )
 
 
-async def _at_rest(caller: Caller, session_id: str) -> Fold:
-    """Give a session that does not run here.
+async def _check_at_rest(caller: Caller, session_id: str) -> None:
+    """Refuse to go on with what goes on.
 
     Raises:
-        SessionNotFound: There is none.
-        SessionConflict: It runs.
+        SessionConflict: The session runs.
     """
-    fold = await caller.desk.table.wiring.sessions.load(session_id)
+    running = caller.desk.running(session_id)
+    if running is not None:
+        # Its last event may have been heard before its run is put away.
+        fold = await caller.desk.table.wiring.sessions.load(session_id)
+        if fold.progress.status not in {"created", "active"}:
+            with anyio.move_on_after(_ENDING_S):
+                await running.wait()
     if caller.desk.running(session_id) is not None:
         msg = f"session {session_id!r} is running; what is to change can be said once it rests"
         raise SessionConflict(msg, hint="Wait for its end, or pause it.")
-    return fold
 
 
 @router.post(
@@ -96,9 +101,10 @@ async def resume_session(
     given: Annotated[ResumeBody, Depends(JsonBody(ResumeBody, required=False))],
 ) -> Response:
     """Go on with a session that was paused, broke, or whose process died; answered like `POST /api/debates`."""
-    fold = await _at_rest(caller, session_id)
+    fold = await caller.desk.table.wiring.sessions.load(session_id)
 
     async def begin() -> DebateHandle:
+        await _check_at_rest(caller, session_id)
         return await caller.desk.table.carry_on(
             session_id,
             step=given.step,
@@ -128,9 +134,10 @@ async def extend_session(
 ) -> Response:
     """Hold further rounds of a session; answered like `POST /api/debates`."""
     check_most_rounds(caller, given.rounds)
-    fold = await _at_rest(caller, session_id)
+    fold = await caller.desk.table.wiring.sessions.load(session_id)
 
     async def begin() -> DebateHandle:
+        await _check_at_rest(caller, session_id)
         return await caller.desk.table.carry_on(
             session_id,
             rounds=given.rounds,

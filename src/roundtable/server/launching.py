@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["ANSWERED", "Begin", "Wanted", "json_answer", "launch"]
+__all__ = ["ANSWERED", "Begin", "Wanted", "json_answer", "launch", "until_begun"]
 
 ANSWERED: Final = {
     **streams("The result, where the end was waited for; or the events as they happen.", DebateResult),
@@ -98,6 +98,24 @@ def json_answer(value: Value, status: int = 200, headers: dict[str, str] | None 
     return Response(value.to_json(), status, kept, media_type="application/json")
 
 
+def until_begun(begin: Begin) -> Begin:
+    """Have what begins a run also raise what keeps it from going on, which else only those hear who look later."""
+
+    async def start() -> DebateHandle:
+        handle = await begin()
+        try:
+            with anyio.move_on_after(_LOOK_S):
+                await handle.begun()
+        except anyio.get_cancelled_exc_class():
+            # Nobody will know of it, nor does it count for anybody.
+            with anyio.move_on_after(_LOOK_S, shield=True):
+                await handle.pause(running="cancel")
+            raise
+        return handle
+
+    return start
+
+
 async def launch(
     caller: Caller, wanted: _Wanted, begin: Begin, *, request: bytes, rounds: int, goes_on_from: int | None = None
 ) -> Response:
@@ -120,11 +138,7 @@ async def launch(
     # A stream hears a new session from its very first event on, and with it what keeps it from going on.
     at_once = wanted.streams and wanted.key is None and goes_on_from is None
 
-    async def start() -> DebateHandle:
-        handle = await begin()
-        if not at_once:
-            await _look(handle)
-        return handle
+    start = begin if at_once else until_begun(begin)
 
     async def counted() -> str:
         handle, headers = await begun(caller, start, rounds=rounds, begins=goes_on_from is None)
@@ -141,18 +155,6 @@ async def launch(
     keys = Keys(values, caller.state.clock)
     session_id, _ = await keys.once(caller.identity.user, wanted.key, request, counted)
     return await _answer(caller, wanted, session_id, goes_on_from)
-
-
-async def _look(handle: DebateHandle) -> None:
-    """Wait until a run goes on: what keeps it from that is told here, not only to whoever looks later."""
-    try:
-        with anyio.move_on_after(_LOOK_S):
-            await handle.begun()
-    except anyio.get_cancelled_exc_class():
-        # Nobody will know of it, nor does it count for anybody.
-        with anyio.move_on_after(_LOOK_S, shield=True):
-            await handle.pause(running="cancel")
-        raise
 
 
 async def _answer(caller: Caller, wanted: _Wanted, session_id: str, goes_on_from: int | None) -> Response:
