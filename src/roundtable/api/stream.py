@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
     from roundtable.types import Event
 
-__all__ = ["DebateStream", "Watch"]
+__all__ = ["DebateStream", "Watch", "ends_run"]
 
 _POLL_S = 0.25
 _TERMINAL = frozenset({"conversation_complete", "debate_complete", "error"})
@@ -148,7 +148,7 @@ class Watch:
         while not self._closed:
             event = await self._subscription.take(0 if self._at_end else _POLL_S)
             if event is not None:
-                self._at_end = _ends(event, so_far=self._at_end)
+                self._at_end = ends_run(event, so_far=self._at_end)
                 if self._at_end:
                     self._subscription.fall_behind()
                 return event
@@ -164,7 +164,7 @@ class Watch:
             _, events = await self._storage.read(place.session_id, tenant=self._tenant)
             for event in events:
                 if event.seq <= place.last_seq:
-                    self._at_end = _ends(event, so_far=self._at_end)
+                    self._at_end = ends_run(event, so_far=self._at_end)
         self._started = True
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class Watch:
         self.close()
 
 
-def _ends(event: Event, *, so_far: bool) -> bool:
+def ends_run(event: Event, *, so_far: bool) -> bool:
     """Tell whether no run is under way after this event."""
     if event.type == "synthesis_complete" or (event.type == "control" and event.action in {"pause", "stop"}):
         return so_far  # made of a debate that may long be over; a request changes nothing by itself
