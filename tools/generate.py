@@ -36,6 +36,7 @@ def wanted() -> dict[Path, str]:
     files[REFERENCE / "hooks.md"] = hooks.page()
     files[REFERENCE / "mcp-tools.md"] = mcp.page()
     files[REFERENCE / "mcp-tools.json"] = mcp.schemas()
+    files[Path("src/roundtable/mcp/tools.json")] = mcp.listing()
     files[REFERENCE / "provider-features.md"] = features.features_page()
     files[REFERENCE / "from-typescript.md"] = pages.typescript_page()
     files |= {REFERENCE / name: text for name, text in modes.pages().items()}

@@ -11,7 +11,7 @@ from roundtable.mcp import TOOLS
 if TYPE_CHECKING:
     from roundtable.mcp import RoundtableTool
 
-__all__ = ["page", "schemas"]
+__all__ = ["listing", "page", "schemas"]
 
 HEAD = """# MCP tools
 
@@ -30,19 +30,15 @@ def page() -> str:
 
 
 def schemas() -> str:
-    """Give what clients are told of all tools, as JSON."""
-    told = [
-        {
-            "name": tool.name,
-            "title": tool.title,
-            "description": tool.description,
-            "scope": tool.scope,
-            "inputSchema": tool.input_schema,
-            "outputSchema": tool.output_schema,
-        }
-        for tool in TOOLS.values()
-    ]
+    """Give what clients are told of all tools, with the scope that each needs, as JSON to read."""
+    told = [tool.listing | {"scope": tool.scope} for tool in TOOLS.values()]
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def listing() -> str:
+    """Give the answer to `tools/list`, as the package holds it: a line for each tool."""
+    lines = [json.dumps(tool.listing, ensure_ascii=False, separators=(",", ":")) for tool in TOOLS.values()]
+    return '{"tools":[\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def _chapter(tool: RoundtableTool[Any]) -> str:

@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.modes.oxford import oxford_swing
+from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from roundtable.result import DebateResult
 
-__all__ = ["findings_in_words", "synthesis_in_words"]
+__all__ = ["beside_the_answer", "findings_in_words", "synthesis_in_words"]
+
+
+def beside_the_answer(result: DebateResult) -> str:
+    """Say where an answer that is not the winner of the decision comes from, and what the decision was."""
+    why = "no decision" if result.decision is None else result.decision.why
+    if result.answer_source == "synthesis" and result.team is None:
+        return f"From the synthesis: {why}"
+    if result.answer_source == "judge" and result.config.decide not in JUDGED:
+        return f"The word of the chair. A vote over the answers before it: {why}"
+    return ""
 
 
 def findings_in_words(result: DebateResult) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._findings import findings_in_words, synthesis_in_words
+from roundtable._findings import beside_the_answer, findings_in_words, synthesis_in_words
+from roundtable.analysis import cast_votes
 from roundtable.modes import answers_by_name
 from roundtable.report import (
     CostView,
@@ -21,6 +22,7 @@ from roundtable.types.plan import JUDGE_STAGE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from roundtable.analysis import CastVote
     from roundtable.result import DebateResult
     from roundtable.types import AgentResponse, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
 
@@ -89,22 +91,18 @@ def _last_measured(result: DebateResult) -> RoundRecord | None:
     return next((held for held in reversed(result.rounds) if held.complete), None)
 
 
-def _ballots(result: DebateResult) -> tuple[tuple[AgentResponse, str | None], ...]:
-    """Give the positions of the last complete round, each with what it counted as."""
+def _cast(result: DebateResult) -> tuple[CastVote, ...]:
+    """Give who voted for what in the last complete round."""
     last = _last_measured(result)
-    if last is None:
-        return ()
-    number = next(place for place, held in enumerate(result.rounds, 1) if held is last)
-    return tuple(zip(last.responses, result.ballots(number), strict=True))
+    return () if last is None else cast_votes(last, last.consensus, options=result.config.options is not None)
 
 
 def _answer_note(result: DebateResult) -> str:
-    cast = _ballots(result)
-    if result.answer_source == "synthesis":
-        return f"From the synthesis: {'no winner' if result.decision is None else result.decision.why}"
-    if result.answer is None or not cast:
-        return ""
-    behind = sum(ballot == result.answer for _, ballot in cast)
+    cast = _cast(result)
+    beside = beside_the_answer(result)
+    if beside or result.answer is None or result.team is not None or not cast:
+        return beside
+    behind = sum(one.vote == result.answer for one in cast)
     return f"{behind} of {len(cast)} agents hold it in the last complete round."
 
 
@@ -125,7 +123,7 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
             score=f"{score:g}",
             share=score / most if most else 0.0,
             won=name in ahead,
-            backers=tuple(said.agent_name for said, ballot in _ballots(result) if ballot == name),
+            backers=tuple(one.agent_name for one in _cast(result) if one.vote == name),
         )
         for name, score in ranked
     )
@@ -159,13 +157,23 @@ def _minority(result: DebateResult, seats: Mapping[str, int]) -> tuple[SpeakerVi
     winner = result.decision.winner if result.decision else None
     if winner is None:
         return ()
-    return tuple(_position(said, seats, role="participant") for said, ballot in _ballots(result) if ballot != winner)
+    outside = (one for one in _cast(result) if one.vote != winner and (one.said or one.vote))
+    return tuple(_outside(one, seats) for one in outside)
+
+
+def _outside(cast: CastVote, seats: Mapping[str, int]) -> SpeakerView:
+    if cast.said is not None:
+        return _position(cast.said, seats, role="participant")
+    seat = seats.get(cast.agent_id, len(seats))
+    return SpeakerView(
+        name=cast.agent_name, seat=seat, role="voter", position=cast.vote or "", reasoning=cast.reasoning
+    )
 
 
 def _sources(result: DebateResult) -> tuple[SourceView, ...]:
     cited: dict[str, tuple[str, str, dict[str, None]]] = {}
     for held in result.rounds:
-        for said in held.responses:
+        for said in held.spoken:
             for citation in said.citations:
                 snippet = citation.snippet or ""
                 title, quoted, by = cited.get(citation.url, (citation.title, snippet, {}))

@@ -31,6 +31,8 @@ import math
 import traceback
 from typing import TYPE_CHECKING, ClassVar
 
+from roundtable._foreign import encodable, error_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -65,14 +67,9 @@ __all__ = [
 ]
 
 
-def _encodable(text: str) -> str:
-    """Give text that every wire can carry: half a surrogate pair becomes its escape."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _cause_of(error: BaseException) -> str | None:
     cause = error.__cause__
-    return None if cause is None else _encodable(str(cause)) or type(cause).__name__
+    return None if cause is None else encodable(error_text(cause)) or type(cause).__name__
 
 
 class RoundtableError(Exception):
@@ -118,7 +115,7 @@ class RoundtableError(Exception):
         retry_after_s: float | None = None,
         details: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        self.message: str = _encodable(message or self.default_message)
+        self.message: str = encodable(message or self.default_message)
         super().__init__(self.message)
         self.code: str = code or self.default_code
         self.provider = provider
@@ -153,7 +150,7 @@ class RoundtableError(Exception):
             "requestId": self.request_id,
             "retryAfterS": self.retry_after_s,
             "details": None if self.details is None else dict(self.details),
-            "stack": _encodable("".join(traceback.format_exception(self))) if debug else None,
+            "stack": encodable("".join(traceback.format_exception(self))) if debug else None,
         }
         return {name: value for name, value in facts.items() if value is not None}
 

@@ -14,6 +14,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
+from roundtable._foreign import error_text
 from roundtable._secrets import REDACTED, secret_forms
 from roundtable.errors import ConfigurationError
 
@@ -105,7 +106,7 @@ class ContextFormatter(logging.Formatter):
         }
         if record.exc_info is not None and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            context["error"] = self._clean(f"{type(error).__name__}: {error}")
+            context["error"] = self._clean(f"{type(error).__name__}: {error_text(error)}")
             if self._stack:
                 context["stack"] = self._clean(self.formatException(record.exc_info))
         if self._as_json:

@@ -12,9 +12,9 @@ from roundtable.analysis import (
     DebateHealth,
     MinorityReport,
     ResponseSettings,
-    ballots_of,
     baselines_of,
     build_response,
+    cast_votes,
     conformity_delta,
     debate_health,
     minority_report,
@@ -60,8 +60,9 @@ AnswerSource = Literal["option", "cluster", "judge", "synthesis", "none"]
 class DebateResult(Value):
     """The outcome of a debate and everything behind it.
 
-    `answer` is the winner of `decision`; where there is none, the conclusion of the synthesis. Without either `answer`
-    is `None`, `answer_reason` says why, and the positions stand in `rounds`. `consensus` is the agreement after debate,
+    `answer` is the winner of `decision`; where there is none, the conclusion of the synthesis. In a mode with a chair
+    it is what the chair said, and the decision is the vote beside it. Without any of them `answer` is `None`,
+    `answer_reason` says why, and the positions stand in `rounds`. `consensus` is the agreement after debate,
     `independent_agreement` the one before anybody had heard anybody.
     """
 
@@ -74,7 +75,7 @@ class DebateResult(Value):
     status: DebateStatus
     """How far the debate came."""
     answer: str | None
-    """The winner of `decision`, else the conclusion of `synthesis`."""
+    """What the chair of the mode said, else the winner of `decision`, else the conclusion of `synthesis`."""
     answer_source: AnswerSource
     """Where the answer comes from."""
     answer_reason: str | None
@@ -141,7 +142,7 @@ class DebateResult(Value):
         last = measured[-1] if measured else None
         decision = last.decision if last else None
         winner = decision.winner if decision else None
-        answer, source = _answer(record, winner, last)
+        answer, source = _answer(record, last)
         return cls(
             session_id=record.session.id,
             topic=config.topic,
@@ -156,7 +157,7 @@ class DebateResult(Value):
             independent_agreement_reason=record.independent_agreement_reason,
             conformity_delta=_conformity(record, last),
             minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
-            baselines=baselines_of(record, winner),
+            baselines=baselines_of(record, answer if source == "judge" else winner),
             health=None if config.team else debate_health(measured, record.session.agents),
             response=None if config.team else build_response(record, thresholds or ResponseSettings()),
             synthesis=record.synthesis,
@@ -201,20 +202,22 @@ class DebateResult(Value):
         )
 
     def ballots(self, round: int = -1, by: BallotBasis | None = None) -> tuple[str | None, ...]:
-        """Give the positions of a round as ballots, for `roundtable.decide`.
+        """Give what was voted for in a round as ballots, for `roundtable.decide`.
 
-        Each agent has one, for the last position it gave in the round, in the order in which these were given.
+        Each agent has one, for the last position it gave in the round, in the order in which these were given; where
+        the mode ends in a vote, as Oxford does, for its vote.
 
         Args:
             round: Round number from 1, or from the end with -1 for the last one.
-            by: What counts as the vote; the option chosen where the debate has options, else the cluster.
+            by: What of a position counts as the vote. When left out, it is the option chosen where the debate has
+                options, else the cluster, and a vote of the mode goes before either.
 
         Raises:
             IndexError: There is no such round.
         """
         held = self.rounds[round if round < 0 else round - 1 if round else len(self.rounds)]
-        default: BallotBasis = "choice" if self.config.options is not None else "cluster"
-        return ballots_of(held.responses, held.consensus, by or default)
+        cast = cast_votes(held, held.consensus, options=self.config.options is not None, by=by)
+        return tuple(one.vote for one in cast)
 
     def to_records(self) -> list[JsonObject]:
         """Give one flat row per turn, for data frames and CSV."""
@@ -305,21 +308,24 @@ def _status(record: DebateRecord) -> DebateStatus:
     return "paused" if record.status == "paused" and reason == "paused" else "partial"
 
 
-def _answer(record: DebateRecord, winner: str | None, last: RoundRecord | None) -> tuple[str | None, AnswerSource]:
-    """Give the answer of a session: of a team its summary, of a debate what was decided or put together."""
+def _answer(record: DebateRecord, last: RoundRecord | None) -> tuple[str | None, AnswerSource]:
+    """Give the answer of a session: of a team its summary, of a debate what was said, decided or put together."""
     team, config = team_outcome(record), record.session.config
     if team is not None:
         return team.summary, "none" if team.summary is None else "synthesis"
-    judged, by_choice = config.decide in JUDGED, config.options is not None
-    return answer_of(winner, record.synthesis, by_choice=by_choice or _voted(last), judged=judged)
+    said = last.conclusion if last and config.decide not in JUDGED else None
+    word = None if said is None else said.position if config.options is None else said.choice
+    return (word, "judge") if word is not None else answer_of(last, record.synthesis, config)
 
 
 def answer_of(
-    winner: str | None, synthesis: SynthesisResult | None, *, by_choice: bool, judged: bool = False
+    last: RoundRecord | None, synthesis: SynthesisResult | None, config: DebateConfig
 ) -> tuple[str | None, AnswerSource]:
-    """Give the answer of a debate and where it comes from: the winner, else the conclusion of the synthesis."""
+    """Give what was decided and where it comes from: the winner, else the conclusion of the synthesis."""
+    winner = last.decision.winner if last and last.decision else None
     if winner is not None:
-        return winner, "judge" if judged else "option" if by_choice else "cluster"
+        by_choice = config.options is not None or _voted(last)
+        return winner, "judge" if config.decide in JUDGED else "option" if by_choice else "cluster"
     if synthesis is not None:
         return synthesis.conclusion, "synthesis"
     return None, "none"

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Final, overload
 
 from roundtable._frames import frame_of
 from roundtable._registry import Registry
-from roundtable.analysis import answer_changed, check_rule, decide_round
+from roundtable.analysis import answer_changed, check_rule, decide_record
+from roundtable.errors import ConfigurationError
 from roundtable.result import DebateResult, answer_of
 from roundtable.scoring import Rule
 from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
+from roundtable.types.plan import JUDGE_STAGE, JUDGED
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from roundtable.types import Decision, JsonObject
+    from roundtable.types import DebateConfig, Decision, JsonObject
 
 __all__ = ["FailedDebate", "Results"]
 
@@ -107,16 +109,21 @@ class Results(Sequence[DebateResult]):
     def redecide(self, rule: str | Rule) -> Results:
         """Apply another decision rule to the last round of each debate; nothing is called, paid for or stored.
 
-        Everything else, such as agreement and what was said, stays as it is.
+        What the rule decides is the answer, also where a chair has spoken or judges have voted. Everything else, such
+        as agreement and what was said, stays as it is.
 
         Args:
             rule: The rule by name with parameters, as in `"supermajority(2/3)"`, or a rule of your own.
 
         Raises:
-            ConfigurationError: There is no such rule, or it cannot count positions.
+            ConfigurationError: There is no such rule, it cannot count positions, or judges are to decide who were never
+                asked.
         """
         check_rule(rule, self._rules)
         name, rules = rule if isinstance(rule, str) else rule.name, self._rules
+        if name in JUDGED and any(_last(one) and not _judged(one) for one in self._results):
+            hint = f"Hold the debates with decide={name!r}."
+            raise ConfigurationError(f"the rule {name!r} counts votes of judges, and nobody judged", hint=hint)
         if isinstance(rule, Rule):
             rules = Registry[Rule]("decision rule")
             rules.add(name, rule, summary=rule.summary)
@@ -126,22 +133,29 @@ class Results(Sequence[DebateResult]):
 
 def _decided(result: DebateResult, rule: str, rules: Registry[Rule] | None) -> DebateResult:
     config = result.config.model_copy(update={"decide": rule})
-    last = next((held for held in reversed(result.rounds) if held.complete), None)
+    last = _last(result)
     if last is None:
         return result.model_copy(update={"config": config})
-    decision = decide_round(last.responses, last.consensus, config, rules)
+    decision = decide_record(last, last.consensus, config, rules)
     anew = last.model_copy(update={"decision": decision})
     rounds = tuple(anew if held is last else held for held in result.rounds)
-    return result.model_copy(update={"config": config, "rounds": rounds, **_answer(result, decision)})
+    return result.model_copy(update={"config": config, "rounds": rounds, **_answer(result, anew, decision, config)})
 
 
-def _answer(result: DebateResult, decision: Decision) -> dict[str, object]:
+def _last(result: DebateResult) -> RoundRecord | None:
+    return next((held for held in reversed(result.rounds) if held.complete), None)
+
+
+def _judged(result: DebateResult) -> bool:
+    return any(turn.stage == JUDGE_STAGE for held in result.rounds for turn in held.turns)
+
+
+def _answer(result: DebateResult, last: RoundRecord, decision: Decision, config: DebateConfig) -> dict[str, object]:
     """Give the fields that follow from a decision."""
-    by_choice = result.config.options is not None
-    answer, source = answer_of(decision.winner, result.synthesis, by_choice=by_choice)
+    answer, source = answer_of(last, result.synthesis, config)
     found = result.baselines
     if found is not None and found.single is not None:
-        changed = answer_changed(decision.winner, found.majority, by_choice=by_choice)
+        changed = answer_changed(decision.winner, found.majority, by_choice=config.options is not None)
         found = found.model_copy(update={"answer_changed": changed})
     return {
         "decision": decision,

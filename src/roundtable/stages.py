@@ -12,6 +12,7 @@ import anyio
 
 from roundtable._clock import SystemClock
 from roundtable._ears import Ears, Halt
+from roundtable._foreign import error_text
 from roundtable.errors import (
     AgentError,
     APITimeoutError,
@@ -225,7 +226,7 @@ async def _take(order: _Order, view: DebateContext, ears: Ears | None, clock: Cl
     except BaseException as error:  # an agent is foreign code; its error becomes data
         if not isinstance(error, Exception) and not is_stray(error):
             raise
-        text = str(error)[:_MESSAGE_CHARS]
+        text = error_text(error)[:_MESSAGE_CHARS]
         failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {text}", cause=error)
     else:
         return Turn(**_place(order, view, began, clock), result=result, independent=not spec.sees)
@@ -245,7 +246,7 @@ def _transformed(context: DebateContext, order: _Order) -> DebateContext:
 
 def _hook_failed(hook: str, error: Exception) -> AgentError:
     """Say that a turn failed by the fault of its mode, and not of its agent."""
-    text = str(error)[:_MESSAGE_CHARS]
+    text = error_text(error)[:_MESSAGE_CHARS]
     return AgentError(f"{hook} of the mode raised {type(error).__name__}: {text}", code="MODE_HOOK", cause=error)
 
 

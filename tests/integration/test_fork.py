@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from integration.engine_kit import CountingModel, asking, lawful, log_of, said, seated, table_of
+from integration.engine_kit import CountingModel, asking, durable, lawful, log_of, said, seated, table_of
 
 import roundtable
 from roundtable.errors import ConfigurationError, SessionConflict, SessionNotFound, StorageError
@@ -58,6 +58,25 @@ async def test_a_fork_of_nothing_but_the_question_begins_anew() -> None:
     told = await table.debate("Tea?", rounds=1)
     fork = await table.fork(told.session_id, at_round=0, focus_question="In winter?")
     assert (fork.status, fork.rounds[0].focus_question, fork.usage.calls) == ("completed", "In winter?", 3)
+
+
+async def test_a_fork_can_be_followed_while_it_runs() -> None:
+    model, storage = CountingModel(by_round), MemoryStorage()
+    async with table_of(model, storage=storage) as table:
+        told = await table.debate("Tea?", rounds=3)
+        handle = await table.start_fork(told.session_id, at_round=1, mode="adversarial")
+        async with handle.events() as events:
+            heard = [event async for event in events]
+        fork = await handle.result()
+        assert handle.session_id == fork.session_id != told.session_id
+        assert (fork.mode, fork.usage.calls, fork.rounds[0].turns) == ("adversarial", 6, told.rounds[0].turns)
+        assert tuple(durable(heard)) == await log_of(storage, fork.session_id)
+        step = await (await table.start_fork(told.session_id, at_round=1, step=True)).result()
+        assert (len(step.rounds), step.session_status) == (2, "active")
+        with pytest.raises(SessionConflict):
+            await table.start_fork(told.session_id, at_round=4, rounds=6)
+    with pytest.raises(ConfigurationError, match="start_fork"):
+        await table.start_fork(told.session_id, at_round=1)
 
 
 async def test_others_may_sit_at_the_table_of_a_fork() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.engine import DebateEngine, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.mcp import TOOLS, create_mcp_server
+from roundtable.mcp.listing import listed_tools
 from roundtable.modes import ModeRegistry
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
@@ -56,6 +59,37 @@ async def test_every_tool_answers(era: str) -> None:
         for form, start in {"markdown": "# Tea", "json": "{", "html": "<!doctype", "csv": "sessionId"}.items():
             exported = await call(client, "export_session", **named, format=form)
             assert exported["content"].startswith(start)
+
+
+def test_what_clients_are_told_is_what_the_tools_take_and_give() -> None:
+    told = listed_tools().model_dump(mode="json", by_alias=True, exclude_none=True, include={"tools"})
+    assert told == {"tools": [tool.listing for tool in TOOLS.values()]}
+
+
+LISTS = """
+import sys
+import anyio
+from mcp import Client
+from roundtable.mcp import create_mcp_server
+
+async def main():
+    async with Client(create_mcp_server(tables=print).lowlevel) as client:
+        await client.list_tools()
+        await client.list_prompts()
+        await client.list_resource_templates()
+
+anyio.run(main)
+print(*sorted(name for name in sys.modules if name.startswith("roundtable.")))
+"""
+
+
+@pytest.mark.slow
+def test_a_client_that_only_looks_does_not_pay_for_the_engine() -> None:
+    done = subprocess.run([sys.executable, "-c", LISTS], capture_output=True, text=True, timeout=60, check=True)
+    loaded = done.stdout.split()
+    assert "roundtable.mcp.listing" in loaded
+    heavy = ("agents", "api.table", "engine", "gateway", "modes", "plugins", "providers", "storage")
+    assert not [name for name in loaded if name.startswith(tuple(f"roundtable.{part}" for part in heavy))]
 
 
 @pytest.mark.parametrize("era", ERAS)

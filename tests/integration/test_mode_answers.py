@@ -1,39 +1,163 @@
-"""What modes with stages of their own come to: Oxford's last vote decides, a council's first answers are measured."""
+"""What modes with stages of their own come to: Oxford's last vote decides, a council's chair has the last word."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from integration.engine_kit import CountingModel, table_of
 
+from roundtable.errors import ConfigurationError
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.types import AIConsensusResult
 
-async def test_oxford_is_decided_by_its_last_vote_and_shows_the_swing() -> None:
-    votes = {"ada": ["For", "For"], "bo": ["Against", "For"], "cy": ["Against", "Against"]}
+_VOTES = {"ada": ["For", "For"], "bo": ["Against", "For"], "cy": ["Against", "Against"]}
+
+
+def voters(votes: Mapping[str, Sequence[str | None]]) -> CountingModel:
+    """Speak for one's side, and vote before and after as is said here."""
     taken: dict[str, int] = {}
 
     def answer(request: Any) -> Any:
         who = request.metadata["agent"]
         if '"choice": the option you vote for' in request.messages[-1].content:
             taken[who] = taken.get(who, -1) + 1
-            return {"choice": votes[who][taken[who]], "reasoning": "So."}
+            return {"choice": votes[who][taken[who]], "reasoning": f"{who} was moved."}
         return f"Speech of {who}"
 
-    result = await table_of(CountingModel(answer)).debate("Tea?", mode="oxford", rounds=1)
+    return CountingModel(answer)
+
+
+async def test_oxford_is_decided_by_its_last_vote_and_shows_the_swing() -> None:
+    result = await table_of(voters(_VOTES)).debate("Tea?", mode="oxford", rounds=1)
     assert (result.answer, result.answer_source) == ("For", "option")
     assert result.decision is not None
     assert result.decision.scores == {"For": 2.0, "Against": 1.0}
     assert "Against -1, For +1" in result.to_text()
 
 
-async def test_a_council_measures_the_answers_given_before_the_chair_spoke() -> None:
+async def test_what_oxford_reports_beside_its_answer_are_votes_too() -> None:
+    result = await table_of(voters(_VOTES)).debate("Tea?", mode="oxford", rounds=1)
+    assert result.ballots() == ("For", "For", "Against")
+    assert result.ballots(by="cluster") == ("Speech of ada", "Speech of bo", "Speech of cy")
+    report = result.minority_report
+    assert report is not None
+    assert (report.majority, report.supporters) == ("For", ("ada", "bo"))
+    assert [(one.agent_id, one.position, one.choice, one.confidence) for one in report.dissents] == [
+        ("cy", "Against", "Against", None)
+    ]
+    page, text = result.to_html(), result.to_markdown()
+    assert "2 of 3 agents hold it in the last complete round" in page
+    assert "**Outside the largest camp:** Cy: Against" in text
+    assert text.partition("## Minority report")[2].split("##")[0].strip() == "- **Cy:** Against"
+    assert "cy was moved" in page
+
+
+async def test_who_casts_no_vote_in_oxford_is_no_dissenter() -> None:
+    votes = {**_VOTES, "cy": ["For", None]}
+    result = await table_of(voters(votes)).debate("Tea?", mode="oxford", rounds=1)
+    assert result.ballots() == ("For", "For", None)
+    assert result.minority_report is not None
+    assert result.minority_report.dissents == ()
+
+
+@pytest.mark.parametrize("rule", ["confidence-weighted", "majority"])
+async def test_any_rule_counts_the_votes_of_oxford_at_once_and_again(rule: str) -> None:
+    table = table_of(voters(_VOTES))
+    results = await table.debate_many(["Tea?"], modes=["oxford"], rounds=1)
+    anew = results.redecide(rule)[0]
+    assert (anew.answer, anew.answer_source) == ("For", "option")
+    assert anew.decision is not None
+    assert anew.decision.rule == rule
+    at_once = await table_of(voters(_VOTES)).debate("Tea?", mode="oxford", rounds=1, decide=rule)
+    assert at_once.decision == anew.decision
+
+
+def members(chair: Any = "Water", *, break_chair: bool = False) -> CountingModel:
+    """Answer alone, rank nobody, and conclude; the chair is Ada."""
+
     def answer(request: Any) -> Any:
         text = request.messages[-1].content
         if '"ranking"' in text:
-            return {"ranking": [], "reasoning": "So."}
-        mean = "round 1" in text
-        return "Water" if mean else {"ada": "Zebra", "bo": "Quince", "cy": "Moss"}[request.metadata["agent"]]
+            return {"ranking": re.findall(r"answer of (Answer \d)\)", text), "reasoning": "So."}
+        if "answer of" not in text:
+            return {"ada": "Zebra", "bo": "Quince", "cy": "Quince"}[request.metadata["agent"]]
+        return ConnectionError("gone") if break_chair else chair
 
-    result = await table_of(CountingModel(answer)).debate("Tea?", mode="council", rounds=1)
-    assert (result.independent_agreement, result.independent_agreement_reason) == (0.0, None)
+    return CountingModel(answer)
+
+
+async def test_the_word_of_a_council_s_chair_is_the_answer_and_the_decision_is_the_vote_beside_it() -> None:
+    result = await table_of(members()).debate("Tea?", mode="council", rounds=1)
+    assert (result.answer, result.answer_source) == ("Water", "judge")
+    assert result.decision is not None
+    assert result.decision.winner == "Quince"
+    assert result.ballots() == ("Zebra", "Quince", "Quince")
+    assert [said.position for said in result.rounds[0].responses] == ["Zebra", "Quince", "Quince"]
+    assert result.rounds[0].conclusion is not None
+    assert [said.position for said in result.rounds[0].spoken] == ["Zebra", "Quince", "Quince", "Water"]
+    assert result.minority_report is not None
+    assert [one.agent_id for one in result.minority_report.dissents] == ["ada"]
+    assert "The word of the chair. A vote over the answers before it: Quince wins" in result.to_html()
+
+
+async def test_a_council_measures_the_answers_of_its_members_once() -> None:
+    reader = ScriptedModel([{"agreementLevel": 0.25, "clusters": [{"theme": "Fruit", "agentIds": ["A2", "A3"]}]}])
+    table = table_of(members(), seats={"analyzer": reader})
+    result = await table.debate("Tea?", mode="council", rounds=1)
+    assert isinstance(result.consensus, AIConsensusResult)
+    assert (result.consensus.agreement_level, result.independent_agreement) == (0.25, 0.25)
+    assert (result.independent_agreement_reason, result.conformity_delta) == (None, 0.0)
     assert result.baselines is not None
-    assert (result.baselines.single, result.baselines.votes) == ("Zebra", 3)
+    assert (result.baselines.single, result.baselines.majority, result.baselines.votes) == ("Zebra", "Fruit", 3)
+    assert table.estimate("Tea?", mode="council", rounds=1).planned_calls == result.usage.calls
+
+
+async def test_a_council_with_options_answers_with_the_option_its_chair_chose() -> None:
+    word = {"position": "Water it is", "choice": "water", "confidence": 0.9}
+    said = {"ada": "tea", "bo": "tea", "cy": "water"}
+
+    def answer(request: Any) -> Any:
+        text = request.messages[-1].content
+        if '"ranking"' in text:
+            return {"ranking": re.findall(r"answer of (Answer \d)\)", text), "reasoning": "So."}
+        choice = said[request.metadata["agent"]]
+        return {"position": choice, "choice": choice} if "answer of" not in text else word
+
+    result = await table_of(CountingModel(answer)).debate("?", mode="council", rounds=1, options=["tea", "water"])
+    assert (result.answer, result.answer_source) == ("water", "judge")
+    assert result.decision is not None
+    assert result.decision.winner == "tea"
+    assert result.baselines is not None
+    assert (result.baselines.majority, result.baselines.answer_changed) == ("tea", True)
+
+
+async def test_where_the_chair_of_a_council_fails_the_vote_is_the_answer() -> None:
+    result = await table_of(members(break_chair=True)).debate("Tea?", mode="council", rounds=1)
+    assert (result.answer, result.answer_source) == ("Quince", "cluster")
+    assert result.rounds[0].conclusion is None
+    assert result.roster.agents[0].failed == 1
+
+
+async def test_another_rule_over_a_council_counts_its_members() -> None:
+    results = await table_of(members()).debate_many(["Tea?"], modes=["council"], rounds=1)
+    anew = results.redecide("majority")[0]
+    assert (anew.answer, anew.answer_source) == ("Quince", "cluster")
+    with pytest.raises(ConfigurationError, match="nobody judged"):
+        results.redecide("judge")
+
+
+async def test_a_judge_hears_the_chair_of_a_council_as_it_spoke_last() -> None:
+    def vote(request: Any) -> Any:
+        text = request.messages[-1].content
+        found = re.search(r"answer of (Answer \d)\)\n\| Position: Water", text)
+        assert found is not None
+        return {"choice": found[1], "reasoning": "Wet."}
+
+    table = table_of(members(), seats={"judge": CountingModel(vote)})
+    results = await table.debate_many(["Tea?"], modes=["council"], rounds=1, decide="judge")
+    assert (results[0].answer, results[0].answer_source) == ("Water", "judge")
+    assert results.redecide("judge")[0].answer == "Water"
+    assert results.redecide("judge")[0].answer_source == "judge"

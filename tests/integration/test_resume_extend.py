@@ -113,7 +113,11 @@ async def test_an_extension_of_a_stopped_session_finishes_its_round_first() -> N
     model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else by_round(r))
     async with table_of(model, "ada", "bo", storage=storage) as table:
         handle = await table.start("Tea?", rounds=3)
-        await eventually(lambda: model.ended == 1)
+        async with handle.events() as events:
+            async for event in events:
+                if event.type == "agent_complete":
+                    break
+        await eventually(lambda: model.under_way == 1)
         await handle.stop()
         await handle.result()
         hold.clear()

@@ -14,12 +14,24 @@ from roundtable.analysis import (
     ballots_of,
     check_rule,
     cluster_positions,
-    decide_round,
+    decide_record,
     independent_agreement,
 )
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule
-from roundtable.types import AgentResponse, BallotAnswer, Cluster, ConsensusResult, DebateConfig, FailedTurn, Turn
+from roundtable.types import (
+    AgentResponse,
+    BallotAnswer,
+    Cluster,
+    ConsensusResult,
+    DebateConfig,
+    Decision,
+    FailedTurn,
+    RoundRecord,
+    Turn,
+    TurnResult,
+    utc_now,
+)
 
 
 def hold(*positions: str, choices: Sequence[str | None] = ()) -> list[AgentResponse]:
@@ -29,6 +41,15 @@ def hold(*positions: str, choices: Sequence[str | None] = ()) -> list[AgentRespo
         AgentResponse(agent_id=name, agent_name=name.upper(), position=position, choice=choice)
         for name, position, choice in zip("abcdefghi", positions, chosen, strict=False)
     ]
+
+
+def decided(said: Sequence[AgentResponse], consensus: ConsensusResult | None, config: DebateConfig) -> Decision:
+    """Decide over the round in which these were said."""
+    turns = [
+        Turn(round=1, stage="s", slot=slot, agent_id=one.agent_id, timestamp=utc_now(), result=TurnResult(answer=one))
+        for slot, one in enumerate(said)
+    ]
+    return decide_record(RoundRecord(number=1, turns=tuple(turns)), consensus, config)
 
 
 def measure(*positions: str) -> ConsensusResult:
@@ -81,11 +102,17 @@ def test_other_words_in_any_script_are_another_position(one: str, two: str) -> N
 
 
 def test_points_are_listed_where_agents_meet_and_part() -> None:
-    found = measure("Yes", "No", "yes", "Maybe")
+    found = measure("Yes", "No", "yes")
     assert found.common_ground == ("Yes",)
-    assert found.disagreement_points == ("Yes", "No", "Maybe")
+    assert found.disagreement_points == ("Yes", "No")
     assert measure("Yes", "yes").disagreement_points == ()
-    assert measure("Yes").common_ground == ()
+    assert measure("Yes").common_ground == ("Yes",)
+    assert measure().common_ground == ()
+
+
+def test_a_position_that_half_hold_is_no_common_ground() -> None:
+    for found in (measure("Yes", "No", "yes", "no"), measure("Yes", "No", "yes", "Maybe")):
+        assert found.common_ground == ()
 
 
 def test_clusters_are_largest_first_then_in_the_order_they_were_held() -> None:
@@ -135,7 +162,7 @@ def test_without_options_the_clusters_are_voted_on() -> None:
     consensus = ConsensusAnalyzer().analyze(responses)
     assert ballots_of(responses, consensus, "cluster") == ("Yes", "no", "Yes", "no", "Yes")
     assert ballots_of(responses, None, "cluster") == (None,) * 5
-    decision = decide_round(responses, consensus, DebateConfig(topic="t", agents=("a",)))
+    decision = decided(responses, consensus, DebateConfig(topic="t", agents=("a",)))
     assert (decision.winner, decision.rule) == ("Yes", "plurality")
 
 
@@ -143,7 +170,7 @@ def test_with_options_the_choices_are_voted_on_and_no_choice_abstains() -> None:
     responses = hold("x", "y", "z", choices=("Yes", None, "Yes"))
     config = DebateConfig(topic="t", agents=("a",), options=("Yes", "No"))
     assert ballots_of(responses, None, "choice") == ("Yes", None, "Yes")
-    decision = decide_round(responses, None, config)
+    decision = decided(responses, None, config)
     assert decision.winner == "Yes"
     assert decision.abstained == (1,)
     assert set(decision.scores) == {"Yes", "No"}
@@ -151,7 +178,7 @@ def test_with_options_the_choices_are_voted_on_and_no_choice_abstains() -> None:
 
 def test_a_tie_is_a_result_without_a_winner() -> None:
     responses = hold("Yes", "No")
-    decision = decide_round(responses, ConsensusAnalyzer().analyze(responses), DebateConfig(topic="t", agents=("a",)))
+    decision = decided(responses, ConsensusAnalyzer().analyze(responses), DebateConfig(topic="t", agents=("a",)))
     assert decision.winner is None
     assert decision.is_tie
     assert set(decision.tied) == {"Yes", "No"}
@@ -160,7 +187,7 @@ def test_a_tie_is_a_result_without_a_winner() -> None:
 def test_the_rule_is_the_debate_s_own() -> None:
     responses = hold("Yes", "Yes", "No")
     config = DebateConfig(topic="t", agents=("a",), decide="unanimity")
-    decision = decide_round(responses, ConsensusAnalyzer().analyze(responses), config)
+    decision = decided(responses, ConsensusAnalyzer().analyze(responses), config)
     assert (decision.rule, decision.winner) == ("unanimity", None)
 
 
@@ -204,7 +231,7 @@ def test_where_there_is_no_independent_agreement_the_reason_is_given() -> None:
 def test_a_quorum_of_answers_is_none_of_ballots() -> None:
     held = hold("Tea", "Tea", "Neither", choices=["Tea", "Tea", None])
     config = DebateConfig(topic="Tea?", agents=("a", "b", "c"), options=("Tea", "Coffee"), quorum=3)
-    assert decide_round(held, None, config).winner == "Tea"
+    assert decided(held, None, config).winner == "Tea"
 
 
 def test_every_position_is_a_ballot_in_its_own_cluster() -> None:
@@ -220,7 +247,7 @@ def test_confidence_reaches_the_rule() -> None:
         one.model_copy(update={"confidence": 0.9 if one.agent_id == "a" else 0.3}) for one in hold("No", "Yes", "Yes")
     ]
     config = DebateConfig(topic="t", agents=("a",), decide="confidence-weighted")
-    decision = decide_round(sure, ConsensusAnalyzer().analyze(sure), config)
+    decision = decided(sure, ConsensusAnalyzer().analyze(sure), config)
     assert (decision.winner, decision.scores) == ("No", {"No": 0.9, "Yes": 0.6})
 
 

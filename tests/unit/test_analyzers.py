@@ -19,7 +19,7 @@ from roundtable.analysis import (
 )
 from roundtable.analysis.reading import read_analysis
 from roundtable.errors import APINetworkError, ConfigurationError, ParseError
-from roundtable.providers.scripted import ScriptedModel
+from roundtable.providers.scripted import Reply, ScriptedModel
 from roundtable.types import (
     AgentResponse,
     AIConsensusResult,
@@ -169,6 +169,43 @@ async def test_one_answer_or_none_needs_no_model() -> None:
     assert (nobody.agreement_level, nobody.common_ground, nobody.analyzer_id) == (0.0, (), None)
 
 
+async def test_nobody_reads_one_answer_where_there_is_no_model_to_say_so() -> None:
+    chain = AnalyzerChain([NamedMeter("ai", AIConsensusAnalyzer()), NamedMeter("semantic", SemanticAnalyzer())])
+    found = (await chain.measure(hold("Tea"), "?")).consensus
+    assert (found.method, found.agreement_level) == ("semantic", 1.0)
+    assert found.causes == ("ai: no model can read the answers: no model was given",)
+    asked = (await AIConsensusAnalyzer(ScriptedModel([])).measure(hold("Tea"), "?")).consensus
+    assert asked.method == "ai"
+
+
+@pytest.mark.parametrize(
+    ("reading", "clusters"),
+    [
+        ({"agreementLevel": 1}, [("Tea", "ab"), ("Milk", "cd")]),
+        ("agreementLevel: 0.9, I think", [("Tea", "ab"), ("Milk", "cd")]),
+        (
+            {"agreementLevel": 0.4, "clusters": [{"theme": "tea!", "agentIds": ["A1"]}]},
+            [("tea!", "ab"), ("Milk", "cd")],
+        ),
+        (
+            {
+                "agreementLevel": 0.4,
+                "clusters": [{"theme": "Milk", "agentIds": ["A3"]}, {"theme": "milk", "agentIds": ["A4", "A1"]}],
+            },
+            [("Milk", "cda"), ("tea", "b")],
+        ),
+    ],
+    ids=["none", "a level alone", "some", "one theme twice"],
+)
+async def test_no_answer_is_left_out_of_the_clusters_of_a_model(
+    reading: Reply, clusters: list[tuple[str, str]]
+) -> None:
+    found = await AIConsensusAnalyzer(ScriptedModel([reading])).analyze_consensus(
+        hold("Tea", "tea", "Milk", "milk"), "?"
+    )
+    assert (found.method, [(one.theme, "".join(one.agent_ids)) for one in found.clusters]) == ("ai", clusters)
+
+
 # Which analyzer ran: the table of the TypeScript architecture page.
 @pytest.mark.parametrize(
     ("models", "method", "level", "cause"),
@@ -248,7 +285,6 @@ def test_options_are_counted_and_those_without_one_lower_the_level() -> None:
     found = StanceAnalyzer().analyze(hold("x", "y", "z", "w", choice=["Tea", "tea", "Milk", None]))
     assert found == ConsensusResult(
         agreement_level=0.0,
-        common_ground=("Tea",),
         disagreement_points=("Tea", "Milk"),
         summary="Of 4: 2 for Tea, 1 for Milk, 1 without a mark.",
         method="stance",
@@ -264,6 +300,7 @@ def test_stances_are_counted_where_nobody_chose_an_option() -> None:
     assert (found.agreement_level, [cluster.theme for cluster in found.clusters]) == (0.5, ["YES", "NO"])
     assert found.clusters[0].summary == "sure"
     assert StanceAnalyzer().analyze([]).summary == "Nobody gave a position."
+    assert StanceAnalyzer().analyze(hold("a", "b", "c", stance=["NO", "YES", "YES"])).agreement_level == 1 / 3
     with pytest.raises(ValueError, match="no answer states"):
         StanceAnalyzer().analyze(hold("Tea"))
 

@@ -28,6 +28,8 @@ from roundtable.settings import Settings
 from roundtable.types import (
     AgentConfig,
     AgentResponse,
+    ChatRequest,
+    ChatResponse,
     Citation,
     Cluster,
     ConsensusResult,
@@ -223,6 +225,22 @@ async def test_a_model_gives_the_points_and_the_rules_stand_in() -> None:
     assert model.requests[0].output_schema is not None
     strict = KeyPointsExtractor(ScriptedModel(script), fallback_to_rule_based=False, max_key_points=1)
     assert await strict.extract(said) == {"ada": ("One.",), "bo": (), "cy": ()}
+    with pytest.raises(ConfigurationError, match="max_key_points must be at least 1"):
+        KeyPointsExtractor(max_key_points=0)
+
+
+async def test_a_foreign_model_that_breaks_takes_no_points_from_others() -> None:
+    class Foreign(ScriptedModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            if request.metadata["agent"] == "bo":
+                raise OSError("disk")
+            return await super().complete(request)
+
+    said = [answer(name, reasoning=f"{name} has a reason worth telling.") for name in ("ada", "bo")]
+    assert await KeyPointsExtractor(Foreign({"ada": {"keyPoints": ["One."]}})).extract(said) == {
+        "ada": ("One.",),
+        "bo": ("bo has a reason worth telling.",),
+    }
 
 
 # ---------------------------------------------------------------- four layers
@@ -350,6 +368,10 @@ def test_disagree_and_agree_are_told_apart_by_camps_and_not_by_letters() -> None
         ("Aaaa. Bbbbbbbbb", 6, "Aaaa."),
         ("Aaaa. Bbbbbbbbb", 10, "Aaaa. B..."),
         ("한국어 문장. 다음 문장", 8, "한국어 문장."),
+        ("They pay 3.50 a cup", 12, "They pay..."),
+        ("They pay 3.50 a cup", 11, "They pay..."),
+        ("It is so! Or not?", 9, "It is so!"),
+        ("茶がいい。牛乳もいい", 6, "茶がいい。"),
     ],
 )
 def test_a_text_is_cut_at_the_end_of_a_sentence(text: str, limit: int, shown: str) -> None:

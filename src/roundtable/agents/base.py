@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable._foreign import error_text
 from roundtable.agents.answers import to_answer, tools_beside
 from roundtable.agents.conversation import Conversation
 from roundtable.agents.health import checked
@@ -185,7 +186,7 @@ class BaseAgent:
             # An override point is foreign code; what was paid for is charged all the same.
             if not isinstance(error, Exception) and not is_stray(error):
                 raise
-            msg = f"agent {self.id!r} raised {type(error).__name__}: {str(error)[:500]}"
+            msg = f"agent {self.id!r} raised {type(error).__name__}: {error_text(error)[:500]}"
             failure = AgentError(msg, provider=self.provider, cause=error)
             failure.usage = talk.usage
             raise failure from error

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from roundtable._clock import SystemClock
+from roundtable._foreign import error_text
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel
 from roundtable.gateway.wrapping import make_ready
 from roundtable.types import AgentHealth, AgentInfo, ChatRequest, Message
@@ -101,7 +102,7 @@ async def checked(model: ChatModel, name: str, agent_id: str) -> AgentHealth:
         await make_ready(model)
         await _tried_once(Gateway(), model).complete(request)
     except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
-        return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
+        return AgentHealth(healthy=False, error=error_text(error) or type(error).__name__)
     return AgentHealth(healthy=True)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable._registry import Registry
 from roundtable.agents.health import AgentStatus, HealthCache
 from roundtable.agents.synthesis import Synthesizer
@@ -324,7 +325,7 @@ async def _health(agent: Agent) -> AgentHealth:
     try:
         return await agent.health_check()
     except Exception as error:  # noqa: BLE001  (an agent is foreign code; one must not hide the others)
-        return AgentHealth(healthy=False, error=str(error) or type(error).__name__)
+        return AgentHealth(healthy=False, error=error_text(error) or type(error).__name__)
 
 
 def config_of(agent: Agent) -> AgentConfig:

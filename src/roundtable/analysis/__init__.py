@@ -5,11 +5,12 @@ from roundtable.analysis.basic import ConsensusAnalyzer, PlainAnalyzer, cluster_
 from roundtable.analysis.chain import AnalyzerChain, NamedMeter
 from roundtable.analysis.decision import (
     BallotBasis,
+    CastVote,
     ballots_of,
+    cast_votes,
     check_decider,
     check_rule,
     decide_record,
-    decide_round,
     independent_agreement,
 )
 from roundtable.analysis.findings import (
@@ -44,6 +45,7 @@ __all__ = [
     "AnalyzerDiagnostics",
     "BallotBasis",
     "Baselines",
+    "CastVote",
     "ConsensusAnalyzer",
     "DebateHealth",
     "Dissent",
@@ -63,13 +65,13 @@ __all__ = [
     "ballots_of",
     "baselines_of",
     "build_response",
+    "cast_votes",
     "check_decider",
     "check_rule",
     "cluster_positions",
     "conformity_delta",
     "debate_health",
     "decide_record",
-    "decide_round",
     "detect_groupthink",
     "independent_agreement",
     "independent_turns",

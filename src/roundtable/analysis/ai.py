@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.analysis.basic import ConsensusAnalyzer
 from roundtable.analysis.groupthink import detect_groupthink
 from roundtable.analysis.reading import ANALYSIS_SCHEMA, analysis_messages, read_analysis
@@ -101,12 +102,14 @@ class AIConsensusAnalyzer:
     async def analyze_consensus(
         self, responses: Sequence[AgentResponse], topic: str, *, include_groupthink_detection: bool = True
     ) -> AIConsensusResult:
-        """Read answers.
+        """Read answers; one or none needs no reading.
 
         Raises:
             ConfigurationError: There is no model, and no fallback is wanted; the code is `AI_ANALYSIS_UNAVAILABLE`.
             RoundtableError: The model failed, and no fallback is wanted.
         """
+        if len(responses) < 2:
+            return _trivial(responses)
         try:
             measured = await self.measure(responses, topic, groupthink=include_groupthink_detection)
         except RoundtableError as error:
@@ -125,14 +128,14 @@ class AIConsensusAnalyzer:
             ConfigurationError: There is no model.
             RoundtableError: No reading succeeded; `usage` says what was spent.
         """
-        if len(responses) < 2:
-            return Measured(consensus=_trivial(responses))
         if not self.models:
             raise ConfigurationError(
                 f"no model can read the answers: {self._why_none}",
                 code=_UNAVAILABLE,
                 hint="Name one with seats={'analyzer': 'provider:model'}, or set a provider's key.",
             )
+        if len(responses) < 2:
+            return Measured(consensus=_trivial(responses))
         request = self.request(responses, topic, session_id, groupthink=groupthink)
         readings = await self._ask(request, responses, groupthink=groupthink)
         spent = sum((reading.usage for reading in readings), Usage())
@@ -200,7 +203,9 @@ class _Reading:
         except BaseException as error:  # a model may be foreign code; its error must not lose the round
             if not isinstance(error, Exception) and not is_stray(error):
                 raise
-            self.error = RoundtableError(f"the model raised {type(error).__name__}: {str(error)[:500]}", cause=error)
+            self.error = RoundtableError(
+                f"the model raised {type(error).__name__}: {error_text(error)[:500]}", cause=error
+            )
         else:
             if result is None:
                 self.error = ParseError("the answer holds no readable agreement level", provider=model.provider)
@@ -215,7 +220,7 @@ def _together(readings: Sequence[AIConsensusResult]) -> AIConsensusResult:
     middle = ordered[(len(ordered) - 1) // 2]
     if len(ordered) == 1:
         return middle
-    apart = ordered[-1].agreement_level - ordered[0].agreement_level
+    apart = round(ordered[-1].agreement_level - ordered[0].agreement_level, 9)
     return middle.model_copy(update={"samples": len(ordered), "spread": apart})
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import AgentResponse
 
-__all__ = ["ConsensusAnalyzer", "PlainAnalyzer", "cluster_positions"]
+__all__ = ["ConsensusAnalyzer", "PlainAnalyzer", "cluster_positions", "in_words", "shared_by_most", "to_clusters"]
 
 
 def cluster_positions(responses: Sequence[AgentResponse]) -> tuple[Cluster, ...]:
@@ -38,6 +38,11 @@ def to_clusters(groups: Sequence[Sequence[AgentResponse]]) -> tuple[Cluster, ...
         )
         for members in sorted(groups, key=len, reverse=True)
     )
+
+
+def shared_by_most(clusters: Sequence[Cluster], count: int) -> tuple[str, ...]:
+    """Give the position that more than half of so many answers hold, if there is one."""
+    return tuple(cluster.theme for cluster in clusters if 2 * len(cluster.agent_ids) > count)
 
 
 def in_words(count: int, clusters: tuple[Cluster, ...]) -> str:
@@ -93,7 +98,7 @@ class ConsensusAnalyzer(PlainAnalyzer):
         level = basic_agreement([response.choice or response.position for response in responses])
         return ConsensusResult(
             agreement_level=float(level),
-            common_ground=tuple(cluster.theme for cluster in clusters if len(cluster.agent_ids) > 1),
+            common_ground=shared_by_most(clusters, len(responses)),
             disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
             summary=in_words(len(responses), clusters),
             method="basic",

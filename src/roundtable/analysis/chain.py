@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable._foreign import error_text
 from roundtable.analysis.basic import ConsensusAnalyzer
 from roundtable.logs import ROOT
 from roundtable.stages import is_stray
@@ -65,7 +66,7 @@ class AnalyzerChain:
             except BaseException as error:  # a meter may be foreign code; a paid round is never lost to it
                 if not isinstance(error, Exception) and not is_stray(error):
                     raise
-                message = str(error).split("\n", 1)[0][:_CAUSE_CHARS] or type(error).__name__
+                message = error_text(error).split("\n", 1)[0][:_CAUSE_CHARS] or type(error).__name__
                 causes.append(f"{name}: {message}")
                 usage = getattr(error, "usage", None)
                 spent += usage if isinstance(usage, Usage) else Usage()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from functools import cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
 from roundtable.modes.oxford import LAST_VOTE, SIDES
 from roundtable.scoring import Choice, Rule, casefold, decide, rule_registry
 from roundtable.types import Decision
-from roundtable.types.plan import JUDGE_STAGE, JUDGED
+from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BallotBasis",
+    "CastVote",
     "ballots_of",
+    "cast_votes",
     "check_decider",
     "check_rule",
     "decide_record",
-    "decide_round",
     "independent_agreement",
 ]
 
@@ -35,6 +37,8 @@ BallotBasis: TypeAlias = Literal["choice", "stance", "cluster"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
 
+_UNSTATED = 0.5
+"""Confidence of a vote that states none, as of a position that states none."""
 _TRIAL = (Choice("one", confidence=1), Choice("other", confidence=1))
 
 
@@ -110,23 +114,45 @@ def _themes(responses: Sequence[AgentResponse], consensus: AnyConsensus | None) 
     return tuple(found)
 
 
-def decide_round(
-    responses: Sequence[AgentResponse],
-    consensus: AnyConsensus | None,
-    config: DebateConfig,
-    rules: Registry[Rule] | None = None,
-) -> Decision:
-    """Apply the debate's decision rule to the positions of one round, each a ballot with its confidence.
+class CastVote(NamedTuple):
+    """What one agent voted for in a round."""
 
-    With options a ballot is the option chosen; without them the clusters of the consensus are the options.
-    The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots. The
-    rule is looked up in `rules`; without them, among the built-in ones. A rule that breaks decides nothing, and
-    the decision says so: a round that was paid for is closed all the same.
+    agent_id: str
+    """Who."""
+    agent_name: str
+    """Display name."""
+    vote: str | None
+    """Option, cluster or side; `None` abstains."""
+    said: AgentResponse | None
+    """The position that counts as this vote; `None` where the mode took a vote of its own."""
+    reasoning: str = ""
+    """Why, where it was a vote of its own."""
+
+
+def cast_votes(
+    record: RoundRecord, consensus: AnyConsensus | None, *, options: bool, by: BallotBasis | None = None
+) -> tuple[CastVote, ...]:
+    """Tell who votes for what in a round: the vote a mode ends in, as Oxford does, else the positions.
+
+    Args:
+        record: The round.
+        consensus: What was measured over its positions.
+        options: Whether the debate has options, so that of a position the option counts, and else the cluster.
+        by: What of a position counts instead; then a vote of the mode is passed over.
     """
-    votes = ballots_of(responses, consensus, "cluster" if config.options is None else "choice")
-    cast = zip(votes, responses, strict=True)
-    ballots = [Choice(vote, confidence=response.confidence) for vote, response in cast]
-    return _counted(ballots, config, config.options, rules)
+    if by is None and (last := [turn for turn in record.turns if turn.stage == LAST_VOTE]):
+        return tuple(_vote_of(turn) for turn in last)
+    basis = by or ("choice" if options else "cluster")
+    votes = ballots_of(record.responses, consensus, basis)
+    cast = zip(votes, record.responses, strict=True)
+    return tuple(CastVote(said.agent_id, said.agent_name, vote, said) for vote, said in cast)
+
+
+def _vote_of(turn: AnyTurn) -> CastVote:
+    name = turn.agent_name or turn.agent_id
+    if turn.outcome == "answered" and turn.answer.kind == "ballot":
+        return CastVote(turn.agent_id, name, turn.answer.choice, None, turn.answer.reasoning)
+    return CastVote(turn.agent_id, name, None, None)
 
 
 def _counted(
@@ -135,39 +161,41 @@ def _counted(
     try:
         return decide(ballots, rule=config.decide, options=options, rules=rules)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
-        cause = f"{type(error).__name__}: {error}"
+        cause = f"{type(error).__name__}: {error_text(error)}"
         logger.warning("the rule %r broke: %s", config.decide, cause)
         return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")
 
 
 def decide_record(
-    record: RoundRecord, consensus: AnyConsensus, config: DebateConfig, rules: Registry[Rule] | None = None
+    record: RoundRecord, consensus: AnyConsensus | None, config: DebateConfig, rules: Registry[Rule] | None = None
 ) -> Decision:
     """Give the decision of a round: that of its judges where the debate has any, else that of its rule.
 
-    Where a mode ends in a vote of everybody, as Oxford does, the votes are the ballots. Judges of a panel decide by
-    more than half of those that were asked; the one judge decides alone.
+    Without judges the ballots are those of `cast_votes`: positions count with their confidence, and a vote of the mode,
+    which states none, with 0.5. Judges of a panel decide by more than half of those that were asked; the one judge
+    decides alone.
+    The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots. The
+    rule is looked up in `rules`; without them, among the built-in ones. A rule that breaks decides nothing, and
+    the decision says so: a round that was paid for is closed all the same.
     """
-    last = [turn for turn in record.turns if turn.stage == LAST_VOTE]
-    if config.decide not in JUDGED and last:
-        voted = [
-            turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None for turn in last
-        ]
-        return _counted([Choice(vote) for vote in voted], config, config.options or SIDES, rules)
     if config.decide not in JUDGED:
-        return decide_round(record.responses, consensus, config, rules)
+        cast = cast_votes(record, consensus, options=config.options is not None)
+        ballots = [Choice(one.vote, confidence=one.said.confidence if one.said else _UNSTATED) for one in cast]
+        voted = any(one.said is None for one in cast)
+        return _counted(ballots, config, config.options or (SIDES if voted else None), rules)
     votes = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
     named = answers_by_name(record.turns, config.seed)
-    themes = {agent: one.theme for one in reversed(consensus.clusters) for agent in one.agent_ids}
-    ballots: list[str | None] = []
+    clusters = consensus.clusters if consensus else ()
+    themes = {agent: one.theme for one in reversed(clusters) for agent in one.agent_ids}
+    judged: list[str | None] = []
     for turn in votes:
-        choice = turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None
-        ballots.append(choice if config.options is not None or choice is None else _held(named, themes, choice))
-    cast = sum(ballot is not None for ballot in ballots)
-    found = decide(ballots, rule="majority", options=config.options, quorum=len(ballots) // 2 + 1)
-    who = "the judge" if len(ballots) == 1 else f"{len(ballots)} judges"
+        choice = _vote_of(turn).vote
+        judged.append(choice if config.options is not None or choice is None else _held(named, themes, choice))
+    heard = sum(ballot is not None for ballot in judged)
+    found = decide(judged, rule="majority", options=config.options, quorum=len(judged) // 2 + 1)
+    who = "the judge" if len(judged) == 1 else f"{len(judged)} judges"
     return found.model_copy(
-        update={"rule": config.decide, "why": f"{who}, {cast} of {len(ballots)} voted: {found.why}"}
+        update={"rule": config.decide, "why": f"{who}, {heard} of {len(judged)} voted: {found.why}"}
     )
 
 
@@ -176,7 +204,7 @@ def _held(named: Mapping[str, Turn], themes: Mapping[str, str], choice: str) -> 
     turn = named.get(choice)
     if turn is None or turn.answer.kind != "position":
         return None
-    return themes.get(turn.agent_id) or turn.answer.position
+    return (None if turn.stage == CHAIR_STAGE else themes.get(turn.agent_id)) or turn.answer.position
 
 
 @cache
@@ -200,7 +228,11 @@ def independent_agreement(
         consensus: Agreement measured over the positions of that round.
         assigned: Whether the mode told agents which side to take.
     """
-    positions = [turn for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"]
+    positions = [
+        turn
+        for turn in turns
+        if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != CHAIR_STAGE
+    ]
     if assigned:
         return None, "the mode assigned stances, so no answer was independent"
     if len(positions) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.analysis.decision import ballots_of
+from roundtable.analysis.decision import CastVote, ballots_of, cast_votes
 from roundtable.scoring import casefold, decide
 from roundtable.types import Share, Usage, Value
 from roundtable.types.plan import BASELINE_STAGE
@@ -12,7 +12,7 @@ from roundtable.types.plan import BASELINE_STAGE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateRecord, RoundRecord, Turn
+    from roundtable.types import AnyConsensus, AnyTurn, DebateRecord, RoundRecord, Turn
 
 __all__ = [
     "Baselines",
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Dissent(Value):
-    """An answer outside the largest camp."""
+    """An answer, or a vote where the mode ends in one, outside the largest camp."""
 
     agent_id: str
     """Who."""
@@ -36,9 +36,9 @@ class Dissent(Value):
     position: str
     """What they hold."""
     choice: str | None = None
-    """The option they chose."""
-    confidence: Share = 0.5
-    """How sure they say they are."""
+    """The option they chose or voted for."""
+    confidence: Share | None = None
+    """How sure they say they are; `None` for a vote."""
 
 
 class MinorityReport(Value):
@@ -49,7 +49,7 @@ class MinorityReport(Value):
     supporters: tuple[str, ...] = ()
     """Ids of the agents in it."""
     dissents: tuple[Dissent, ...] = ()
-    """Answers outside it; empty when all agree."""
+    """Answers or votes outside it; empty when all agree."""
 
 
 class Baselines(Value):
@@ -84,27 +84,33 @@ def conformity_delta(level: float | None, independent: float | None) -> float | 
 
 
 def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:
-    """Tell the largest camp of a round from those outside it."""
-    said = held.responses
-    votes = ballots_of(said, held.consensus, "choice" if by_choice else "cluster")
-    keys = [None if vote is None else casefold(vote) for vote in votes]
+    """Tell the largest camp of a round from those outside it; where the mode ends in a vote, by that.
+
+    Args:
+        held: The round.
+        by_choice: Whether the debate has options.
+    """
+    cast = [one for one in cast_votes(held, held.consensus, options=by_choice) if one.said or one.vote]
+    keys = [None if one.vote is None else casefold(one.vote) for one in cast]
     sizes = {key: keys.count(key) for key in keys if key is not None}
     top = [key for key, size in sizes.items() if size == max(sizes.values())]
     leader = top[0] if len(top) == 1 else None
+    inside = [key is not None and key == leader for key in keys]
     return MinorityReport(
-        majority=None if leader is None else votes[keys.index(leader)],
-        supporters=tuple(one.agent_id for one, key in zip(said, keys, strict=True) if leader and key == leader),
-        dissents=tuple(_dissent(one) for one, key in zip(said, keys, strict=True) if not leader or key != leader),
+        majority=None if leader is None else cast[keys.index(leader)].vote,
+        supporters=tuple(one.agent_id for one, within in zip(cast, inside, strict=True) if within),
+        dissents=tuple(_dissent(one) for one, within in zip(cast, inside, strict=True) if not within),
     )
 
 
-def _dissent(said: AgentResponse) -> Dissent:
+def _dissent(cast: CastVote) -> Dissent:
+    said = cast.said
     return Dissent(
-        agent_id=said.agent_id,
-        agent_name=said.agent_name,
-        position=said.position,
-        choice=said.choice,
-        confidence=said.confidence,
+        agent_id=cast.agent_id,
+        agent_name=cast.agent_name,
+        position=said.position if said else cast.vote or "",
+        choice=said.choice if said else cast.vote,
+        confidence=said.confidence if said else None,
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from roundtable.analysis.reading import list_of_texts
-from roundtable.errors import RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.logs import ROOT
 from roundtable.parsing import find_document
 from roundtable.prompts import Fence, fresh_nonce
+from roundtable.stages import is_stray
 from roundtable.types import ChatRequest, Message, OutputSchema, Usage
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from roundtable.types import AgentResponse
 
 __all__ = ["KeyPointsExtractor", "key_points_by_rules"]
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
 
 _MAX_TOKENS: Final = 1024
 _SHORTEST_LINE: Final = 10
@@ -73,6 +78,9 @@ class KeyPointsExtractor:
         fallback_to_rule_based: Whether the rules stand in where the model fails; else such an answer has none.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
+    Raises:
+        ConfigurationError: `max_key_points` is less than 1.
+
     Example:
         >>> import anyio
         >>> from roundtable.types import AgentResponse
@@ -89,6 +97,8 @@ class KeyPointsExtractor:
         fallback_to_rule_based: bool = True,
         nonce: Callable[[], str] = fresh_nonce,
     ) -> None:
+        if max_key_points < 1:
+            raise ConfigurationError(f"max_key_points must be at least 1, not {max_key_points}")
         self.model = model
         self.max_key_points = max_key_points
         self.fallback_to_rule_based = fallback_to_rule_based
@@ -131,6 +141,11 @@ class KeyPointsExtractor:
             response = await model.complete(request)
         except RoundtableError as error:
             self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
+            return ()
+        except BaseException as error:  # a model may be foreign code; the points of the others must not be lost to it
+            if not isinstance(error, Exception) and not is_stray(error):
+                raise
+            logger.warning("the model of the key points raised %s: %s", type(error).__name__, error)
             return ()
         self.usage += response.usage
         document = find_document(response.text, lambda fields: "keyPoints" in fields)

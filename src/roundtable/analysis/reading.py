@@ -6,7 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
+from roundtable.analysis.basic import cluster_positions
 from roundtable.parsing import find_document
+from roundtable.scoring import casefold
 from roundtable.types import AIConsensusResult, Cluster, GroupthinkWarning, Message, Nuances, OutputSchema
 
 if TYPE_CHECKING:
@@ -76,7 +78,8 @@ def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: 
     """Read an answer; `None` where no agreement level can be had of it.
 
     The last JSON object with an agreement level counts, also one that is cut off behind it or has slips; without any,
-    the level and the summary alone are looked for. A level is never made up, and zero is zero.
+    the level and the summary alone are looked for. A level is never made up, and zero is zero. Answers that the model
+    put in no group are grouped by their wording, so that no vote is lost to a slip.
     """
     found = find_document(text, lambda fields: "agreementLevel" in fields or "agreement_level" in fields)
     if found is not None:
@@ -87,7 +90,12 @@ def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: 
     if not levels or not 0 <= float(levels[-1]) <= 1:
         return None
     summary = _SUMMARY.search(text)
-    return AIConsensusResult(agreement_level=float(levels[-1]), summary=summary[1] if summary else "", method="ai")
+    return AIConsensusResult(
+        agreement_level=float(levels[-1]),
+        summary=summary[1] if summary else "",
+        method="ai",
+        clusters=_whole((), responses),
+    )
 
 
 def share_of(value: JsonValue) -> float | None:
@@ -122,7 +130,7 @@ def _result(
         disagreement_points=list_of_texts(fields.get("disagreementPoints")),
         summary=_text(fields.get("summary")),
         method="ai",
-        clusters=_clusters(fields.get("clusters"), names),
+        clusters=_whole(_clusters(fields.get("clusters"), names), responses),
         groupthink_warning=_warning(fields.get("groupthinkWarning")) if groupthink else None,
         key_points=_points(fields.get("keyPoints"), names),
         nuances=_nuances(fields.get("nuances")),
@@ -160,7 +168,19 @@ def _clusters(value: JsonValue, names: Mapping[str, str]) -> tuple[Cluster, ...]
         if ids and theme:
             placed.update(ids)
             found.append(Cluster(theme=theme, agent_ids=ids, summary=_text(item.get("summary"))))
-    return tuple(sorted(found, key=lambda cluster: len(cluster.agent_ids), reverse=True))
+    return tuple(found)
+
+
+def _whole(read: Sequence[Cluster], responses: Sequence[AgentResponse]) -> tuple[Cluster, ...]:
+    """Add those in no cluster, by wording: to the cluster whose theme they word, else to one of their own."""
+    placed = {agent for cluster in read for agent in cluster.agent_ids}
+    found: dict[str, Cluster] = {}
+    for cluster in (*read, *cluster_positions([said for said in responses if said.agent_id not in placed])):
+        known = found.setdefault(casefold(cluster.theme), cluster)
+        if known is not cluster:
+            ids = (*known.agent_ids, *cluster.agent_ids)
+            found[casefold(cluster.theme)] = known.model_copy(update={"agent_ids": ids})
+    return tuple(sorted(found.values(), key=lambda cluster: len(cluster.agent_ids), reverse=True))
 
 
 def _nuances(value: JsonValue) -> Nuances | None:

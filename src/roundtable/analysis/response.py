@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -47,6 +48,7 @@ MEDIUM_AGREEMENT: Final = Decimal("0.4")
 
 _MOST: Final = 3
 _CUT_FROM: Final = 0.7
+_SENTENCE_END: Final = re.compile(r"[.!?]+(?=\s)|[。\uff01\uff1f]")
 _SEARCHES: Final = ("search", "web", "perplexity")
 
 
@@ -261,6 +263,8 @@ def _hints(said: Sequence[AgentResponse], settings: ResponseSettings) -> tuple[V
 def cut_at_sentence(text: str, limit: int) -> str:
     """Cut a text to a length: behind its last sentence where that keeps at least 70 %, else hard, with dots.
 
+    A point within a word or a number ends no sentence.
+
     Example:
         >>> cut_at_sentence("They agree on the goal. They part on the way.", 30)
         'They agree on the goal.'
@@ -270,7 +274,7 @@ def cut_at_sentence(text: str, limit: int) -> str:
     if limit <= 0 or len(text) <= limit:
         return text
     head = text[:limit]
-    end = max(head.rfind(mark) for mark in (".", "!", "?", "。"))
-    if end + 1 >= limit * _CUT_FROM:
-        return head[: end + 1]
+    end = max((found.end() for found in _SENTENCE_END.finditer(text, 0, limit + 1) if found.end() <= limit), default=0)
+    if end >= limit * _CUT_FROM:
+        return head[:end]
     return head[: max(0, limit - 3)].rstrip() + "..."[: min(3, limit)]

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from roundtable.analysis.basic import PlainAnalyzer, in_words, to_clusters
+from roundtable.analysis.basic import PlainAnalyzer, in_words, shared_by_most, to_clusters
 from roundtable.analysis.pairs import LexicalScorer, PairScore
 from roundtable.analysis.stance import lead
 from roundtable.scoring import casefold
@@ -67,7 +67,7 @@ class SemanticAnalyzer(PlainAnalyzer):
         level = lead(voices.centrality(scores)) if responses else 0.0
         return ConsensusResult(
             agreement_level=round(level, 9),
-            common_ground=tuple(cluster.theme for cluster in clusters if len(cluster.agent_ids) > 1),
+            common_ground=shared_by_most(clusters, len(responses)),
             disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
             summary=in_words(len(responses), clusters),
             method="semantic",

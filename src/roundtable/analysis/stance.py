@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.analysis.basic import PlainAnalyzer, to_clusters
+from roundtable.analysis.basic import PlainAnalyzer, shared_by_most, to_clusters
 from roundtable.scoring import casefold, modal_share
 from roundtable.types import ConsensusResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from roundtable.types import AgentResponse
 
 __all__ = ["StanceAnalyzer", "lead"]
 
 
-def lead(share: float) -> float:
+def lead(share: float | Fraction) -> float:
     """Turn the share of the largest camp into an agreement level: how far it exceeds all others together.
 
     One half or less is no majority and gives 0; everybody gives 1.
@@ -25,7 +26,7 @@ def lead(share: float) -> float:
         >>> lead(0.75), lead(0.5), lead(1 / 3)
         (0.5, 0.0, 0.0)
     """
-    return max(0.0, 2 * share - 1)
+    return float(max(0, 2 * share - 1))
 
 
 class StanceAnalyzer(PlainAnalyzer):
@@ -69,10 +70,10 @@ class StanceAnalyzer(PlainAnalyzer):
                 for cluster, members in zip(clusters, ordered, strict=True)
             )
         silent = ticked.count(None)
-        share = modal_share(mark or f"\0{place}" for place, mark in enumerate(ticked)).value
+        share = modal_share(mark or f"\0{place}" for place, mark in enumerate(ticked)).value or 0
         return ConsensusResult(
-            agreement_level=lead(float(share or 0)),
-            common_ground=tuple(cluster.theme for cluster in clusters if len(cluster.agent_ids) > 1),
+            agreement_level=lead(share),
+            common_ground=shared_by_most(clusters, len(responses)),
             disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
             summary=_in_words(len(responses), {cluster.theme: len(cluster.agent_ids) for cluster in clusters}, silent),
             method="stance",

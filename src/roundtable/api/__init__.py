@@ -1,8 +1,24 @@
-"""The facade."""
+"""The facade. Nothing is loaded before it is asked for."""
 
-from roundtable.api.once import debate
-from roundtable.api.profiles import load_profiles
-from roundtable.api.table import Roundtable
-from roundtable.types.profiles import AgentProfile
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.api.once import debate
+    from roundtable.api.profiles import load_profiles
+    from roundtable.api.table import Roundtable
+    from roundtable.types.profiles import AgentProfile
 
 __all__ = ["AgentProfile", "Roundtable", "debate", "load_profiles"]
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {"AgentProfile": "profiles", "Roundtable": "table", "debate": "once", "load_profiles": "profiles"},
+)

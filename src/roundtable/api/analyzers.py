@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from roundtable.agents import Synthesizer, first_writer
@@ -100,12 +101,13 @@ class Helpers:
         return AnalyzerChain(chain) if chain else ConsensusAnalyzer()
 
     def _foreign(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
-        try:
-            entry = self._analyzers.entry(name)
-        except ConfigurationError as error:
-            msg = f"there is no analyzer {name!r}: {error.message}"
-            hint = f"Analyzers are: {', '.join((*ANALYZERS, *self._analyzers.names()))}."
-            raise ConfigurationError(msg, hint=hint) from error
+        entry = self._analyzers.find(name)
+        if entry is None:
+            known = (*ANALYZERS, *self._analyzers.names())
+            close = get_close_matches(name, known, 1)
+            meant = f". Did you mean {close[0]!r}?" if close else ""
+            hint = f"Analyzers are: {', '.join(known)}."
+            raise ConfigurationError(f"there is no analyzer {name!r}{meant}", hint=hint)
         models = self._reader(configs, capped=capped).models
         return make("analyzer", entry, models[0] if models else None)
 

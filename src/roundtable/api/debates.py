@@ -188,7 +188,13 @@ class Debates:
         return await finish(await self.prepare(topic, **options))
 
     async def forked(
-        self, session_id: str, at_round: int, context_results: Sequence[ContextResult], changes: DebateOptions
+        self,
+        session_id: str,
+        at_round: int,
+        context_results: Sequence[ContextResult],
+        changes: DebateOptions,
+        *,
+        step: bool = False,
     ) -> Prepared:
         """Prepare a new session that shares the past of another."""
         check_whole("at_round", at_round)
@@ -209,7 +215,7 @@ class Debates:
         asked = asked._replace(config=kept(asked.config, record.config, changes))
         first = first_events(fold, past, asked.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
-        prepared = await self.begun(asked, origin)
+        prepared = await self.begun(asked, origin, step=step)
         if first:
             await wiring.sessions.give_past(prepared.session_id, first)
         return prepared

@@ -17,7 +17,7 @@ __all__ = ["DebateHandle"]
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start` or `Roundtable.carry_on`."""
+    """A running debate, made by `Roundtable.start`, `carry_on` or `start_fork`."""
 
     def __init__(self, table: Roundtable, live: Live) -> None:
         self._table = table

@@ -181,6 +181,49 @@ class StoredSessions(ABC):
 
         return await finish(await self._debates.forked(session_id, at_round, context_results, changes))
 
+    async def start_fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        step: bool = False,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateHandle:
+        """Fork a session as `fork` does, and let the new one run by itself while the table is entered.
+
+        The handle tells its id at once, and its events as they happen; the shared past comes first.
+
+        Args:
+            session_id: Which session to fork.
+            at_round: Last round that both share; 0 shares the question alone.
+            step: Whether to hold one round alone; `carry_on` holds the next one.
+            context_results: As for `fork`.
+            changes: As for `fork`.
+
+        Raises:
+            ConfigurationError: The table was not entered with `async with`, or as `fork`.
+            SessionNotFound: There is no such session.
+            SessionConflict: The round was not held to its end.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Roundtable
+            >>> from roundtable.testing import scripted_agents
+            >>> async def main():
+            ...     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+            ...     async with Roundtable(agents, storage="memory://") as table:
+            ...         told = await table.debate("Tea or coffee?", rounds=2)
+            ...         handle = await table.start_fork(told.session_id, at_round=1, mode="adversarial")
+            ...         async with handle.events() as events:
+            ...             rounds = [event.round async for event in events if event.type == "round_complete"]
+            ...         return rounds, (await handle.result()).usage.calls
+            >>> anyio.run(main)
+            ([1, 2], 2)
+        """
+        begin = self._starter("start_fork")
+        return begin(await self._debates.forked(session_id, at_round, context_results, changes, step=step))
+
     async def extend(
         self,
         session_id: str,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from anyio import move_on_after
 
+from roundtable._foreign import error_text
 from roundtable.api.together import together
 from roundtable.bench.collector import metrics_of
 from roundtable.bench.comparison import Comparison, Delta, calculate_delta, compare_metrics
@@ -83,7 +84,7 @@ class BenchmarkRunner:
             except RoundtableError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  (an executor is foreign code; one run must not end the others)
-                failure = RoundtableError(f"{type(error).__name__}: {error}", cause=error)
+                failure = RoundtableError(f"{type(error).__name__}: {error_text(error)}", cause=error)
         if limit.cancelled_caught:
             failure = RoundtableError(f"the run took longer than {self._timeout_s:g} s")
         elif result is not None and result.status != "completed":

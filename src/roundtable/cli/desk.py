@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.cli.codes import ExitCode
     from roundtable.protocols import Storage
 
-__all__ = ["Ask", "Desk", "make_table", "open_desk", "split_list"]
+__all__ = ["Ask", "Desk", "find_surroundings", "make_table", "open_desk", "split_list"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +70,26 @@ def open_desk(ask: Ask) -> Desk:
     Raises:
         ConfigurationError: The environment or the command line does not fit.
     """
+    settings, place = find_surroundings(ask)
+    screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
+    table = make_table(ask, settings, place.url)
+    for name in _overrides(ask.base_urls):
+        table.wiring.catalog.providers.entry(name)
+    return Desk(settings, place, screen, table)
+
+
+def find_surroundings(ask: Ask) -> tuple[Settings, Place]:
+    """Read the settings, begin to log, and find the place of the sessions.
+
+    Raises:
+        ConfigurationError: The environment or the command line does not fit.
+    """
     settings = Settings.from_env()
     handler = configure_logging(settings.log_level, secrets=settings.secrets, stack=settings.debug_mode)
     if not ask.as_json and not ask.quiet and "LOG_LEVEL" not in settings.environment:
         handler.addFilter(_is_news)
-    screen = Screen(as_json=ask.as_json, live=ask.live, quiet=ask.quiet, debug=settings.debug_mode)
-    reached = _overrides(ask.base_urls)
-    place = find_place(settings, ask.storage, ask.database).reaching(reached, _tool_words(ask))
-    table = make_table(ask, settings, place.url)
-    for name in reached:
-        table.wiring.catalog.providers.entry(name)
-    return Desk(settings, place, screen, table)
+    place = find_place(settings, ask.storage, ask.database)
+    return settings, place.reaching(_overrides(ask.base_urls), _tool_words(ask))
 
 
 def make_table(ask: Ask, settings: Settings, storage: str | Storage, tenant: str = "default") -> Roundtable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._findings import synthesis_in_words
+from roundtable._findings import beside_the_answer, synthesis_in_words
 from roundtable.cli.context import asked_lines
 from roundtable.cli.lines import Line, line, percent, round_lines
 from roundtable.cli.place import SHORT_ID
@@ -84,7 +84,8 @@ def _rounds(count: int) -> str:
 def _answer(result: DebateResult) -> list[Line]:
     if result.answer is not None:
         # The reason repeats the answer, which stands a line above.
-        why = result.decision.why.removeprefix(result.answer).strip() if result.decision else ""
+        why = beside_the_answer(result)
+        why = why or (result.decision.why.removeprefix(result.answer).strip() if result.decision else "")
         found = [line(f"Answer: {result.answer}", "bold green", hang=2)]
         return [*found, line(why, "green", indent=2, paragraph=True)] if why else found
     shown = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True, hang=2)]

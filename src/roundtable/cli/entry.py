@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 import typer.main
 
+from roundtable._foreign import error_text
 from roundtable.cli.app import app
 from roundtable.cli.codes import ExitCode, exit_code
 from roundtable.cli.plugins import run_plugin_command
@@ -88,7 +89,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _internal(error: Exception) -> RoundtableError:
-    text = f"internal error: {type(error).__name__}: {error}"
+    text = f"internal error: {type(error).__name__}: {error_text(error)}"
     return RoundtableError(text, cause=error, hint="ROUNDTABLE_DEBUG_MODE=true shows where; please report it.")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import anyio
 import typer
 
 from roundtable.cli.codes import ExitCode
-from roundtable.cli.desk import Ask, Desk, make_table, open_desk, split_list
+from roundtable.cli.desk import Ask, Desk, find_surroundings, make_table, open_desk, split_list
 from roundtable.cli.options import (
     Agents,
     AllowHosts,
@@ -29,7 +30,6 @@ from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from roundtable.auth import Authenticator
-    from roundtable.mcp import McpServer
 
 __all__ = ["mcp"]
 
@@ -74,8 +74,11 @@ def serve_mcp(
     )
     if not http and (allow_host or allow_origin or no_auth):
         raise ConfigurationError("--allow-host, --allow-origin and --no-auth go with --http")
-    door = _Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth) if http else None
-    return open_desk(ask).run(lambda desk: _serve(desk, ask, door))
+    if not http:
+        anyio.run(_serve_one, ask)
+        return ExitCode.OK
+    door = _Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
+    return open_desk(ask).run(lambda desk: _serve_many(desk, door))
 
 
 class _Door(NamedTuple):
@@ -103,26 +106,25 @@ class _Door(NamedTuple):
             raise ConfigurationError(msg, hint=f"Such as --host {self.host} --allow-host debates.example.org")
 
 
-async def _serve(desk: Desk, ask: Ask, door: _Door | None) -> ExitCode:
-    if door is None:
-        await _server(desk, ask).start()
-        return ExitCode.OK
-    door.check()
-    from roundtable.auth.guard import LOOPBACK
-
-    names = {*LOOPBACK, door.host, *door.hosts}
-    authenticator = _authenticator(desk, asks=door.asks)
-    await _server(desk, ask).serve_http(
-        authenticator, host=door.host, port=door.port, hosts=names, origins=door.origins
-    )
-    return ExitCode.OK
-
-
-def _server(desk: Desk, ask: Ask) -> McpServer:
+async def _serve_one(ask: Ask) -> None:
+    """Serve on standard input and output. The table is made for the first call: a client waits for the start."""
     from roundtable.mcp import create_mcp_server
 
-    # One storage for all: a table of one user alone would open the same files again.
-    return create_mcp_server(tables=lambda tenant: make_table(ask, desk.settings, desk.table.wiring.storage, tenant))
+    settings, place = find_surroundings(ask)
+    await create_mcp_server(tables=lambda tenant: make_table(ask, settings, place.url, tenant)).start()
+
+
+async def _serve_many(desk: Desk, door: _Door) -> ExitCode:
+    """Serve over HTTP; all users share one storage, and the limits of one table."""
+    door.check()
+    from roundtable.auth.guard import LOOPBACK
+    from roundtable.mcp import create_mcp_server
+
+    server = create_mcp_server(tables=desk.table.for_tenant)
+    names = {*LOOPBACK, door.host, *door.hosts}
+    authenticator = _authenticator(desk, asks=door.asks)
+    await server.serve_http(authenticator, host=door.host, port=door.port, hosts=names, origins=door.origins)
+    return ExitCode.OK
 
 
 def _authenticator(desk: Desk, *, asks: bool) -> Authenticator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from roundtable._foreign import error_text
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.lines import line
 from roundtable.errors import PluginError
@@ -67,6 +68,6 @@ def run_plugin_command(words: Sequence[str]) -> int | None:
     except SystemExit as error:
         code = error.code
     except Exception as error:
-        msg = f"the command {entry.name!r} of {entry.source} failed: {type(error).__name__}: {error}"
+        msg = f"the command {entry.name!r} of {entry.source} failed: {type(error).__name__}: {error_text(error)}"
         raise PluginError(msg, plugin=entry.source, stage="use", cause=error) from error
     return code if isinstance(code, int) else ExitCode.OK if code is None else ExitCode.FAILED

@@ -10,7 +10,7 @@ from roundtable.errors import QuorumLost, RoundtableError
 from roundtable.exits import broken_in
 from roundtable.stages import error_from_info, error_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
-from roundtable.types.plan import BASELINE_STAGE, JUDGE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,7 +165,11 @@ def _private(record: RoundRecord) -> list[AnyTurn]:
 def _alone(record: RoundRecord) -> list[AnyTurn]:
     """Give the answers that are measured by themselves: private ones, else first ones that later ones have replaced."""
     private = _private(record)
-    said = [turn for turn in record.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
+    said = [
+        turn
+        for turn in record.turns
+        if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != CHAIR_STAGE
+    ]
     if private or record.number != 1 or len(said) == len(record.responses):
         return private
     stage = {turn.agent_id: turn.stage for turn in reversed(said)}
@@ -186,8 +190,13 @@ def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> Ex
         "roundsSkipped": left,
         "turnsSaved": saved,
     }
-    details = f"independent answers agree by {level:.2f}, at least {threshold:g}; {left} rounds, {saved} turns saved"
+    spared = f"{_many(left, 'round')}, {_many(saved, 'turn')} saved"
+    details = f"independent answers agree by {level:.2f}, at least {threshold:g}; {spared}"
     return ExitResult(should_exit=True, reason="skipped", details=details, figures=figures)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def measured_events(

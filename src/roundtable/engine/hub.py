@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
+from roundtable._foreign import error_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -45,7 +47,7 @@ class EventHub:
                     "an observer failed on %s: %s: %s",
                     event.type,
                     type(error).__name__,
-                    error,
+                    error_text(error),
                     exc_info=error,
                     extra={"session": event.session_id},
                 )

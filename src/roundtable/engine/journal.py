@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Journal:
                 raise
             except Exception as error:
                 # A storage may be foreign code; nobody else knows its errors.
-                msg = f"the storage failed on {type(error).__name__}: {error}"
+                msg = f"the storage failed on {type(error).__name__}: {error_text(error)}"
                 raise StorageError(msg, cause=error) from error
             for event in numbered:
                 self.fold.apply(event)

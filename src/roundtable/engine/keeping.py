@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.errors import RoundtableError, SessionBusy, SessionError, StorageError
 
 if TYPE_CHECKING:
@@ -84,4 +85,4 @@ class Keeper:
 
 def foreign(error: Exception) -> RoundtableError:
     """Give an error of foreign code as one of ours."""
-    return RoundtableError(f"the debate broke on {type(error).__name__}: {error}", cause=error)
+    return RoundtableError(f"the debate broke on {type(error).__name__}: {error_text(error)}", cause=error)

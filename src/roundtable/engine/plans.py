@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError, RoundtableError, SessionError
 from roundtable.modes import ExpertPanelMode, with_baseline, with_facilitator, with_judge
 from roundtable.types import EndDebate, EndRound, Stage
@@ -41,7 +42,7 @@ def plan_of(mode: DebateModeStrategy, view: DebateContext) -> Plan:
     except RoundtableError:
         raise
     except (Exception, SystemExit) as error:
-        msg = f"mode {mode.name!r} broke while it planned: {type(error).__name__}: {error}"
+        msg = f"mode {mode.name!r} broke while it planned: {type(error).__name__}: {error_text(error)}"
         raise ConfigurationError(msg, cause=error, hint="Mend next_stage or steps of the mode, then resume.") from error
 
 

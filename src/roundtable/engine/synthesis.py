@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.engine.keeping import Keeper
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.stages import error_from_info, error_info, is_stray
@@ -57,7 +58,9 @@ async def synthesis_event(writer: Writer | None, fold: Fold, clock: Clock) -> Sy
     except BaseException as error:  # a model may be foreign code; its error must not lose the debate
         if not isinstance(error, Exception) and not is_stray(error):
             raise
-        failure = RoundtableError(f"the synthesizer raised {type(error).__name__}: {str(error)[:500]}", cause=error)
+        failure = RoundtableError(
+            f"the synthesizer raised {type(error).__name__}: {error_text(error)[:500]}", cause=error
+        )
     else:
         return SynthesisComplete(
             session_id=fold.record.id, timestamp=clock.now(), synthesis=made.synthesis, usage=made.usage

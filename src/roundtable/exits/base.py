@@ -10,6 +10,7 @@ from typing import ClassVar, Self, TypeAlias
 
 from pydantic.alias_generators import to_camel, to_snake
 
+from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.protocols import ExitCriterion, ExitRound
@@ -228,7 +229,7 @@ class _Guarded(Exit):
         try:
             found = self.inner.check(rounds)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (criteria may be foreign code)
-            return self._broken(f"{type(error).__name__}: {error}")
+            return self._broken(f"{type(error).__name__}: {error_text(error)}")
         return found if _is_result(found) else self._broken(f"it gave {found!r:.80} for an ExitResult")
 
     def _broken(self, cause: str) -> ExitResult:

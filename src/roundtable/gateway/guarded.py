@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.errors import AgentError, CircuitOpen, RoundtableError
 from roundtable.gateway.lanes import Rates
 from roundtable.gateway.metering import MeteredModel, ReservedModel
@@ -292,7 +293,7 @@ def as_own_error(exc: Exception, provider: str) -> RoundtableError:
     if isinstance(exc, ExceptionGroup):
         # Several tasks of one call failed together; the first failure is the one that ended it.
         return as_own_error(exc.exceptions[0], provider)
-    text = " ".join(str(exc).split())[:MESSAGE_CHARS]
+    text = " ".join(error_text(exc).split())[:MESSAGE_CHARS]
     return AgentError(
         f"the model call failed: {type(exc).__name__}" + (f": {text}" if text else ""), provider=provider, cause=exc
     )

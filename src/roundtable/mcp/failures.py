@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from roundtable._foreign import error_text
 from roundtable.errors import RoundtableError
 from roundtable.logs import ROOT
 
@@ -66,6 +67,6 @@ def error_of(error: Exception) -> JsonObject:
         if error.session_id is not None:
             found["sessionId"] = error.session_id
         return found
-    logger.error("a tool failed: %s", error, exc_info=error)
-    wrapped = RoundtableError(f"{type(error).__name__}: {error}", code="INTERNAL_ERROR")
+    logger.error("a tool failed: %s", error_text(error), exc_info=error)
+    wrapped = RoundtableError(f"{type(error).__name__}: {error_text(error)}", code="INTERNAL_ERROR")
     return {**wrapped.to_dict(), "name": type(error).__name__}

@@ -1,44 +1,20 @@
-"""What the server lists, in the types of the SDK."""
+"""What the server lists besides its tools, in the types of the SDK."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcp import types
 
 from roundtable.mcp.prompts import PROMPTS
 from roundtable.mcp.resources import RESOURCES, TEMPLATES
-from roundtable.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from roundtable.mcp.resources import Kind
-    from roundtable.mcp.tool import RoundtableTool
 
-__all__ = ["listed_prompts", "listed_resources", "listed_templates", "listed_tools"]
-
-
-def listed_tools() -> types.ListToolsResult:
-    """List the tools."""
-    return types.ListToolsResult(tools=[_tool(tool) for tool in TOOLS.values()])
-
-
-def _tool(tool: RoundtableTool[Any]) -> types.Tool:
-    marks = types.ToolAnnotations(
-        read_only_hint=tool.scope == "read",
-        destructive_hint=tool.destructive,
-        idempotent_hint=tool.scope == "read",
-        open_world_hint=tool.calls_models,
-    )
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=marks,
-    )
+__all__ = ["listed_prompts", "listed_resources", "listed_templates"]
 
 
 def listed_resources(modes: Iterable[Kind]) -> types.ListResourcesResult:

@@ -138,7 +138,7 @@ async def round_details(call: Call, given: RoundInput) -> RoundOutput:
         round_number=held.number,
         complete=held.complete,
         focus_question=held.focus_question,
-        responses=tuple(answer_view(said, held.number) for said in held.responses),
+        responses=tuple(answer_view(said, held.number) for said in held.spoken),
         failures=failure_views((held,)),
         consensus=held.consensus,
         decision=decision_view(held.decision),

@@ -1,27 +1,22 @@
-"""The server: what the SDK calls, and what becomes of an answer or an error on the wire."""
+"""The server: what the SDK calls, on standard input and output or over HTTP.
+
+What it works with is loaded when it is asked for: a client waits for the start of a server before it does anything.
+"""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 
-from pydantic_core import to_json
-
 from roundtable._version import __version__
 from roundtable.api.desks import Desks
-from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.mcp.asking import Asking, InputRequired, caller_of
-from roundtable.mcp.call import Call
-from roundtable.mcp.failures import error_of
+from roundtable.errors import ConfigurationError
 from roundtable.mcp.following import HEARTBEAT_S
-from roundtable.mcp.prompts import prompt_text
-from roundtable.mcp.resources import modes_of, read
 from roundtable.mcp.texts import INSTRUCTIONS
-from roundtable.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
+    from collections.abc import AsyncGenerator, Callable
 
     from mcp import types
     from mcp.server.context import ServerRequestContext
@@ -29,11 +24,10 @@ if TYPE_CHECKING:
 
     from roundtable.agents import AgentRegistry
     from roundtable.api import Roundtable
-    from roundtable.auth import Authenticator, Scope
+    from roundtable.auth import Authenticator
     from roundtable.auth.guard import ASGIApp, GuardOptions
     from roundtable.engine import DebateEngine
     from roundtable.mcp.tool import RoundtableTool
-    from roundtable.types import JsonObject
 
     _Context: TypeAlias = ServerRequestContext[Desks]
 
@@ -107,6 +101,8 @@ class McpServer:
     @property
     def tools(self) -> tuple[RoundtableTool[Any], ...]:
         """What it offers."""
+        from roundtable.mcp.tools import TOOLS
+
         return tuple(TOOLS.values())
 
     @property
@@ -167,47 +163,23 @@ class McpServer:
             yield desks
 
     async def _list_tools(self, ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        from roundtable.mcp.offers import listed_tools
+        from roundtable.mcp.listing import listed_tools
 
         return listed_tools()
 
     async def _call_tool(
         self, ctx: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        from mcp import types
-        from mcp.shared.exceptions import MCPError
+        from roundtable.mcp.answering import call_tool
 
-        tool = TOOLS.get(params.name)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:80]}", {"tools": [*TOOLS]})
-        asking = Asking(ctx, params)
-        try:
-            answer = await tool.run(await self._call(ctx, tool.scope, asking), params.arguments or {})
-        except InputRequired:
-            return asking.result()
-        except Exception as error:  # noqa: BLE001  (whatever it is, the caller hears of it, and the server goes on)
-            return _result(error_of(error), is_error=True)
-        return _result(answer)
-
-    async def _call(self, ctx: _Context, scope: Scope, asking: Asking) -> Call:
-        """Give what a tool or a resource works with, to callers who may use it.
-
-        Raises:
-            Forbidden: They may not.
-        """
-        caller = caller_of(ctx)
-        caller.require(scope)
-        desk = await ctx.lifespan_context.of(caller.tenant)
-        return Call(desk=desk, progress=ctx.session.report_progress, heartbeat_s=self.heartbeat_s, ask=asking.ask)
+        return await call_tool(ctx, params, heartbeat_s=self.heartbeat_s)
 
     async def _list_resources(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        from roundtable.mcp.offers import listed_resources
+        from roundtable.mcp.answering import list_resources
 
-        with _told():
-            call = await self._call(ctx, "read", Asking(ctx))
-            return listed_resources(modes_of(call.desk.table))
+        return await list_resources(ctx)
 
     async def _list_templates(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
@@ -217,12 +189,9 @@ class McpServer:
         return listed_templates()
 
     async def _read_resource(self, ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        from mcp import types
+        from roundtable.mcp.answering import read_resource
 
-        with _told():
-            page = await read(await self._call(ctx, "read", Asking(ctx)), params.uri)
-        content = types.TextResourceContents(uri=params.uri, mime_type=page.mime_type, text=page.text)
-        return types.ReadResourceResult(contents=[content])
+        return await read_resource(ctx, params)
 
     async def _list_prompts(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
@@ -232,37 +201,9 @@ class McpServer:
         return listed_prompts()
 
     async def _get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        from mcp import types
+        from roundtable.mcp.answering import get_prompt
 
-        with _told():
-            prompt, text = prompt_text(params.name, params.arguments or {})
-        words = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
-        return types.GetPromptResult(description=prompt.description, messages=[words])
-
-
-@contextmanager
-def _told() -> Generator[None]:
-    """Give an error of ours to a caller that expects no answer of a tool: as an error of the protocol."""
-    from mcp import types
-    from mcp.shared.exceptions import MCPError
-
-    try:
-        yield
-    except MCPError:
-        raise
-    except Exception as error:  # noqa: BLE001  (whatever it is, the caller hears of it, and the server goes on)
-        found = error_of(error)
-        code = types.INVALID_PARAMS if isinstance(error, RoundtableError) else types.INTERNAL_ERROR
-        raise MCPError(code, str(found["message"]), found) from None
-
-
-def _result(answer: JsonObject, *, is_error: bool = False) -> types.CallToolResult:
-    from mcp import types
-
-    text = to_json(answer, indent=2).decode()
-    said = types.TextContent(type="text", text=text)
-    # Clients hold structured content to the output schema, that of an error too.
-    return types.CallToolResult(content=[said], structured_content=None if is_error else answer, is_error=is_error)
+        return get_prompt(params)
 
 
 def _tables_of(engine: DebateEngine | None, registry: AgentRegistry | None) -> Callable[[str], Roundtable]:

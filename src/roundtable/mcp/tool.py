@@ -57,6 +57,23 @@ class RoundtableTool(Generic[InputT]):
         """What it gives, as JSON Schema in camelCase."""
         return self.output.model_json_schema(mode="validation")
 
+    @property
+    def listing(self) -> JsonObject:
+        """What clients are told of it, in the words of the wire."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": self.output_schema,
+            "annotations": {
+                "readOnlyHint": self.scope == "read",
+                "destructiveHint": self.destructive,
+                "idempotentHint": self.scope == "read",
+                "openWorldHint": self.calls_models,
+            },
+        }
+
     async def run(self, call: Call, arguments: Mapping[str, object]) -> JsonObject:
         """Read the arguments, do the work, and give the answer as JSON.
 

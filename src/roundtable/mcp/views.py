@@ -181,7 +181,7 @@ def answers_by(result: DebateResult, agent_id: str, number: int | None = None) -
     """
     agent = agent_of(result, agent_id)
     rounds = result.rounds if number is None else (round_of(result, number),)
-    said = tuple(answer_view(one, held.number) for held in rounds for one in held.responses if one.agent_id == agent_id)
+    said = tuple(answer_view(one, held.number) for held in rounds for one in held.spoken if one.agent_id == agent_id)
     if not said:
         where = "" if number is None else f" in round {number}"
         raise NotThere(f"{agent.name} gave no answer{where}", hint="get_round_details says why a turn failed.")
@@ -205,7 +205,7 @@ def citation_views(result: DebateResult, number: int | None, agent_id: str | Non
 
 def _cited(rounds: Iterable[RoundRecord], agent_id: str | None) -> Iterator[CitationView]:
     for held in rounds:
-        for said in held.responses:
+        for said in held.spoken:
             if agent_id not in {None, said.agent_id}:
                 continue
             for one in said.citations:

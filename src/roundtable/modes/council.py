@@ -11,6 +11,7 @@ from roundtable.modes.instructions import NO_TOOLS
 from roundtable.modes.processors import AnonymizationProcessor
 from roundtable.modes.shapes import Step, parallel, positions
 from roundtable.types import Note, RankingAnswer, Visible
+from roundtable.types.plan import CHAIR_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,6 @@ __all__ = ["CouncilMode", "mean_ranks"]
 
 _ANSWERS: Final = "answers"
 _RANKINGS: Final = "rankings"
-_CHAIR: Final = "chair"
 
 
 def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
@@ -48,8 +48,9 @@ def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
 class CouncilMode(BaseModeStrategy):
     """Members answer alone, rank the answers of the others without names, and the chair writes the council's answer.
 
-    Nobody ranks its own answer. The first agent is the chair; in the chair's turn no answer is marked as its own. The
-    chair's answer takes the place of its earlier one in the round's positions. `mean_ranks` puts rankings together.
+    Nobody ranks its own answer. The first agent is the chair; in the chair's turn no answer is marked as its own. What
+    the chair writes is the answer of the debate; agreement and ballots are those of the members' own answers, the
+    chair's among them, and the decision rule says what a vote over these would be. `mean_ranks` puts rankings together.
     """
 
     name: str = "council"
@@ -65,7 +66,7 @@ class CouncilMode(BaseModeStrategy):
             *parallel(view, lambda seat, sees: self.ask(view, seat, sees), sees=self._earlier, name=_ANSWERS),
             Step(_RANKINGS, lambda: self._reviews(view)),
             *parallel(
-                view, lambda seat, sees: self._conclude(view, seat, sees), seats=chair, sees=self._all, name=_CHAIR
+                view, lambda seat, sees: self._conclude(view, seat, sees), seats=chair, sees=self._all, name=CHAIR_STAGE
             ),
         )
 
@@ -101,11 +102,11 @@ class CouncilMode(BaseModeStrategy):
 def _shown(view: DebateContext, turns: Sequence[Turn]) -> tuple[Visible, ...]:
     numbers = shuffled_numbers(view)
     last = len(numbers) + 1
-    ordered = sorted(turns, key=lambda turn: (turn.round, turn.stage == _CHAIR, numbers.get(turn.agent_id, last)))
+    ordered = sorted(turns, key=lambda turn: (turn.round, turn.stage == CHAIR_STAGE, numbers.get(turn.agent_id, last)))
     return tuple(Visible(turn=turn.key, shown_as=_alias(numbers, turn)) for turn in ordered)
 
 
 def _alias(numbers: Mapping[str, int], turn: Turn) -> str:
-    if turn.stage == _CHAIR:
+    if turn.stage == CHAIR_STAGE:
         return "The council"
     return f"Answer {numbers[turn.agent_id]}" if turn.agent_id in numbers else "An outside answer"

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from roundtable.types import AnyTurn, DebateContext, EndRound, Seat, Stage, Turn, TurnSpec, Visible
+from roundtable.types.plan import CHAIR_STAGE
 
 __all__ = [
     "Ask",
@@ -169,5 +170,5 @@ def two_phase(view: DebateContext, ask: Ask, first: Sequence[Seat], second: Sequ
 
 
 def fan_in(view: DebateContext, ask: Ask, chair: Seat, *, seats: Sequence[Seat] | None = None) -> tuple[Step, ...]:
-    """Let all speak at once, then the chair, who sees everybody."""
-    return parallel(view, ask, seats=seats) + parallel(view, ask, seats=(chair,), sees=everything, name="chair")
+    """Let all speak at once, then the chair, who sees everybody and whose word is the answer of the round."""
+    return parallel(view, ask, seats=seats) + parallel(view, ask, seats=(chair,), sees=everything, name=CHAIR_STAGE)

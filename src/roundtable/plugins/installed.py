@@ -7,6 +7,7 @@ from importlib.metadata import Distribution, EntryPoint, distributions
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from roundtable._foreign import error_text
 from roundtable._registry import HOST, same_source
 from roundtable._version import __version__
 from roundtable.errors import PluginError
@@ -63,7 +64,7 @@ def _read(distribution: Distribution) -> Installed | None:
     try:
         points = tuple(point for point in distribution.entry_points if point.group == PROJECT)
     except Exception as error:  # noqa: BLE001  (as above, but this one names us)
-        msg = f"the entry points of {name!r} cannot be read: {type(error).__name__}: {error}"
+        msg = f"the entry points of {name!r} cannot be read: {type(error).__name__}: {error_text(error)}"
         return Installed(name, shown, error=PluginError(msg, plugin=name, stage="metadata", cause=error))
     return Installed(name, shown, points, _check_requires(distribution, name)) if points else None
 

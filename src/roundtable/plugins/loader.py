@@ -7,6 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, cast
 
+from roundtable._foreign import error_text
 from roundtable._registry import HOST, same_source
 from roundtable.errors import ConfigurationError, PluginError, RoundtableError
 from roundtable.logs import ROOT
@@ -242,7 +243,8 @@ class _Bringing:
                 return
             # On a thread of its own, so nothing that ends programs may go on from here.
             except BaseException as error:  # noqa: BLE001
-                msg = f"plugin {self._one.name!r} failed in the stage {self.stage!r}: {type(error).__name__}: {error}"
+                told = f"{type(error).__name__}: {error_text(error)}"
+                msg = f"plugin {self._one.name!r} failed in the stage {self.stage!r}: {told}"
                 self.error = PluginError(msg, plugin=self._one.name, stage=self.stage, cause=error)
                 return
         self.stage = "ready"

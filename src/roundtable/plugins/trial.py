@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pluggy
 
+from roundtable._foreign import error_text
 from roundtable._version import __version__
 from roundtable.errors import ConfigurationError, PluginError, RoundtableError
 from roundtable.modes.registry import check_mode
@@ -112,7 +113,7 @@ def try_out(source: str, plugin: object, scratch: Catalog) -> None:
             raise
         # A plugin that wants to end the program ends its own part in it.
         except (Exception, SystemExit) as error:
-            msg = f"plugin {source!r} failed while it registered: {type(error).__name__}: {error}"
+            msg = f"plugin {source!r} failed while it registered: {type(error).__name__}: {error_text(error)}"
             raise PluginError(msg, plugin=source, stage="register", cause=error) from error
         finally:
             registrar.close()

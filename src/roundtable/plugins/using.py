@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
+from roundtable._foreign import error_text
 from roundtable._registry import HOST
 from roundtable.errors import PluginError, RoundtableError
 
@@ -45,7 +46,7 @@ def using(kind: str, entry: Entry[T]) -> Generator[T]:
     except (Exception, SystemExit) as error:
         if entry.source == HOST:
             raise
-        msg = f"the {kind} {entry.name!r} of {entry.source} failed: {type(error).__name__}: {error}"
+        msg = f"the {kind} {entry.name!r} of {entry.source} failed: {type(error).__name__}: {error_text(error)}"
         raise PluginError(msg, plugin=entry.source, stage="use", cause=error) from error
 
 

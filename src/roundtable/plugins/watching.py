@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable._registry import HOST
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.logs import ROOT
@@ -111,7 +112,12 @@ class Watcher:
             self._failures += 1
             last = "; it hears nothing more" if self._failures == FAILURES else ""
             logger.warning(
-                "the observer %s failed on %s: %s: %s%s", self.name, event.type, type(error).__name__, error, last
+                "the observer %s failed on %s: %s: %s%s",
+                self.name,
+                event.type,
+                type(error).__name__,
+                error_text(error),
+                last,
             )
         else:
             self._failures = 0
@@ -123,7 +129,9 @@ class Watcher:
         try:
             close()
         except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code, as above)
-            logger.warning("the observer %s failed at its end: %s: %s", self.name, type(error).__name__, error)
+            logger.warning(
+                "the observer %s failed at its end: %s: %s", self.name, type(error).__name__, error_text(error)
+            )
 
     def close(self, timeout_s: float = CLOSE_S) -> bool:
         """Wait until all that waits is told; tell whether it was in time. Idempotent."""

@@ -21,11 +21,12 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.server.accounts import Limits
     from roundtable.server.app import create_app
     from roundtable.server.state import ServerOptions
 
-__all__ = ["ServerOptions", "create_app"]
+__all__ = ["Limits", "ServerOptions", "create_app"]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
-__getattr__, __dir__ = lazy_names(__name__, {"ServerOptions": "state", "create_app": "app"})
+__getattr__, __dir__ = lazy_names(__name__, {"Limits": "accounts", "ServerOptions": "state", "create_app": "app"})

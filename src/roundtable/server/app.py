@@ -46,17 +46,20 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
     from roundtable.server.failures import error_body, error_event, tell_failures
+    from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.requests import RequestNumbers
     from roundtable.server.state import ServerState
 
     authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
     clock = options.get("clock") or SystemClock()
+    limits = UserLimits.of(table.wiring.storage, options.get("limits") or Limits(), clock=clock)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with Desks(table.for_tenant) as desks:
+        # Desks are left first: what ran at them has ended when its places are given back.
+        async with limits.open(), Desks(table.for_tenant) as desks:
             app.state.roundtable = ServerState(
-                table=table, desks=desks, authenticator=authenticator, clock=clock, options=options
+                table=table, desks=desks, authenticator=authenticator, limits=limits, clock=clock, options=options
             )
             yield
         await table.aclose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI, Request
@@ -12,6 +13,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
@@ -73,7 +75,12 @@ def tell_failures(app: FastAPI) -> None:
 
 
 def _answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
-    return JSONResponse(error_body(error), status or status_of(error), {"cache-control": "no-store"})
+    headers = {"cache-control": "no-store"}
+    if isinstance(error, RateLimited):
+        headers |= error.headers
+    if error.retry_after_s is not None:
+        headers["retry-after"] = str(ceil(error.retry_after_s))
+    return JSONResponse(error_body(error), status or status_of(error), headers)
 
 
 async def _ours(request: Request, error: RoundtableError) -> JSONResponse:

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from roundtable.api.desks import Desk, Desks
     from roundtable.auth import Authenticator, Identity, Scope
     from roundtable.protocols import SleepingClock
+    from roundtable.server.limits import Limits, UserLimits
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
 
 
 class ServerOptions(GuardOptions, total=False):
     """What may be said about a server; see `GuardOptions` for what stands before it."""
+
+    limits: Limits
+    """How much each user may do; as `Limits()` when left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class ServerState:
     """A table for each user, with the debates that run at it."""
     authenticator: Authenticator
     """Recognises callers."""
+    limits: UserLimits
+    """Counts what each user may do."""
     clock: SleepingClock
     """What is waited on."""
     options: ServerOptions

@@ -83,7 +83,7 @@ class Watch(_Events):
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start` or `Roundtable.carry_on`."""
+    """A running debate, made by `Roundtable.start`, `carry_on` or `start_fork`."""
 
     def __init__(self, handle: AsyncHandle, portal: Portal) -> None:
         self._handle = handle

@@ -206,6 +206,23 @@ class Roundtable(TeamTable):
             lambda: self._table.fork(session_id, at_round=at_round, context_results=context_results, **changes)
         )
 
+    def start_fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        step: bool = False,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateHandle:
+        """Fork a session, and let the new one run by itself while the table is entered."""
+        handle = self._portal.call(
+            lambda: self._table.start_fork(
+                session_id, at_round=at_round, step=step, context_results=context_results, **changes
+            )
+        )
+        return DebateHandle(handle, self._portal)
+
     def extend(
         self,
         session_id: str,

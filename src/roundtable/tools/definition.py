@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.tools.results import text_of, to_result
+from roundtable.tools.results import to_result
 from roundtable.tools.threads import run_in_thread
 from roundtable.types import AgentTool, JsonObject, ToolResult
 
@@ -110,7 +111,7 @@ def is_transient_error(error: object) -> bool:
         return error.retryable
     if isinstance(error, ConnectionError | TimeoutError):
         return True
-    text = text_of(error)
+    text = error_text(error)
     return any(sign in text for sign in _TRANSIENT)
 
 

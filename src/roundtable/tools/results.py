@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from roundtable._foreign import error_text
 from roundtable.types import ToolResult
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["MOST_RESULT_BYTES", "capped", "failed", "text_of", "to_result", "unfit"]
+__all__ = ["MOST_RESULT_BYTES", "capped", "failed", "to_result", "unfit"]
 
 MOST_RESULT_BYTES: Final = 20_000
 """Bytes of JSON that a model is told of one result."""
@@ -60,14 +61,6 @@ def _cut(data: object, text: bytes) -> str:
     return f"{begun} … (cut)"
 
 
-def text_of(error: object) -> str:
-    """Give an error as text; a foreign one may raise another where it should say what it is."""
-    try:
-        return str(error)
-    except Exception as fault:  # noqa: BLE001  (the error's own code)
-        return f"(it cannot be shown: {type(fault).__name__})"
-
-
 def unfit(error: ValidationError) -> ToolResult:
     """Give the result of a call whose arguments a model of pydantic refused, in words that a model can use."""
     faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
@@ -81,5 +74,5 @@ def failed(error: BaseException | str) -> ToolResult:
         >>> failed(ValueError("no such city")).error
         'ValueError: no such city'
     """
-    text = error if isinstance(error, str) else f"{type(error).__name__}: {text_of(error)}"
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error_text(error)}"
     return ToolResult(success=False, error=text.encode("utf-8", "replace").decode()[:_MOST_ERROR_CHARS])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from anyio import CapacityLimiter, Event, RunFinishedError, from_thread
 from anyio.lowlevel import RunVar, current_token
 
-from roundtable.tools.results import text_of
+from roundtable._foreign import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +62,6 @@ async def run_in_thread(function: Callable[[], T]) -> T:
     if failure and isinstance(failure[0], Exception):
         raise failure[0]
     if failure:
-        msg = f"the function raised {type(failure[0]).__name__}: {text_of(failure[0])}"
+        msg = f"the function raised {type(failure[0]).__name__}: {error_text(failure[0])}"
         raise RuntimeError(msg) from failure[0]
     return outcome[0]

@@ -63,7 +63,7 @@ class ConsensusResult(Value):
     agreement_level: Share
     """0 is full disagreement, 1 is full agreement."""
     common_ground: tuple[str, ...] = ()
-    """What the agents share."""
+    """What the agents share: points of all as a model reads them, else the position that more than half hold."""
     disagreement_points: tuple[str, ...] = ()
     """Where they part."""
     summary: str = ""

@@ -14,7 +14,7 @@ from roundtable.types.budget import Budget
 from roundtable.types.chat import Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
 from roundtable.types.exits import ExitResult
-from roundtable.types.plan import BASELINE_STAGE, TurnSpec
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, TurnSpec
 from roundtable.types.requests import ContextRequest, ContextResult
 from roundtable.types.teams import Team
 from roundtable.types.turns import AnyTurn, ErrorInfo
@@ -201,13 +201,27 @@ class RoundRecord(Value):
     @property
     def responses(self) -> tuple[AgentResponse, ...]:
         """Positions of this round, in speaking order; of an agent asked again in a later stage, the later ones."""
-        said = [
-            (turn.stage, turn.answer)
-            for turn in self.turns
-            if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != BASELINE_STAGE
-        ]
+        beside = (BASELINE_STAGE, CHAIR_STAGE)
+        said = [(stage, answer) for stage, answer in self._positions() if stage not in beside]
         last = {answer.agent_id: stage for stage, answer in said}
         return tuple(answer for stage, answer in said if last[answer.agent_id] == stage)
+
+    @property
+    def conclusion(self) -> AgentResponse | None:
+        """What a chair made of this round, where the mode has one; it is the answer, and counts as no position."""
+        return next((answer for stage, answer in reversed(self._positions()) if stage == CHAIR_STAGE), None)
+
+    @property
+    def spoken(self) -> tuple[AgentResponse, ...]:
+        """`responses`, and `conclusion` after them where there is one: what a reader of the round is shown."""
+        return self.responses if self.conclusion is None else (*self.responses, self.conclusion)
+
+    def _positions(self) -> list[tuple[str, AgentResponse]]:
+        return [
+            (turn.stage, turn.answer)
+            for turn in self.turns
+            if turn.outcome == "answered" and turn.answer.kind == "position"
+        ]
 
 
 class RosterEntry(Value):

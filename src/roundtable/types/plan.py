@@ -30,6 +30,9 @@ BASELINE_STAGE: Final = "private-baseline"
 JUDGE_STAGE: Final = "judgement"
 """Stage of the votes of judges, who take no part in the debate."""
 
+CHAIR_STAGE: Final = "chair"
+"""Stage of the word that concludes a round: the answer of the round, and no position among the others."""
+
 JUDGED: Final = ("judge", "judge-panel")
 """Names that stand in `decide` for a judge, or several of them, in place of a rule over positions."""
 

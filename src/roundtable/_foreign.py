@@ -1,0 +1,26 @@
+"""Text that foreign code made: what its errors say, and what no wire would carry."""
+
+from __future__ import annotations
+
+__all__ = ["encodable", "error_text"]
+
+
+def encodable(text: str) -> str:
+    """Give text that every wire can carry: half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def error_text(error: object) -> str:
+    """Give an error as text; a foreign one may raise another where it should say what it is.
+
+    Example:
+        >>> class Mute(Exception):
+        ...     def __str__(self):
+        ...         raise LookupError
+        >>> error_text(Mute()), error_text(ValueError("no tea"))
+        ('(it cannot be shown: LookupError)', 'no tea')
+    """
+    try:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001  (the error's own code)
+        return f"(it cannot be shown: {type(fault).__name__})"

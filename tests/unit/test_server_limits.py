@@ -1,0 +1,263 @@
+"""Limits of users: what counts, for how long, and what is told about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+from pydantic import ValidationError
+
+from roundtable.errors import ConfigurationError, StorageError
+from roundtable.server import Limits
+from roundtable.server.accounts import HOUR_S, LEASE_S, Account, Request
+from roundtable.server.limits import RateLimited, UserLimits
+from roundtable.storage import MemoryStorage
+from roundtable.storage.memory import MemoryKeyValue
+from roundtable.testing import ManualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import JsonValue
+
+pytestmark = pytest.mark.anyio
+
+NONE = Limits(
+    conversations_per_hour=None, concurrent=None, rounds_per_day=None, streams_per_user=None, streams_total=None
+)
+
+
+class PatientClock(ManualClock):
+    """A clock that whoever waits on it waits for."""
+
+    async def sleep(self, seconds: float) -> None:
+        until = self.monotonic() + seconds
+        while self.monotonic() < until:
+            await checkpoint()
+
+
+class Conversation:
+    """Something that runs until it is told to end."""
+
+    def __init__(self) -> None:
+        self.ended = anyio.Event()
+
+    async def wait(self) -> None:
+        await self.ended.wait()
+
+
+def counted(clock: ManualClock, storage: MemoryStorage | None = None, **limits: int | None) -> UserLimits:
+    """Give the limits of a server in memory; those that are not named do not apply."""
+    chosen = NONE.model_copy(update=limits)
+    return UserLimits.of(storage or MemoryStorage(clock=clock), chosen, clock=clock)
+
+
+async def left(limits: UserLimits, user: str = "ann") -> dict[str, int]:
+    return {one.name: one.remaining for one in await limits.standings(user)}
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.0, True, "5", 10**10])
+def test_a_limit_is_a_positive_number_or_none(value: object) -> None:
+    with pytest.raises(ValidationError):
+        Limits(concurrent=value)
+
+
+async def test_answers_tell_the_limits_and_what_is_left() -> None:
+    clock = ManualClock()
+    limits = UserLimits.of(MemoryStorage(clock=clock), Limits(), clock=clock)
+    admission = await limits.admit("ann", rounds=3)
+    assert admission.headers == {
+        "RateLimit-Policy": '"conversations";q=5;w=3600, "rounds";q=100;w=86400, "concurrent";q=2',
+        "RateLimit": '"conversations";r=4;t=3600, "rounds";r=97;t=86400, "concurrent";r=1',
+    }
+    assert (await counted(clock).admit("ann", rounds=3)).headers == {}
+
+
+async def test_an_hour_moves_with_the_clock() -> None:
+    clock = ManualClock()
+    limits = counted(clock, conversations_per_hour=2)
+    await limits.admit("ann", rounds=1)
+    clock.move(600)
+    await limits.admit("ann", rounds=1)
+    with pytest.raises(RateLimited) as refused:
+        await limits.admit("ann", rounds=1)
+    error = refused.value
+    assert (error.code, error.retry_after_s, error.retryable) == ("RATE_LIMIT_EXCEEDED", HOUR_S - 600, True)
+    assert error.details == {"limit": "conversations", "quota": 2, "windowS": HOUR_S}
+    assert error.headers["RateLimit"] == '"conversations";r=0;t=3000'
+    clock.move(HOUR_S - 600 - 0.001)
+    with pytest.raises(RateLimited):
+        await limits.admit("ann", rounds=1)
+    clock.move(0.001)
+    await limits.admit("ann", rounds=1)
+    assert await left(limits) == {"conversations": 0}
+
+
+async def test_rounds_are_counted_by_the_day() -> None:
+    clock = ManualClock()
+    limits = counted(clock, rounds_per_day=10)
+    await limits.admit("ann", rounds=6)
+    clock.move(HOUR_S)
+    await limits.admit("ann", rounds=3)
+    with pytest.raises(RateLimited) as refused:
+        await limits.admit("ann", rounds=7)
+    assert refused.value.retry_after_s == 23 * HOUR_S
+    with pytest.raises(RateLimited) as refused:
+        await limits.admit("ann", rounds=8)
+    assert refused.value.retry_after_s == 24 * HOUR_S
+    await limits.admit("ann", rounds=1)
+
+
+async def test_more_rounds_than_a_day_has_are_never_admitted() -> None:
+    with pytest.raises(RateLimited) as refused:
+        await counted(ManualClock(), rounds_per_day=10, conversations_per_hour=1).admit("ann", rounds=11)
+    error = refused.value
+    assert (error.limit, error.retry_after_s, error.retryable) == ("rounds", None, False)
+
+
+async def test_the_limit_that_takes_longest_is_told() -> None:
+    limits = counted(ManualClock(), conversations_per_hour=1, rounds_per_day=4, concurrent=1)
+    await limits.admit("ann", rounds=4)
+    with pytest.raises(RateLimited) as refused:
+        await limits.admit("ann", rounds=1)
+    assert refused.value.limit == "rounds"
+
+
+async def test_what_was_refused_or_undone_counts_for_nothing() -> None:
+    heard: list[str] = []
+    clock = ManualClock()
+    limits = UserLimits.of(MemoryStorage(clock=clock), Limits(), clock=clock, refused=heard.append)
+    first = await limits.admit("ann", rounds=100)
+    with pytest.raises(RateLimited):
+        await limits.admit("ann", rounds=1)
+    assert heard == ["rounds"]
+    assert await left(limits) == {"conversations": 4, "rounds": 0, "concurrent": 1}
+    await first.undo()
+    await first.undo()
+    assert await left(limits) == {"conversations": 5, "rounds": 100, "concurrent": 2}
+
+
+async def test_going_on_takes_a_place_and_counts_the_rounds_it_adds() -> None:
+    limits = counted(ManualClock(), conversations_per_hour=1, rounds_per_day=9, concurrent=2)
+    await limits.admit("ann", rounds=3)
+    await limits.admit("ann", rounds=2, begins=False)
+    assert await left(limits) == {"conversations": 0, "rounds": 4, "concurrent": 0}
+
+
+async def test_users_do_not_share_their_limits() -> None:
+    limits = counted(ManualClock(), conversations_per_hour=1)
+    await limits.admit("ann", rounds=1)
+    await limits.admit("Ann", rounds=1)
+    with pytest.raises(RateLimited):
+        await limits.admit("ann", rounds=1)
+
+
+async def test_a_place_nobody_renews_comes_free() -> None:
+    clock = ManualClock()
+    limits = counted(clock, concurrent=1)
+    await limits.admit("ann", rounds=1)
+    clock.move(LEASE_S - 1)
+    with pytest.raises(RateLimited) as refused:
+        await limits.admit("ann", rounds=1)
+    assert refused.value.retry_after_s == 1
+    clock.move(1)
+    await limits.admit("ann", rounds=1)
+
+
+async def test_a_place_is_kept_while_the_conversation_runs() -> None:
+    clock = PatientClock()
+    limits = counted(clock, concurrent=1)
+    conversation = Conversation()
+    async with limits.open():
+        admission = await limits.admit("ann", rounds=1)
+        admission.hold(conversation)
+        for _ in range(20):
+            clock.move(LEASE_S / 2)
+            await _settle()
+            assert await left(limits) == {"concurrent": 0}
+        conversation.ended.set()
+        with anyio.fail_after(10):
+            while await left(limits) != {"concurrent": 1}:
+                await checkpoint()
+
+
+async def _settle() -> None:
+    for _ in range(50):
+        await checkpoint()
+
+
+async def test_places_are_given_back_on_leaving() -> None:
+    clock = PatientClock()
+    limits = counted(clock, concurrent=1)
+    conversation = Conversation()
+    async with limits.open():
+        (await limits.admit("ann", rounds=1)).hold(conversation)
+        conversation.ended.set()
+    assert await left(limits) == {"concurrent": 1}
+
+
+async def test_a_place_is_held_only_while_somebody_renews() -> None:
+    limits = counted(ManualClock(), concurrent=1)
+    admission = await limits.admit("ann", rounds=1)
+    with pytest.raises(RuntimeError, match="open"):
+        admission.hold(Conversation())
+
+
+async def test_a_storage_that_fails_ends_no_conversation(caplog: pytest.LogCaptureFixture) -> None:
+    clock = PatientClock()
+    storage = MemoryStorage(clock=clock)
+    limits = counted(clock, storage, concurrent=1)
+    conversation = Conversation()
+    async with limits.open():
+        (await limits.admit("ann", rounds=1)).hold(conversation)
+        await storage.aclose()
+        clock.move(LEASE_S)
+        await _settle()
+        conversation.ended.set()
+    assert "the place of a conversation of 'ann' could not be noted" in caplog.text
+
+
+class LateValues(MemoryKeyValue):
+    """Does what it was told, and answers when it is too late."""
+
+    async def update(self, key: str, fn: Callable[[JsonValue], JsonValue], **options: Any) -> JsonValue:
+        with anyio.CancelScope(shield=True):
+            value = await super().update(key, fn, **options)
+        await checkpoint()
+        return value
+
+
+async def test_who_gives_up_while_being_admitted_has_used_nothing() -> None:
+    clock = ManualClock()
+    values = LateValues(clock, checkpoint)
+    limits = UserLimits(values, Limits(), clock=clock)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await limits.admit("ann", rounds=1)
+    assert scope.cancelled_caught
+    assert await left(limits) == {"conversations": 5, "rounds": 100, "concurrent": 2}
+    assert await values.scan(tenant=":limits"), "it was counted, and taken back"
+
+
+def test_a_clock_that_was_ahead_blocks_nobody_for_long() -> None:
+    ahead_us = 400 * 24 * HOUR_S * 1_000_000
+    account = Account().taking(Request("a", 1, 5), now_us=ahead_us)
+    assert [one.spent for one in account.standings(Limits(), now_us=0)] == [(), (), ()]
+    soon = Account().taking(Request("a", 1, 5), now_us=60_000_000)
+    assert [one.remaining for one in soon.standings(Limits(), now_us=0)] == [4, 95, 2]
+
+
+async def test_what_cannot_be_read_is_an_error_of_the_storage() -> None:
+    clock = ManualClock()
+    storage = MemoryStorage(clock=clock)
+    await storage.kv.put("user/ann", {"taken": "much"}, tenant=":limits")
+    with pytest.raises(StorageError, match="cannot be read"):
+        await counted(clock, storage).admit("ann", rounds=1)
+
+
+def test_a_storage_without_values_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="cannot count") as refused:
+        UserLimits.of(object(), Limits(), clock=ManualClock())  # type: ignore[arg-type]
+    assert "sqlite" in (refused.value.hint or "")
