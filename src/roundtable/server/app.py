@@ -45,6 +45,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
+    from roundtable.server.cors import let_pages_in
     from roundtable.server.failures import error_body, error_event, tell_failures
     from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.requests import RequestNumbers
@@ -69,6 +70,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     manners = Manners(is_open=_is_open, body=error_body, last_event=error_event)
     app.add_middleware(Guard, authenticator, manners, **_guarding(options, clock))
     app.add_middleware(RequestNumbers)
+    let_pages_in(app, options.get("origins", ()))
     return app
 
 
