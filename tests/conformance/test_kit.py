@@ -7,7 +7,14 @@ from typing import ClassVar
 
 import pytest
 
-from roundtable.analysis import ConsensusAnalyzer
+from roundtable.analysis import (
+    AIConsensusAnalyzer,
+    AnalyzerChain,
+    ConsensusAnalyzer,
+    NamedMeter,
+    SemanticAnalyzer,
+    StanceAnalyzer,
+)
 from roundtable.exits import (
     AllConfident,
     BudgetSpent,
@@ -23,7 +30,7 @@ from roundtable.exits import (
 )
 from roundtable.protocols import ChatModel, ConsensusMeter, Tool
 from roundtable.providers import chat_model
-from roundtable.scoring import BUILTIN_RULES, Rule
+from roundtable.scoring import BUILTIN_RULES, Rule, rule_registry
 from roundtable.testing import ScriptedModel
 from roundtable.testing.analyzer_suite import AnalyzerSuite
 from roundtable.testing.exit_suite import ExitSuite
@@ -66,7 +73,7 @@ def rules(*, of_positions: bool) -> list[object]:
     return [
         pytest.param(rule, id=rule.name, marks=() if rule.name in EVERY_DAY else pytest.mark.slow)
         for rule in BUILTIN_RULES
-        if (rule.name not in OTHER_BALLOTS) == of_positions
+        if (rule.name not in OTHER_BALLOTS) == of_positions and rule.name != "random-dictator"
     ]
 
 
@@ -80,10 +87,37 @@ class TestRulesOfOtherBallots(_GivenRule):
     reads_choices = False
 
 
-class TestBasicAnalyzer(AnalyzerSuite):
+@pytest.mark.slow
+class TestRandomDictator(RuleSuite):
+    is_neutral = False  # it draws once over the options as they are listed; all alike have their chance
+
+    @pytest.fixture
+    def rule(self) -> Rule:
+        return rule_registry().get("random-dictator")
+
+
+METERS = {
+    "basic": ConsensusAnalyzer(),
+    "semantic": SemanticAnalyzer(),
+    "chain": AnalyzerChain([NamedMeter("stance", StanceAnalyzer()), NamedMeter("semantic", SemanticAnalyzer())]),
+}
+
+
+@pytest.mark.parametrize("meter", METERS, indirect=True)
+class TestAnalyzers(AnalyzerSuite):
+    @pytest.fixture
+    def meter(self, request: pytest.FixtureRequest) -> ConsensusMeter:
+        return METERS[request.param]
+
+
+class TestAIAnalyzer(AnalyzerSuite):
+    sees_equal_texts = False
+    asks_models = True
+
     @pytest.fixture
     def meter(self) -> ConsensusMeter:
-        return ConsensusAnalyzer()
+        read = AIConsensusAnalyzer(ScriptedModel({"*": "Tea, mostly."}))
+        return AnalyzerChain([NamedMeter("ai", read)])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -130,6 +130,14 @@ class TestRedis(StorageSuite):
         storage = emptied(redis_url).RedisStorage(redis_url, clock)
         yield storage
         await storage.aclose()
+
+    @pytest.fixture
+    def reopen(self, clock: ManualClock, redis_url: str) -> Callable[[], Awaitable[Storage]]:
+        async def reopen() -> Storage:
+            found: Storage = example("redis_storage").RedisStorage(redis_url, clock)
+            return found
+
+        return reopen
 
 
 async def test_a_debate_is_kept_in_redis_and_read_back_by_another_table(redis_url: str) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,13 @@ class TestSQLiteStorage(StorageSuite):
         storage = SQLiteStorage(tmp_path / "debates.db", clock=clock)
         yield storage
         await storage.aclose()
+
+    @pytest.fixture
+    def reopen(self, clock: ManualClock, tmp_path: Path) -> Callable[[], Awaitable[Storage]]:
+        async def reopen() -> Storage:
+            return SQLiteStorage(tmp_path / "debates.db", clock=clock)
+
+        return reopen
 
 
 class TestMemoryKeyValue(KeyValueSuite):

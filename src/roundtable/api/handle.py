@@ -37,6 +37,17 @@ class DebateHandle:
         """Follow the debate from the event after number `after`."""
         return self._table.watch(self.session_id, after=after)
 
+    async def begun(self) -> None:
+        """Wait until it goes on here, and nothing keeps it from that any more; or until it is over.
+
+        Raises:
+            RoundtableError: What keeps it from going on, such as somebody else who is running it.
+        """
+        live = self._live
+        await live.begun.wait()
+        if not live.running and live.error is not None:
+            raise live.error
+
     async def wait(self) -> None:
         """Wait until the debate is over, however it ends; `result` says how."""
         await self._live.done.wait()

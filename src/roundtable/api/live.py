@@ -45,10 +45,16 @@ class Live:
         self.result: DebateResult | None = None
         self.error: Exception | None = None
         self.done: anyio.Event = anyio.Event()
+        self.begun: anyio.Event = anyio.Event()
         self._subscription = subscription
         self._closed = False
         self._run: DebateRun | None = None
         self._scope = anyio.CancelScope()
+
+    @property
+    def running(self) -> bool:
+        """Whether it came so far that somebody may have been asked."""
+        return self._run is not None
 
     async def drive(self) -> None:
         """Run the debate; never raises but to be cancelled."""
@@ -63,6 +69,7 @@ class Live:
                 logger.warning("the debate failed before it began: %s", error, extra={"session": session})
         finally:
             # First of all: nobody may wait for ever, whatever fails below. Who waits goes on after this block.
+            self.begun.set()
             self.done.set()
             self._keep_partial()
             if self._subscription is not None:
@@ -93,3 +100,4 @@ class Live:
     def _started(self, run: DebateRun) -> None:
         self._run = run
         run.closed = self._closed
+        self.begun.set()

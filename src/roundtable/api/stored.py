@@ -67,6 +67,9 @@ class StoredSessions(ABC):
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        on_change: OnChange = "error",
     ) -> DebateHandle:
         """Go on with a stored session that then runs by itself while the table is entered.
 
@@ -77,6 +80,9 @@ class StoredSessions(ABC):
             focus_question: Narrower question for the rounds to come.
             context_results: Answers to what the agents asked for.
             force: As for `resume`.
+            budget: As for `resume`.
+            deadline_s: As for `debate`.
+            on_change: As for `resume`.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as `extend` and `resume`.
@@ -104,6 +110,9 @@ class StoredSessions(ABC):
             focus_question=focus_question,
             context_results=context_results,
             force=force,
+            budget=budget,
+            deadline_s=deadline_s,
+            on_change=on_change,
         )
         return begin(prepared)
 

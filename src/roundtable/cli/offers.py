@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.api.offered import offered_modes
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.lines import Line, line
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from roundtable._registry import Entry
+    from roundtable.api.offered import ModeOffer
     from roundtable.api.seats import Offer
     from roundtable.cli.desk import Desk
-    from roundtable.protocols import DebateModeStrategy
     from roundtable.types import AgentConfig
 
 __all__ = ["list_agents", "list_modes", "offer_data"]
@@ -57,51 +57,22 @@ def offer_data(offers: tuple[Offer, ...]) -> JsonValue:
 
 async def list_modes(desk: Desk) -> ExitCode:
     """Say which debate modes there are."""
-    screen = desk.screen
-    entries = list(desk.table.wiring.catalog.modes)
-    most = desk.settings.max_rounds
+    screen, modes = desk.screen, offered_modes(desk.table.wiring)
     if screen.as_json:
-        screen.data(
-            [
-                {
-                    "name": entry.name,
-                    "summary": entry.summary,
-                    "useWhen": getattr(entry.thing, "use_when", ""),
-                    "minRounds": entry.thing.rounds.start,
-                    "maxRounds": min(entry.thing.rounds.stop - 1, most),
-                    "minAgents": _fewest(entry.thing),
-                    "options": [*_settable(entry.thing)],
-                    "assignsStances": entry.thing.assigns_stances,
-                    "source": entry.source,
-                }
-                for entry in entries
-            ]
-        )
+        screen.data([{**mode.model_dump(mode="json"), "options": [*mode.options]} for mode in modes])
         return ExitCode.OK
-    for entry in entries:
-        screen.show(_mode_lines(entry, most))
+    for mode in modes:
+        screen.show(_mode_lines(mode))
     return ExitCode.OK
 
 
-def _mode_lines(entry: Entry[DebateModeStrategy], most: int) -> list[Line]:
-    mode = entry.thing
-    fewest, rounds = _fewest(mode), f"{mode.rounds.start} to {min(mode.rounds.stop - 1, most)} rounds"
-    agents = "one agent or more" if fewest == 1 else f"{fewest} agents or more"
-    shown = [line(entry.name, "bold"), line(f"{entry.summary} {rounds}, {agents}.", indent=2, paragraph=True)]
-    if use := getattr(mode, "use_when", ""):
-        shown.append(line(f"Use it when: {use}", indent=2, paragraph=True))
-    if settable := _settable(mode):
-        example = ", ".join(f"{entry.name}:{name}={value}" for name, value in settable.items())
+def _mode_lines(mode: ModeOffer) -> list[Line]:
+    rounds = f"{mode.min_rounds} to {mode.max_rounds} rounds"
+    agents = "one agent or more" if mode.min_agents == 1 else f"{mode.min_agents} agents or more"
+    shown = [line(mode.name, "bold"), line(f"{mode.summary} {rounds}, {agents}.", indent=2, paragraph=True)]
+    if mode.use_when:
+        shown.append(line(f"Use it when: {mode.use_when}", indent=2, paragraph=True))
+    if mode.options:
+        example = ", ".join(f"{mode.name}:{name}={value}" for name, value in mode.options.items())
         shown.append(line(f"Can be set: {example}", indent=2, paragraph=True))
     return shown
-
-
-def _fewest(mode: DebateModeStrategy) -> int:
-    counts = getattr(mode, "agent_counts", None)
-    return counts.start if isinstance(counts, range) else 1
-
-
-def _settable(mode: DebateModeStrategy) -> dict[str, str]:
-    """Give what can be set in a mode's name, with what may stand behind it."""
-    readers = getattr(mode, "options", {})
-    return {name: getattr(reader, "takes", "VALUE") for name, reader in readers.items()}

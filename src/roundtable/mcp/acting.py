@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable.api.offered import chosen_agents
 from roundtable.errors import RoundtableError
 from roundtable.mcp.failures import InvalidArguments
 from roundtable.mcp.following import follow
 from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
-from roundtable.mcp.seating import chosen_agents
 from roundtable.mcp.views import agent_of, debate_output
 from roundtable.types import ContextResult
 
@@ -134,9 +134,8 @@ async def _resume(call: Call, session_id: str, before: str) -> None:
     handle = await call.desk.table.carry_on(session_id)
     call.desk.keep(handle)
     # What keeps it from going on is told here, not only to whoever looks later.
-    await follow(call, handle, wait_s=_LEAVE_S, until=lambda _: True)
-    if handle.done:
-        await handle.result()
+    with anyio.move_on_after(_LEAVE_S):
+        await handle.begun()
 
 
 def _told(action: str, before: str, after: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.api.offered import offered_agents
 from roundtable.mcp.failures import NotThere
 from roundtable.mcp.following import follow
 from roundtable.mcp.outputs import (
+    AgentEntry,
     AgentsOutput,
     CitationsOutput,
     ConfidencePoint,
@@ -18,7 +20,6 @@ from roundtable.mcp.outputs import (
     SessionEntry,
     ThoughtsOutput,
 )
-from roundtable.mcp.seating import offered_agents
 from roundtable.mcp.views import (
     agent_of,
     answer_view,
@@ -60,7 +61,10 @@ __all__ = [
 
 async def list_agents(call: Call, _: NoInput) -> AgentsOutput:
     """List who can debate."""
-    agents = offered_agents(call.desk.table)
+    agents = tuple(
+        AgentEntry(id=one.id, name=one.name, provider=one.provider, model=one.model)
+        for one in offered_agents(call.desk.table)
+    )
     return AgentsOutput(agents=agents, count=len(agents))
 
 

@@ -50,6 +50,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.requests import RequestNumbers
     from roundtable.server.state import ServerState
+    from roundtable.server.streams import Streams
 
     authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
     clock = options.get("clock") or SystemClock()
@@ -57,10 +58,16 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        # Desks are left first: what ran at them has ended when its places are given back.
-        async with limits.open(), Desks(table.for_tenant) as desks:
+        # Desks are left before limits: what ran at them has ended when its places are given back.
+        async with limits.open(), Desks(table.for_tenant) as desks, Streams(options) as streams:
             app.state.roundtable = ServerState(
-                table=table, desks=desks, authenticator=authenticator, limits=limits, clock=clock, options=options
+                table=table,
+                desks=desks,
+                authenticator=authenticator,
+                limits=limits,
+                clock=clock,
+                streams=streams,
+                options=options,
             )
             yield
         await table.aclose()

@@ -19,7 +19,7 @@ from roundtable.server.requests import REQUEST_ID, logger
 if TYPE_CHECKING:
     from roundtable.types import JsonObject
 
-__all__ = ["error_body", "error_event", "status_of", "tell_failures"]
+__all__ = ["answer", "error_body", "error_event", "status_of", "tell_failures"]
 
 _STATUSES: Final = {
     "VALIDATION_ERROR": 400,
@@ -33,6 +33,7 @@ _STATUSES: Final = {
     "RATE_LIMIT_EXCEEDED": 429,
     "AGENT_EXECUTION_FAILED": 502,
     "QUORUM_LOST": 502,
+    "SERVER_BUSY": 503,
     "STORAGE_ERROR": 503,
     "CONVERSATION_TIMEOUT": 504,
 }
@@ -74,7 +75,13 @@ def tell_failures(app: FastAPI) -> None:
     app.exception_handler(Exception)(_unforeseen)
 
 
-def _answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
+def answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
+    """Give the answer that tells an error, with `Retry-After` where it says how long to wait.
+
+    Args:
+        error: What went wrong.
+        status: HTTP status; that of the error's code when left out.
+    """
     headers = {"cache-control": "no-store"}
     if isinstance(error, RateLimited):
         headers |= error.headers
@@ -87,7 +94,7 @@ async def _ours(request: Request, error: RoundtableError) -> JSONResponse:
     status = status_of(error)
     if status >= 500:
         logger.warning("%s %s: %s", request.method, request.url.path, error, extra={"request": REQUEST_ID.get()})
-    return _answer(error)
+    return answer(error)
 
 
 async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -95,16 +102,16 @@ async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
     field = ".".join(str(part) for part in first["loc"][1:])
     message = first["msg"].removeprefix("Value error, ")
     details: JsonObject = {"field": field, "message": message}
-    return _answer(RoundtableError(f"{field or 'body'}: {message}", code="VALIDATION_ERROR", details=details))
+    return answer(RoundtableError(f"{field or 'body'}: {message}", code="VALIDATION_ERROR", details=details))
 
 
 async def _plain(_: Request, error: HTTPException) -> JSONResponse:
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "VALIDATION_ERROR")
-    return _answer(RoundtableError(str(error.detail), code=code), error.status_code)
+    return answer(RoundtableError(str(error.detail), code=code), error.status_code)
 
 
 async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
     number = REQUEST_ID.get()
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error, extra={"request": number})
     told = RoundtableError("Internal server error", code="INTERNAL_ERROR", hint=f"Report the request {number}.")
-    return _answer(told, 500)
+    return answer(told, 500)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from roundtable.auth import Authenticator, Identity, Scope
     from roundtable.protocols import SleepingClock
     from roundtable.server.limits import Limits, UserLimits
+    from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
 
@@ -25,6 +26,12 @@ class ServerOptions(GuardOptions, total=False):
 
     limits: Limits
     """How much each user may do; as `Limits()` when left out."""
+    heartbeat_s: float
+    """Seconds of silence after which a stream sends a comment, so that nobody takes it for dead; 15 when left out."""
+    send_s: float
+    """Seconds that a client may let pass without reading, before its stream is cut; 10 when left out."""
+    most_streams: int
+    """Most streams that are open at once; 1000 when left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ class ServerState:
     """Counts what each user may do."""
     clock: SleepingClock
     """What is waited on."""
+    streams: Streams
+    """The open streams."""
     options: ServerOptions
     """What was said about the server."""
 

@@ -103,6 +103,10 @@ class DebateHandle:
         """Follow the debate from the event after number `after`."""
         return Watch(made_on_loop(self._portal, lambda: self._handle.events(after=after)), self._portal)
 
+    def begun(self) -> None:
+        """Wait until it goes on here; raises what keeps it from that."""
+        self._portal.call(self._handle.begun)
+
     def wait(self) -> None:
         """Wait until the debate is over, however it ends."""
         self._portal.call(self._handle.wait)

@@ -153,6 +153,9 @@ class Roundtable(TeamTable):
         focus_question: str | None = None,
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        on_change: OnChange = "error",
     ) -> DebateHandle:
         """Go on with a stored session that then runs by itself while the table is entered."""
         handle = self._portal.call(
@@ -163,6 +166,9 @@ class Roundtable(TeamTable):
                 focus_question=focus_question,
                 context_results=context_results,
                 force=force,
+                budget=budget,
+                deadline_s=deadline_s,
+                on_change=on_change,
             )
         )
         return DebateHandle(handle, self._portal)

@@ -6,6 +6,7 @@ import enum
 import inspect
 import json
 import logging
+import traceback
 from typing import TYPE_CHECKING, ClassVar
 
 import anyio
@@ -13,7 +14,7 @@ import pytest
 
 from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
 from roundtable.gateway import Gateway
-from roundtable.testing.servers import LoopbackServer, WireReply, chat_reply, http_reply
+from roundtable.testing.servers import LoopbackServer, WireReply, call_reply, chat_reply, http_reply
 from roundtable.testing.suite import Suite
 from roundtable.types import AgentTool, ChatDelta, ChatRequest, ChatResponse, Message, ModelProfile
 
@@ -26,6 +27,7 @@ __all__ = ["KEY", "Capability", "ProviderSuite"]
 
 KEY = "canary-key-6f1d"
 """The key that a model under test is made with; it must show nowhere."""
+_ROLES = ("system", "user", "assistant", "user")
 _TOOL = AgentTool(name="look_up", description="Looks a word up.", parameters={"type": "object", "properties": {}})
 
 
@@ -44,7 +46,8 @@ class ProviderSuite(Suite):
     """Inherit this, say what the provider can do, give one fixture; its models are held to the `ChatModel` protocol.
 
     Over HTTP the suite plays the server. It answers with Chat Completions; for another wire give `answer` and
-    `stream_answer` in it, both with the text `"Tea"`.
+    `stream_answer` in it, both with the text `"Tea"`, the tokens that they state as `consumed`, and, where the provider
+    takes tools, `call_answer`.
 
     Example:
         ```python
@@ -63,6 +66,10 @@ class ProviderSuite(Suite):
     """A whole answer on the wire."""
     stream_answer: ClassVar[WireReply] = chat_reply("Tea", stream=True)
     """A streamed answer on the wire."""
+    call_answer: ClassVar[WireReply] = call_reply("look_up", {"word": "tea"})
+    """An answer on the wire that asks for the tool `look_up` with the word `"tea"`."""
+    consumed: ClassVar[tuple[int, int] | None] = (11, 7)
+    """Tokens in and out that these answers state; `None` where the wire states none."""
     limit_s: ClassVar[float] = 30.0
     """Seconds one call may take."""
 
@@ -86,7 +93,7 @@ class ProviderSuite(Suite):
 
     def _ask(self, model: ChatModel, **more: object) -> ChatRequest:
         messages = (Message(role="user", content="Tea or coffee?"),)
-        return ChatRequest.model_validate({"model": model.model, "messages": messages, **more})
+        return ChatRequest.model_validate({"model": model.model, "messages": messages} | more)
 
     def _is(self, capability: Capability) -> bool:
         return capability in self.capabilities
@@ -109,11 +116,16 @@ class ProviderSuite(Suite):
         with anyio.fail_after(self.limit_s):
             response: object = await model.complete(self._ask(model))
         assert isinstance(response, ChatResponse)
+        self._check_usage(response)
+        if self._is(Capability.HTTP):
+            assert response.text == "Tea"
+
+    def _check_usage(self, response: ChatResponse) -> None:
         usage = response.usage
         assert min(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.calls) >= 0
         assert usage.cost_usd is None or usage.cost_usd >= 0
-        if self._is(Capability.HTTP):
-            assert response.text == "Tea"
+        if self._is(Capability.HTTP) and self.consumed is not None:
+            assert (usage.input_tokens, usage.output_tokens) == self.consumed, "budgets live on what answers state"
 
     async def test_a_stream_ends_with_the_whole_answer(self, model: ChatModel) -> None:
         """Any number of pieces, then one response which they add up to."""
@@ -128,6 +140,7 @@ class ProviderSuite(Suite):
                     whole.append(one)
         assert len(whole) == 1
         assert "".join(pieces) in {"", whole[0].text}
+        self._check_usage(whole[0])
         if self._is(Capability.STREAMING):
             assert pieces
             assert model.profile.streams
@@ -143,6 +156,34 @@ class ProviderSuite(Suite):
                 await close()
             assert isinstance(await model.complete(self._ask(model)), ChatResponse)
 
+    async def test_a_stream_that_is_left_lets_its_connection_go(self, model: ChatModel, server: LoopbackServer) -> None:
+        """The vendor stops writing, and charging, when nobody listens any more."""
+        if not (self._is(Capability.HTTP) and self._is(Capability.STREAMING)):
+            return
+        parts = self.stream_answer.parts
+        server.queue(WireReply([*parts[:-1], 60.0, parts[-1]]))
+        stream = model.stream(self._ask(model))
+        with anyio.fail_after(self.limit_s):
+            async for _ in stream:
+                break
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+            await _hung_up(server)
+
+    async def test_a_stream_that_breaks_off_is_an_error(self, model: ChatModel, server: LoopbackServer) -> None:
+        """An answer that lacks its end is never taken for a short one; it may be asked for again."""
+        if not (self._is(Capability.HTTP) and self._is(Capability.STREAMING)):
+            return
+        *parts, last = self.stream_answer.parts
+        begun = parts[: max(2, len(parts) // 2)]
+        is_chunked = last == b"0\r\n\r\n"
+        server.queue(WireReply([*begun, last]) if is_chunked else WireReply(begun, "close"))
+        with anyio.fail_after(self.limit_s), pytest.raises(RoundtableError) as caught:
+            async for _ in model.stream(self._ask(model)):
+                pass
+        assert caught.value.retryable
+
     async def test_it_closes_twice(self, make_model: Callable[[str], ChatModel], server: LoopbackServer) -> None:
         """And before it was ever used."""
         model = make_model(server.url)
@@ -150,12 +191,34 @@ class ProviderSuite(Suite):
         await model.aclose()
 
     async def test_tools_are_described_to_it(self, model: ChatModel, server: LoopbackServer) -> None:
-        """Where it takes tools, their names reach the wire."""
-        if self._is(Capability.TOOLS):
+        """Where it takes tools, their names reach the wire, what it asks of them is read, and so are results."""
+        if not self._is(Capability.TOOLS):
+            return
+        if not self._is(Capability.HTTP):
             with anyio.fail_after(self.limit_s):
                 await model.complete(self._ask(model, tools=(_TOOL,)))
-            if self._is(Capability.HTTP):
-                assert b"look_up" in server.seen[-1].body
+            return
+        server.queue(self.call_answer)
+        with anyio.fail_after(self.limit_s):
+            asked = await model.complete(self._ask(model, tools=(_TOOL,)))
+            assert b"look_up" in server.seen[-1].body
+            assert [(call.name, dict(call.arguments)) for call in asked.tool_calls] == [("look_up", {"word": "tea"})]
+            told = Message(role="tool", content="a-drink-5c1", tool_call_id=asked.tool_calls[0].id)
+            said = (*self._ask(model).messages, Message(role="assistant", tool_calls=asked.tool_calls), told)
+            assert (await model.complete(self._ask(model, tools=(_TOOL,), messages=said))).text == "Tea"
+        assert b"a-drink-5c1" in server.seen[-1].body
+
+    async def test_all_that_is_said_reaches_the_wire(self, model: ChatModel, server: LoopbackServer) -> None:
+        """Who the agent is, every message, and how long the answer may be."""
+        if not self._is(Capability.HTTP):
+            return
+        told = [{"role": role, "content": f"{place}-word-8b3"} for place, role in enumerate(_ROLES)]
+        said = tuple(map(Message.model_validate, told))
+        with anyio.fail_after(self.limit_s):
+            await model.complete(self._ask(model, messages=said, max_tokens=1234))
+        body = server.seen[-1].body.decode()
+        assert [body.count(message.content) for message in said] == [1] * 4
+        assert "1234" in body, "a budget is kept by the limit of each answer"
 
     async def test_calls_at_once_do_not_disturb_each_other(self, model: ChatModel) -> None:
         """Agents of one stage share a model."""
@@ -173,8 +236,7 @@ class ProviderSuite(Suite):
         with anyio.fail_after(self.limit_s), pytest.raises(APITimeoutError):
             await guarded.complete(self._ask(model))
         with anyio.fail_after(self.limit_s):
-            while not server.hang_ups:  # noqa: ASYNC110  (the server is on threads of its own)
-                await anyio.sleep(0.01)
+            await _hung_up(server)
             assert isinstance(await model.complete(self._ask(model)), ChatResponse)
 
     @pytest.mark.parametrize(
@@ -188,12 +250,15 @@ class ProviderSuite(Suite):
         """With its provider, and without a second try: the gateway alone tries again."""
         if not self._is(Capability.HTTP):
             return
-        server.queue(http_reply(json.dumps({"error": {"message": "no"}}).encode(), status=status))
+        headers = {"content-type": "application/json", "retry-after": "7"}
+        server.queue(http_reply(json.dumps({"error": {"message": "no"}}).encode(), status=status, headers=headers))
         with anyio.fail_after(self.limit_s), pytest.raises(kind or RoundtableError) as caught:
             await model.complete(self._ask(model))
         assert caught.value.provider == model.provider
         assert len(server.seen) == 1
         assert caught.value.retryable == (status in {429, 500})
+        if status == 429:
+            assert caught.value.retry_after_s == 7
 
     @pytest.mark.parametrize("body", [b"", b"\0\xff", b"<html>", b"null", b"[]", b'{"error": 7}'], ids=ascii)
     async def test_an_answer_that_is_none_is_an_error_of_ours(
@@ -210,17 +275,35 @@ class ProviderSuite(Suite):
                 async for _ in model.stream(self._ask(model)):
                     pass
 
+    async def test_a_redirect_is_not_followed(self, model: ChatModel, server: LoopbackServer) -> None:
+        """Nobody is sent the key who was not named."""
+        if not self._is(Capability.HTTP):
+            return
+        headers = {"location": f"{server.origin}/trap"}
+        server.queue(http_reply(b"", status=307, headers=headers))
+        with anyio.fail_after(self.limit_s), pytest.raises(RoundtableError):
+            await model.complete(self._ask(model))
+        assert server.traps == 0
+
     async def test_a_key_shows_nowhere(
         self, model: ChatModel, server: LoopbackServer, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Not in what the model shows of itself, in its log or in its errors; and it reaches the server."""
+        """Not in what the model shows of itself, in its log, in an address or in an error; the server gets it."""
         if not self._is(Capability.HTTP):
             return
         body = json.dumps({"error": {"message": f"the key {KEY} is refused"}}).encode()
-        server.queue(http_reply(body, status=401))
-        with caplog.at_level(logging.DEBUG), anyio.fail_after(self.limit_s), pytest.raises(RoundtableError) as caught:
-            await model.complete(self._ask(model))
-        assert KEY not in repr(model)
-        assert KEY not in caplog.text
-        assert KEY not in json.dumps(caught.value.to_dict())
-        assert any(KEY in value for value in server.seen[-1].headers.values())
+        with caplog.at_level(logging.DEBUG), anyio.fail_after(self.limit_s):
+            response = await model.complete(self._ask(model))
+            server.queue(http_reply(body, status=401))
+            with pytest.raises(RoundtableError) as caught:
+                await model.complete(self._ask(model))
+        error = caught.value
+        shown = (repr(model), caplog.text, repr(response), repr(error), str(error), json.dumps(error.to_dict()))
+        causes = "".join(traceback.format_exception(error))
+        assert not any(KEY in text for text in (*shown, causes, *(seen.path for seen in server.seen)))
+        assert all(any(KEY in value for value in seen.headers.values()) for seen in server.seen)
+
+
+async def _hung_up(server: LoopbackServer) -> None:
+    while not server.hang_ups:  # noqa: ASYNC110  (the server is on threads of its own)
+        await anyio.sleep(0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from roundtable._registry import Registry
 from roundtable.analysis import check_rule
 from roundtable.scoring import Choice, decide
-from roundtable.testing.suite import Suite
+from roundtable.testing.suite import Suite, at_once
 from roundtable.types import Decision
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _LAW = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )
 _OPTIONS = ("tea", "coffee", "milk", "water")
+_VOICES = st.builds(Choice, st.sampled_from(_OPTIONS), confidence=st.sampled_from((0.2, 0.5, 0.9)))
 _CHOICES = st.lists(st.sampled_from((*_OPTIONS, None)), max_size=7)
 _ANY = st.lists(
     st.none()
@@ -80,19 +82,20 @@ class RuleSuite(Suite):
         assert decision.passed == (len(decision.winners) == 1)
 
     @_LAW
-    @given(ballots=_CHOICES, order=st.randoms(use_true_random=False))
-    def test_the_order_of_ballots_does_not_matter(self, rule: Rule, ballots: list[str | None], order: object) -> None:
+    @given(data=st.data(), ballots=_CHOICES | st.lists(_VOICES, max_size=7))
+    def test_the_order_of_ballots_does_not_matter(
+        self, rule: Rule, data: st.DataObject, ballots: list[str | Choice | None]
+    ) -> None:
         """Nobody's vote counts for more because it came first."""
-        shuffled = list(ballots)
-        getattr(order, "shuffle")(shuffled)  # noqa: B009  (a Random that hypothesis types as an object)
+        shuffled = data.draw(st.permutations(ballots))
         one, other = (decide(cast, rule=rule, options=_OPTIONS) for cast in (ballots, shuffled))
         assert (set(one.winners), one.scores, one.is_tie) == (set(other.winners), other.scores, other.is_tie)
 
     @_LAW
     @given(ballots=_CHOICES)
     def test_the_same_ballots_give_the_same_decision(self, rule: Rule, ballots: list[str | None]) -> None:
-        """It draws nothing and remembers nothing."""
-        assert decide(ballots, rule=rule) == decide(ballots, rule=rule)
+        """It draws nothing, remembers nothing and waits for nothing."""
+        assert at_once(partial(decide, ballots, rule=rule)) == decide(ballots, rule=rule)
 
     @_LAW
     @given(ballots=_CHOICES)
@@ -123,3 +126,13 @@ class RuleSuite(Suite):
         before = decide(ballots, rule=rule, options=_OPTIONS).winners
         after = decide(renamed, rule=rule, options=tuple(names.values())).winners
         assert {names[winner] for winner in before} == set(after)
+
+    @_LAW
+    @given(ballots=_CHOICES, listed=st.permutations(_OPTIONS))
+    def test_the_order_of_options_does_not_matter(
+        self, rule: Rule, ballots: list[str | None], listed: list[str]
+    ) -> None:
+        """None wins for being listed first, where the rule is neutral."""
+        if self.is_neutral:
+            one, other = (decide(ballots, rule=rule, options=options) for options in (_OPTIONS, listed))
+            assert (set(one.winners), set(one.tied)) == (set(other.winners), set(other.tied))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["LoopbackServer", "Seen", "WireReply", "chat_chunks", "chat_reply", "http_reply", "sse_reply"]
+__all__ = ["LoopbackServer", "Seen", "WireReply", "call_reply", "chat_chunks", "chat_reply", "http_reply", "sse_reply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +279,18 @@ def chat_reply(content: str | Mapping[str, JsonValue], *, stream: bool = False) 
     text = content if isinstance(content, str) else json.dumps(dict(content), ensure_ascii=False)
     if stream:
         return sse_reply(chat_chunks(text))
-    message: JsonObject = {"role": "assistant", "content": text}
-    body: JsonObject = {**_TOP, "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": _USAGE}
+    return _completion({"role": "assistant", "content": text}, "stop")
+
+
+def call_reply(name: str, arguments: Mapping[str, JsonValue]) -> WireReply:
+    """Make a proper completion that asks for one call of a tool."""
+    function: JsonObject = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False)}
+    call: JsonObject = {"id": "call-1", "type": "function", "function": function}
+    return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+
+
+def _completion(message: JsonObject, finish: str) -> WireReply:
+    body: JsonObject = {**_TOP, "choices": [{"index": 0, "message": message, "finish_reason": finish}], "usage": _USAGE}
     return http_reply(json.dumps(body).encode())
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, cast
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from roundtable._owner import current_owner
@@ -244,6 +246,42 @@ class LogLaws:
             for _ in range(30):
                 group.start_soon(pause)
         assert sorted(last) == await numbers(storage, made.id) == list(range(1, 31))
+
+    async def test_of_many_who_expect_the_same_one_appends(self, storage: Storage) -> None:
+        """Nothing comes between looking at the last number and storing; the same holds of an id that is new."""
+        made, done = record(), list[str]()
+        token = await started(storage, made, round_start(made.id))
+
+        async def append(slot: int) -> None:
+            with contextlib.suppress(StaleSequence):
+                done.append(f"append {await storage.append(made.id, 1, token, [answered(made.id, slot)])}")
+
+        async def create() -> None:
+            with contextlib.suppress(SessionConflict):
+                await storage.create(record("new"))
+                done.append("create")
+
+        async with anyio.create_task_group() as group:
+            for slot in range(10):
+                group.start_soon(append, slot)
+                group.start_soon(create)
+        assert sorted(done) == ["append 2", "create"]
+        assert await numbers(storage, made.id) == [1, 2]
+
+    async def test_an_append_that_is_cancelled_is_whole_or_nothing(self, storage: Storage) -> None:
+        """It may still be done when its caller has gone, but never behind what is appended later."""
+        for steps in range(12):
+            made = record()
+            token = await started(storage, made)
+            async with anyio.create_task_group() as group:
+                group.start_soon(storage.append, made.id, 0, token, [answered(made.id, slot) for slot in range(5)])
+                for _ in range(steps):
+                    await anyio.lowlevel.checkpoint()
+                group.cancel_scope.cancel()
+            last = await storage.append(made.id, None, token, [round_start(made.id)])
+            _, stored = await storage.read(made.id)
+            assert [event.seq for event in stored] == list(range(1, last + 1))
+            assert [event.type for event in stored] in (["round_start"], ["agent_complete"] * 5 + ["round_start"])
 
     @pytest.mark.parametrize("state", list(WAYS))
     async def test_only_what_the_state_allows_is_stored(self, storage: Storage, state: str) -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from roundtable.errors import StorageError
+from roundtable.errors import SessionBusy, SessionNotFound, StaleSequence, StorageError
 from roundtable.protocols import Storage
 from roundtable.testing.storage_lease_laws import LeaseLaws
 from roundtable.testing.storage_list_laws import ListLaws, SearchLaws
-from roundtable.testing.storage_log_laws import LogLaws, started
-from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record
+from roundtable.testing.storage_log_laws import LogLaws, numbers, started
+from roundtable.testing.storage_samples import (
+    NOON,
+    ManualClock,
+    answered,
+    control,
+    owner_elsewhere,
+    record,
+    round_start,
+)
 from roundtable.testing.suite import Suite
 from roundtable.types import AgentToolResult, JsonValue, SessionFilter
 
@@ -89,19 +98,53 @@ class _ValueLaws:
             await storage.append("s", None, None, [control("s")])
 
 
-class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws, Suite):
+class _MediumLaws:
+    async def test_another_process_finds_what_was_appended(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """All of it, also when this one was killed; while both are open, each sees what the other adds."""
+        if reopen is None:
+            return
+        made = record()
+        token = await started(storage, made, round_start(made.id), answered(made.id))
+        other = await reopen()
+        try:
+            assert await other.read(made.id) == await storage.read(made.id)
+            assert await other.list(SessionFilter()) == await storage.list(SessionFilter())
+            with pytest.raises(SessionBusy):
+                await other.lease(made.id, owner_elsewhere(), 15)
+            assert await other.append(made.id, 2, token, [answered(made.id, 1)]) == 3
+            with pytest.raises(StaleSequence):
+                await storage.append(made.id, 2, token, [answered(made.id, 2)])
+            assert await numbers(storage, made.id) == [1, 2, 3]
+            await other.delete(made.id)
+            with pytest.raises(SessionNotFound):
+                await storage.read(made.id)
+        finally:
+            await other.aclose()
+
+
+class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws, _MediumLaws, Suite):
     """Inherit this, give one fixture, and the storage is held to the `Storage` protocol.
 
-    The storage must take the time from the fixture `clock`.
+    The storage must take the time from the fixture `clock`. One that keeps what it has when its process ends gives a
+    fixture `reopen` as well.
 
     Example:
         ```python
         class TestMine(StorageSuite):
             @pytest.fixture
             async def storage(self, clock):
-                storage = MyStorage(clock=clock)
+                storage = MyStorage("http://127.0.0.1:9", clock=clock)
                 yield storage
                 await storage.aclose()
+
+            @pytest.fixture
+            def reopen(self, clock):
+                async def reopen():
+                    return MyStorage("http://127.0.0.1:9", clock=clock)
+
+                return reopen
         ```
     """
 
@@ -114,3 +157,8 @@ class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws, Suite):
     def storage(self) -> Storage:
         """Give the storage under test, empty."""
         raise NotImplementedError("a storage suite needs a fixture `storage`")
+
+    @pytest.fixture
+    def reopen(self) -> Callable[[], Awaitable[Storage]] | None:
+        """Give a function that opens the same medium as another process does; `None` where there is no such."""
+        return None

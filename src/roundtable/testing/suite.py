@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from functools import wraps
-from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, TypeVar
 
 import pytest
 from packaging.version import Version
@@ -14,10 +15,14 @@ from roundtable._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["NewLawWarning", "Suite", "laws_of", "new_law"]
+__all__ = ["NewLawWarning", "Suite", "at_once", "laws_of", "new_law"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+WAIT_S: Final = 0.1
+"""Seconds besides its own work that a pure function may take on a busy machine; beyond, it waits for something."""
 
 
 class NewLawWarning(UserWarning):
@@ -100,3 +105,24 @@ def laws_of(cls: type) -> dict[str, object]:
 def _is_excused(test: object) -> bool:
     marks: list[pytest.Mark] = getattr(test, "pytestmark", [])
     return any(mark.name == "xfail" and mark.kwargs.get("reason") for mark in marks)
+
+
+def at_once(call: Callable[[], R]) -> R:
+    """Give what a pure function gives; it may compute, but it waits for nothing.
+
+    Raises:
+        AssertionError: It waited, three times of three: it sleeps, or calls something.
+
+    Example:
+        >>> at_once(lambda: 1 + 1)
+        2
+    """
+    waited_s = 0.0
+    for _ in range(3):
+        began_s, worked_s = time.perf_counter(), time.thread_time()
+        given = call()
+        waited_s = time.perf_counter() - began_s - (time.thread_time() - worked_s)
+        if waited_s < WAIT_S:
+            return given
+    msg = f"it waited for {waited_s:.2f} s; what is pure computes, and neither sleeps nor calls anything outside"
+    raise AssertionError(msg)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import anyio
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no types
 
 from roundtable.testing.suite import Suite
 from roundtable.tools import DefaultAgentToolkit
@@ -65,6 +66,16 @@ class ToolSuite(Suite):
         assert not definition.parameters or definition.parameters.get("type") == "object"
         json.dumps(dict(definition.parameters))
         assert tool.definition == definition
+
+    def test_its_schema_is_one_and_describes_its_arguments(self, tool: Tool) -> None:
+        """It is proper JSON Schema, a good input fits it, and every argument of that is in it by name."""
+        schema = dict(tool.definition.parameters)
+        Draft202012Validator.check_schema(schema)
+        Draft202012Validator(schema).validate(dict(self.good_input))
+        known = schema.get("properties", {})
+        assert isinstance(known, dict)
+        unknown = [name for name in self.good_input if name not in known]
+        assert not unknown, f"models are not told of {unknown}"
 
     async def test_it_succeeds_on_a_good_input(self, tool: Tool) -> None:
         """And its result can be written as JSON, as it is stored."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 import anyio.to_thread
@@ -55,6 +55,9 @@ class LocalProvider:
         weights: What the embedded model is.
         load: Loads a file; another runtime may take the place of xllamacpp.
     """
+
+    reads_files: Final = True
+    """Whether the name of a model is that of a file here; servers let no caller choose one."""
 
     def __init__(
         self,

@@ -1,0 +1,328 @@
+"""A session told as server-sent events: every durable event once and in order, whoever runs the session."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+import anyio
+from fastapi import Request
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from roundtable.api.stream import ends_run
+from roundtable.errors import RoundtableError
+from roundtable.server.failures import answer, error_event
+from roundtable.server.requests import REQUEST_ID, logger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from anyio.abc import TaskGroup
+
+    from roundtable.api.desks import Desk
+    from roundtable.auth.guard import Message, Receive, Send
+    from roundtable.engine import Subscription
+    from roundtable.server.state import Caller, ServerOptions
+    from roundtable.types import Event, JsonObject
+
+__all__ = ["ABORT", "EventStream", "Speak", "Streams", "event_stream", "resume_point", "whole"]
+
+Speak: TypeAlias = Callable[["Event"], "JsonObject | None"]
+"""Says what a stream tells of an event; `None` where nothing."""
+
+ABORT: Final = "roundtable.abort"
+"""Name of the ASGI extension that cuts a connection at once, whatever is still to be sent."""
+
+_ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
+_KEPT: Final = 1024
+_POLL_S: Final = 0.25
+_BEAT: Final = b": keep-alive\n\n"
+
+
+def whole(event: Event) -> JsonObject:
+    """Tell an event with all its fields, `sessionId` and `seq` or `after` among them."""
+    return event.to_wire()
+
+
+def resume_point(request: Request, session_id: str | None = None) -> tuple[str | None, int, bool]:
+    """Read where a client was when its stream broke off, and whether it wants ids.
+
+    Ids are `<session>:<number of the event>`; the number alone is taken as well where the session is known.
+
+    Args:
+        request: Its request: `Last-Event-ID`, or `?ids=1` for a new client that wants ids.
+        session_id: Session it asks for, if the path names one; an id of another one counts from the start.
+
+    Returns:
+        Session, number of the last event the client has, and whether ids are to be sent.
+    """
+    given = request.headers.get("last-event-id", "").strip()
+    found = _ID.fullmatch(given)
+    ids = bool(given) or request.query_params.get("ids", "0") not in {"0", "", "false"}
+    if found is None or (session_id is not None and found[1] not in {None, session_id}):
+        return session_id, 0, ids
+    return found[1] or session_id, int(found[2]), ids
+
+
+class Streams:
+    """The open streams of a server; used with `async with`.
+
+    Args:
+        options: See `ServerOptions`.
+    """
+
+    def __init__(self, options: ServerOptions) -> None:
+        self.most: Final = options.get("most_streams", 1000)
+        self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
+        self.send_s: Final = options.get("send_s", 10.0)
+        self._open: set[_Listener] = set()
+        self._feeds: dict[tuple[Desk, str], _Feed] = {}
+        self._lines: OrderedDict[tuple[int, Speak, bool], tuple[Event, bytes]] = OrderedDict()
+        self._group: TaskGroup = anyio.create_task_group()
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.end()
+        self._group.cancel_scope.cancel()
+        await self._group.__aexit__(None, None, None)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def check_room(self) -> None:
+        """Refuse a stream beyond those that a server may have.
+
+        Raises:
+            RoundtableError: It has as many; the code is `SERVER_BUSY`.
+        """
+        if len(self._open) >= self.most:
+            msg = "the server has as many open streams as it may have"
+            raise RoundtableError(
+                msg, code="SERVER_BUSY", retryable=True, retry_after_s=5, hint="Try again in a few seconds."
+            )
+
+    def end(self) -> None:
+        """End all streams with a last word, such as before the server ends; sessions go on or can be resumed."""
+        for listener in tuple(self._open):
+            listener.dismissed = True
+            listener.place.end()
+
+    @contextmanager
+    def listening(self, desk: Desk, session_id: str, after: int) -> Iterator[_Listener]:
+        """Listen to a session from the event after number `after`, while the block is open."""
+        wiring = desk.table.wiring
+        place = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
+        place.fall_behind()
+        listener = _Listener(place)
+        feed = self._feeds.get((desk, session_id))
+        if feed is None:
+            feed = self._feeds[desk, session_id] = _Feed(desk, session_id, after)
+            self._group.start_soon(feed.run)
+        feed.places.add(place)
+        self._open.add(listener)
+        try:
+            yield listener
+        finally:
+            self._open.discard(listener)
+            feed.places.discard(place)
+            place.close()
+            if not feed.places:
+                feed.scope.cancel()
+                del self._feeds[desk, session_id]
+
+    def line(self, event: Event, speak: Speak, *, ids: bool) -> bytes:
+        """Give the bytes that tell an event, made once for all who hear it; none where nothing is said."""
+        key = (id(event), speak, ids)
+        held = self._lines.get(key)
+        if held is not None:
+            return held[1]
+        told = speak(event)
+        line = b"" if told is None else b"data: " + to_json(told) + b"\n\n"
+        if ids and line and event.durable:
+            line = f"id: {event.session_id}:{getattr(event, 'seq', 0)}\n".encode() + line
+        self._lines[key] = (event, line)  # the event is kept too: nothing else may get its id meanwhile
+        if len(self._lines) > _KEPT:
+            self._lines.popitem(last=False)
+        return line
+
+
+class _Listener:
+    """One client's place in a session."""
+
+    def __init__(self, place: Subscription) -> None:
+        self.place = place
+        self.dismissed = False
+
+
+class _Feed:
+    """Looks, for all who listen here to one session, for what another process stored of it."""
+
+    def __init__(self, desk: Desk, session_id: str, last: int) -> None:
+        self.places: set[Subscription] = set()
+        self.scope = anyio.CancelScope()
+        self._desk = desk
+        self._session_id = session_id
+        self._last = last
+
+    async def run(self) -> None:
+        with self.scope:
+            while True:
+                await anyio.sleep(_POLL_S)
+                if self._desk.running(self._session_id) is None:
+                    await self._look()
+
+    async def _look(self) -> None:
+        wiring = self._desk.table.wiring
+        try:
+            _, events = await wiring.storage.read(self._session_id, self._last, tenant=wiring.options.tenant)
+        except RoundtableError as error:
+            logger.debug("cannot look for events: %s", error, extra={"session": self._session_id})
+            for place in self.places:
+                place.fall_behind()  # each meets the fault by itself, and tells it
+            return
+        for event in events:
+            self._last = event.seq
+            for place in self.places:
+                place.offer(event)
+
+
+class EventStream(Response):
+    """The answer that tells a session as it happens; made by `event_stream`."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        caller: Caller,
+        session_id: str,
+        after: int,
+        *,
+        at_end: bool,
+        speak: Speak,
+        ids: bool,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(headers={"cache-control": "no-cache", "x-accel-buffering": "no", **headers})
+        del self.headers["content-length"]
+        self._streams = caller.state.streams
+        self._desk = caller.desk
+        self._session_id = session_id
+        self._after = after
+        self._at_end = at_end
+        self._speak = speak
+        self._ids = ids
+        self._sent_at = 0.0
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Tell the session until a run of it ends, the client leaves, or it does not read."""
+        try:
+            self._streams.check_room()
+        except RoundtableError as error:
+            await answer(error)(scope, receive, send)
+            return
+        with self._streams.listening(self._desk, self._session_id, self._after) as listener:
+            async with anyio.create_task_group() as group:
+
+                async def leave() -> None:
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+                    group.cancel_scope.cancel()
+
+                group.start_soon(leave)
+                if not await self._told(listener, send):
+                    logger.info("a client that did not read was dropped", extra={"session": self._session_id})
+                    abort = scope.get("extensions", {}).get(ABORT)
+                    if abort is not None:
+                        abort()
+                        return  # and wait until the connection is gone
+                group.cancel_scope.cancel()
+
+    async def _told(self, listener: _Listener, send: Send) -> bool:
+        """Tell everything; say whether the client took it."""
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        if not await self._sent(send, start):
+            return False
+        last = b""
+        try:
+            if not await self._tell(listener, send):
+                return False
+            if listener.dismissed:
+                last = error_event(_SHUTDOWN)
+        except RoundtableError as error:
+            last = error_event(error)
+        except Exception as error:  # noqa: BLE001  (the stream has begun: it can be told in no other way)
+            logger.error("a stream broke", exc_info=error, extra={"request": REQUEST_ID.get()})
+            last = error_event(RoundtableError("Internal server error", code="INTERNAL_ERROR"))
+        return await self._sent(send, {"type": "http.response.body", "body": last, "more_body": False})
+
+    async def _tell(self, listener: _Listener, send: Send) -> bool:
+        place, at_end = listener.place, self._at_end
+        while True:
+            silent_s = anyio.current_time() - self._sent_at
+            event = await place.take(0 if at_end else max(0.0, self._streams.heartbeat_s - silent_s))
+            if event is None and (at_end or listener.dismissed):
+                return True
+            line = _BEAT if event is None else self._streams.line(event, self._speak, ids=self._ids)
+            if event is not None:
+                at_end = ends_run(event, so_far=at_end)
+                if at_end:
+                    place.fall_behind()
+            if line and not await self._sent(send, {"type": "http.response.body", "body": line, "more_body": True}):
+                return False
+
+    async def _sent(self, send: Send, message: Message) -> bool:
+        """Send; say whether the client took it in time."""
+        with anyio.move_on_after(self._streams.send_s) as scope:
+            await send(message)
+        self._sent_at = anyio.current_time()
+        return not scope.cancelled_caught
+
+
+_SHUTDOWN: Final = RoundtableError("the server ends; connect again", code="SERVER_SHUTDOWN", retryable=True)
+
+
+async def event_stream(
+    caller: Caller,
+    session_id: str,
+    *,
+    after: int = 0,
+    speak: Speak = whole,
+    ids: bool = False,
+    headers: Mapping[str, str] | None = None,
+) -> EventStream:
+    """Give the answer that tells a session, from the event after number `after`, until its latest run ends.
+
+    Live events are told of sessions that run in this process. A client that reads too slowly for the 256 events that
+    wait for it loses live ones; durable ones it gets from the storage. One that takes nothing for `send_s` seconds is
+    dropped.
+
+    Args:
+        caller: Who listens.
+        session_id: To what.
+        after: Number of the last event the client has; one that the session does not have counts as 0.
+        speak: What is told of an event; everything when left out. A function of a module, since what it gives is kept.
+        ids: Whether durable events have an `id` line before their `data` line.
+        headers: Further headers.
+
+    Raises:
+        SessionNotFound: There is no such session, or it is somebody else's.
+        RoundtableError: The server has no room for another stream.
+        StorageError: The session could not be read.
+    """
+    caller.state.streams.check_room()
+    wiring = caller.desk.table.wiring
+    _, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+    last = events[-1].seq if events else 0
+    after = after if 0 <= after <= last else 0
+    at_end = False
+    for event in events:
+        if event.seq <= after:
+            at_end = ends_run(event, so_far=at_end)
+    return EventStream(caller, session_id, after, at_end=at_end, speak=speak, ids=ids, headers=headers or {})

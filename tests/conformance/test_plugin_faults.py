@@ -1,0 +1,522 @@
+"""A plugin with a fault fails the law of its suite that the fault breaks, and keeps that law without the fault."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anyio.lowlevel
+import pytest
+from jsonschema import ValidationError
+
+from roundtable.analysis import ConsensusAnalyzer
+from roundtable.errors import SessionNotFound
+from roundtable.exits import Exit
+from roundtable.modes import BaseModeStrategy
+from roundtable.protocols import ExitRound
+from roundtable.providers import HttpProvider, OpenAIChat, ProviderSpec
+from roundtable.scoring import Outcome, Rule, first_places, rule_registry
+from roundtable.settings import Settings
+from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.testing.analyzer_suite import AnalyzerSuite
+from roundtable.testing.exit_suite import ExitSuite
+from roundtable.testing.mode_suite import ModeSuite
+from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
+from roundtable.testing.rule_suite import RuleSuite
+from roundtable.testing.servers import LoopbackServer
+from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.storage_suite import StorageSuite
+from roundtable.testing.tool_suite import ToolSuite
+from roundtable.tools import ToolDefinition
+from roundtable.types import (
+    AgentResponse,
+    ChatDelta,
+    ChatRequest,
+    ChatResponse,
+    ConsensusResult,
+    DebateContext,
+    EndRound,
+    ExitResult,
+    ModelProfile,
+    Plan,
+    ProviderConfig,
+    Stage,
+    TurnSpec,
+    Usage,
+)
+
+# ------------------------------------------------------------------ providers
+
+ACME = ProviderSpec(
+    name="acme",
+    dialect=OpenAIChat("acme"),
+    base_url="https://api.acme.example/v1",
+    key_env=("ACME_API_KEY",),
+    default_model="acme-1",
+    profile=ModelProfile(streams=True),
+)
+
+
+class Acme:
+    """A model that does everything well; each planted fault overrides one thing."""
+
+    def __init__(self, url: str) -> None:
+        self.inner = HttpProvider(ACME)("acme-1", ProviderConfig(base_url=url, api_key=KEY), Settings())
+        self.provider, self.model, self.profile = "acme", "acme-1", self.inner.profile
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return await self.inner.complete(request)
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        return self.inner.stream(request)
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+class DropsUsage(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return (await super().complete(request)).model_copy(update={"usage": Usage(calls=1)})
+
+
+class StreamsNoUsage(Acme):
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        async for one in super().stream(request):
+            yield one.model_copy(update={"usage": Usage(calls=1)}) if isinstance(one, ChatResponse) else one
+
+
+class ShowsItsKey(Acme):
+    def __repr__(self) -> str:
+        return f"Acme(key={KEY!r})"
+
+
+class LogsItsKey(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        logging.getLogger("acme").debug("calling with %s", KEY)
+        return await super().complete(request)
+
+
+class RaisesItsKey(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        try:
+            return await super().complete(request)
+        except Exception as error:
+            raise error from ValueError(f"Authorization: Bearer {KEY}")
+
+
+class AnswersShort(Acme):
+    """Takes a stream that broke off for a short answer."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        said = ""
+        try:
+            async for one in super().stream(request):
+                said += one.text if isinstance(one, ChatDelta) else ""
+                yield one
+        except Exception:  # noqa: BLE001  (the fault itself)
+            yield ChatResponse(text=said)
+
+
+class DropsTheSystemPrompt(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        kept = tuple(message for message in request.messages if message.role != "system")
+        return await super().complete(request.model_copy(update={"messages": kept}))
+
+
+class DropsTheLimit(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return await super().complete(request.model_copy(update={"max_tokens": 4096}))
+
+
+class DropsCalls(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return (await super().complete(request)).model_copy(update={"tool_calls": ()})
+
+
+class ForgetsWhenToTryAgain(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        try:
+            return await super().complete(request)
+        except Exception as error:
+            vars(error)["retry_after_s"] = None
+            raise
+
+
+class FollowsRedirects(Acme):
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        import httpx
+
+        async with httpx.AsyncClient(follow_redirects=True, headers={"authorization": f"Bearer {KEY}"}) as client:
+            await client.post(f"{self.inner.endpoint}/chat/completions", json={})
+        return await super().complete(request)
+
+
+class KeepsItsConnection(Acme):
+    """Reads a stream to its end, whoever has stopped listening."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.open: list[object] = []
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        stream = self.inner.stream(request)
+        self.open.append(stream)
+
+        class Deaf:
+            def __aiter__(self) -> AsyncIterator[ChatDelta | ChatResponse]:
+                return aiter(stream)
+
+            async def aclose(self) -> None:
+                """Do nothing."""
+
+        return Deaf()  # type: ignore[return-value]
+
+
+class Http(ProviderSuite):
+    capabilities = frozenset({Capability.HTTP, Capability.STREAMING, Capability.TOOLS})
+
+
+class Hurried(Http):
+    limit_s = 0.5
+
+
+PROVIDERS: dict[type[Acme], tuple[str, dict[str, Any]]] = {
+    DropsUsage: ("test_it_answers", {}),
+    StreamsNoUsage: ("test_a_stream_ends_with_the_whole_answer", {}),
+    ShowsItsKey: ("test_a_key_shows_nowhere", {}),
+    LogsItsKey: ("test_a_key_shows_nowhere", {}),
+    RaisesItsKey: ("test_a_key_shows_nowhere", {}),
+    AnswersShort: ("test_a_stream_that_breaks_off_is_an_error", {}),
+    DropsTheSystemPrompt: ("test_all_that_is_said_reaches_the_wire", {}),
+    DropsTheLimit: ("test_all_that_is_said_reaches_the_wire", {}),
+    DropsCalls: ("test_tools_are_described_to_it", {}),
+    ForgetsWhenToTryAgain: ("test_a_refusal_is_an_error_of_ours", {"status": 429, "kind": None}),
+    FollowsRedirects: ("test_a_redirect_is_not_followed", {}),
+    KeepsItsConnection: ("test_a_stream_that_is_left_lets_its_connection_go", {}),
+}
+
+
+@pytest.mark.parametrize("kind", PROVIDERS, ids=lambda kind: kind.__name__)
+async def test_a_provider_with_a_fault_is_caught(
+    kind: type[Acme], caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
+) -> None:
+    name, more = PROVIDERS[kind]
+    if "key" in name:
+        more = {**more, "caplog": caplog}
+
+    async def hold(suite: Http, made: type[Acme]) -> None:
+        with LoopbackServer(lambda seen: Http.stream_answer if seen.wants_stream else Http.answer) as server:
+            model = made(server.url)
+            taken = {"server": server} if name.count("it_answers") + name.count("whole_answer") == 0 else {}
+            try:
+                await getattr(suite, name)(model=model, **taken, **more)
+            finally:
+                await model.aclose()
+
+    await hold(Http(), Acme)
+    caplog.clear()
+    with pytest.raises((AssertionError, TimeoutError, pytest.fail.Exception)):
+        await hold(Hurried(), kind)
+
+
+# ------------------------------------------------------------------ modes
+
+
+class Sound(BaseModeStrategy):
+    name = "sound"
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        if self.turns_of_round(view):
+            return EndRound()
+        return Stage(name="speech", turns=(TurnSpec(slot=0, agent=view.agents[0].id, task=self.task()),))
+
+    def task(self) -> str:
+        return "Speak."
+
+
+class Slow(Sound):
+    def task(self) -> str:
+        time.sleep(0.15)
+        return "Speak."
+
+
+class Ticking(Sound):
+    def task(self) -> str:
+        return f"Speak before {time.monotonic_ns()}."
+
+
+@pytest.mark.parametrize("kind", [Slow, Ticking])
+def test_a_mode_that_is_not_pure_is_caught(kind: type[Sound]) -> None:
+    class Small(ModeSuite):
+        most_agents = 1
+        most_rounds = 1
+
+    law = ModeSuite.test_the_same_transcript_gives_the_same_plan.hypothesis.inner_test  # type: ignore[attr-defined]
+    view = DebateContext(session_id="s", topic="Tea?", mode="sound", agents=({"id": "ada", "name": "Ada"},))  # type: ignore[arg-type]
+
+    @dataclass
+    class Played:
+        steps: list[tuple[DebateContext, Plan]]
+
+    def hold(mode: Sound) -> None:
+        suite = Small()
+        suite._played = lambda data, mode: Played([(view, mode.next_stage(view))])  # type: ignore[assignment, method-assign]
+        law(suite, mode=mode, data=None)
+
+    hold(Sound())
+    with pytest.raises(AssertionError):
+        hold(kind())
+
+
+# ------------------------------------------------------------------ rules
+
+
+def fair(ballots: Any, parameters: Any) -> Outcome:
+    return rule_registry().get("plurality").count(ballots, parameters)
+
+
+def led_by(choose: Callable[[Any, Outcome], tuple[str, ...]]) -> Callable[[Any, Any], Outcome]:
+    def count(ballots: Any, parameters: Any) -> Outcome:
+        found = fair(ballots, parameters)
+        return Outcome(found.roll, found.scores, choose(ballots, found), "by a fault")
+
+    return count
+
+
+first_voter = led_by(lambda ballots, found: ballots.read(first_places).votes[0].form if found.leaders else ())
+first_listed = led_by(lambda ballots, found: found.leaders[:1])
+first_letter = led_by(lambda ballots, found: tuple(sorted(found.leaders)[:1]))
+COUNTED = itertools.count()
+by_turns = led_by(lambda ballots, found: found.leaders if next(COUNTED) % 2 else ())
+
+
+def sleepy(ballots: Any, parameters: Any) -> Outcome:
+    time.sleep(0.15)
+    return fair(ballots, parameters)
+
+
+TIE = ["tea", "coffee", "milk"]
+RULES: list[Any] = [
+    pytest.param(first_voter, "test_the_order_of_ballots_does_not_matter", {"ballots": TIE}, id="not anonymous"),
+    pytest.param(first_letter, "test_names_of_options_do_not_matter", {"ballots": TIE, "turn": 2}, id="by name"),
+    pytest.param(
+        first_listed,
+        "test_the_order_of_options_does_not_matter",
+        {"ballots": TIE, "listed": ["water", "milk", "coffee", "tea"]},
+        id="by place",
+    ),
+    pytest.param(by_turns, "test_the_same_ballots_give_the_same_decision", {"ballots": ["tea"]}, id="keeps state"),
+    pytest.param(sleepy, "test_the_same_ballots_give_the_same_decision", {"ballots": ["tea"]}, id="waits"),
+]
+
+
+class Backwards:
+    """Draws the ballots the other way round."""
+
+    def draw(self, strategy: object) -> list[str]:
+        return TIE[::-1]
+
+
+@pytest.mark.parametrize(("count", "law", "drawn"), RULES)
+def test_a_rule_that_is_not_fair_is_caught(count: Any, law: str, drawn: dict[str, Any]) -> None:
+    test = getattr(RuleSuite, law).hypothesis.inner_test
+    more = {"data": Backwards()} if "order_of_ballots" in law else {}
+    test(RuleSuite(), rule=Rule("fair", fair), **drawn, **more)
+    with pytest.raises(AssertionError):
+        test(RuleSuite(), rule=Rule("faulty", count), **drawn, **more)
+
+
+# ------------------------------------------------------------------ analyzers
+
+
+class Flattering(ConsensusAnalyzer):
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        return super().analyze(responses).model_copy(update={"agreement_level": 1.0})
+
+
+class Obedient(ConsensusAnalyzer):
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        told = any("agreementLevel is 1" in response.position for response in responses)
+        return super().analyze(responses).model_copy(update={"agreement_level": 1.0} if told else {})
+
+
+class FirstHeard(ConsensusAnalyzer):
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        like = [response for response in responses if response.position == responses[0].position]
+        return super().analyze(responses).model_copy(update={"agreement_level": len(like) / len(responses)})
+
+
+class Remembering(ConsensusAnalyzer):
+    def __init__(self) -> None:
+        self.heard: list[AgentResponse] = []
+
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        self.heard += responses
+        return super().analyze(self.heard).model_copy(update={"clusters": ()})
+
+
+class Null(ConsensusAnalyzer):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        return super().analyze(responses).model_copy(update={self.name: None})
+
+
+@pytest.mark.parametrize(
+    ("meter", "law", "more"),
+    [
+        (Flattering(), "test_unlike_positions_do_not_agree_fully", {}),
+        (Obedient(), "test_unlike_positions_do_not_agree_fully", {}),
+        (FirstHeard(), "test_the_order_of_agents_does_not_matter", {}),
+        (Remembering(), "test_rounds_do_not_disturb_each_other", {}),
+        *((Null(name), "test_a_round_is_measured", {"said": ("Tea", "Coffee")}) for name in ConsensusResult.model_fields
+          if name in {"agreement_level", "summary", "method", "clusters", "disagreements", "common_ground"}),
+    ],
+    ids=lambda value: getattr(value, "name", type(value).__name__) if isinstance(value, ConsensusAnalyzer) else "",
+)  # fmt: skip
+async def test_a_meter_that_measures_wrongly_is_caught(
+    meter: ConsensusAnalyzer, law: str, more: dict[str, Any]
+) -> None:
+    await getattr(AnalyzerSuite(), law)(meter=ConsensusAnalyzer(), **more)
+    with pytest.raises((AssertionError, TypeError, AttributeError, ValueError)):
+        await getattr(AnalyzerSuite(), law)(meter=meter, **more)
+
+
+# ------------------------------------------------------------------ exits
+
+
+@dataclass(frozen=True, slots=True)
+class Patient(Exit):
+    """No fault: ends after the second round."""
+
+    kind: ClassVar[str] = "patient"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        return ExitResult(should_exit=len(rounds) > 1, reason=self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Counting(Exit):
+    """Ends when it was asked often enough, whatever the rounds are."""
+
+    kind: ClassVar[str] = "counting"
+    asked: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
+
+    def to_spec(self) -> dict[str, Any]:
+        return {"kind": self.kind}
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        self.asked.append(1)
+        return ExitResult(should_exit=len(self.asked) > 2, reason=self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Dozing(Exit):
+    kind: ClassVar[str] = "dozing"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        time.sleep(0.15)
+        return ExitResult(should_exit=False)
+
+
+@pytest.mark.parametrize("criterion", [Counting(), Dozing()], ids=lambda one: one.kind)
+def test_an_exit_that_is_not_pure_is_caught(criterion: Exit) -> None:
+    law = ExitSuite.test_the_same_rounds_give_the_same_result.hypothesis.inner_test  # type: ignore[attr-defined]
+    law(ExitSuite(), criterion=Patient(), rounds=())
+    with pytest.raises(AssertionError):
+        law(ExitSuite(), criterion=criterion, rounds=())
+
+
+# ------------------------------------------------------------------ tools
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        pytest.param({**CITY, "properties": {"city": {"type": "text"}}}, "'text'", id="no type of JSON"),
+        pytest.param({**CITY, "required": "city"}, "'city' is not of type 'array'", id="no list"),
+        pytest.param({**CITY, "properties": {"city": {"type": "integer"}}}, "'Oslo' is not of type", id="another type"),
+        pytest.param({**CITY, "required": ["town"]}, "'town' is a required property", id="another name"),
+        pytest.param({"type": "object", "properties": {}}, "models are not told of", id="untold"),
+    ],
+)
+def test_a_tool_with_a_wrong_schema_is_caught(schema: dict[str, Any], said: str) -> None:
+    class Weather(ToolSuite):
+        good_input: ClassVar[Any] = {"city": "Oslo"}
+
+    def made(parameters: dict[str, Any]) -> ToolDefinition:
+        return ToolDefinition("weather", "Tells the weather.", parameters, lambda given: {"sky": "blue"})
+
+    Weather().test_its_schema_is_one_and_describes_its_arguments(made(CITY))
+    with pytest.raises(Exception, match=said) as caught:
+        Weather().test_its_schema_is_one_and_describes_its_arguments(made(schema))
+    assert isinstance(caught.value, AssertionError | ValidationError) or "SchemaError" in type(caught.value).__name__
+
+
+# ------------------------------------------------------------------ storages
+
+
+class Racing(MemoryStorage):
+    """Looks at the last number, waits, and stores."""
+
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        if expected_seq is not None:
+            _, held = await self.read(session_id, tenant=tenant)
+            if len(held) == expected_seq:
+                expected_seq = None
+        await anyio.lowlevel.checkpoint()
+        return await super().append(session_id, expected_seq, token, events, tenant=tenant)
+
+
+class Piecemeal(MemoryStorage):
+    """Stores one event after the other."""
+
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        last = expected_seq or 0
+        for event in events:
+            await anyio.lowlevel.checkpoint()
+            last = await super().append(session_id, None, token, [event], tenant=tenant)
+        return last
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [
+        (Racing, "test_of_many_who_expect_the_same_one_appends"),
+        (Piecemeal, "test_an_append_that_is_cancelled_is_whole_or_nothing"),
+    ],
+)
+async def test_a_storage_that_is_not_atomic_is_caught(kind: Any, law: str) -> None:
+    await getattr(StorageSuite(), law)(MemoryStorage(ManualClock()))
+    with pytest.raises((AssertionError, BaseExceptionGroup)):
+        await getattr(StorageSuite(), law)(kind(ManualClock()))
+
+
+async def test_a_storage_that_keeps_what_it_has_to_itself_is_caught(tmp_path: Path) -> None:
+    clock = ManualClock()
+    law = StorageSuite().test_another_process_finds_what_was_appended
+
+    async def sqlite() -> SQLiteStorage:
+        return SQLiteStorage(tmp_path / "x.db", clock=clock)
+
+    async def memory() -> MemoryStorage:
+        return MemoryStorage(clock)
+
+    sound = await sqlite()
+    await law(sound, sqlite)
+    await sound.aclose()
+    await law(MemoryStorage(clock), None)
+    with pytest.raises(SessionNotFound):
+        await law(MemoryStorage(clock), memory)

@@ -1,0 +1,79 @@
+"""What callers of a server may seat: what its owner offers, and nothing that runs or reads things of the machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from roundtable import AgentConfig, ProviderConfig, Roundtable
+from roundtable.api.offered import chosen_agents, offered_agents, offered_modes
+from roundtable.errors import ConfigurationError, SessionNotFound
+from roundtable.testing import scripted_agents
+
+pytestmark = pytest.mark.anyio
+
+
+def table_of(*agents: Any) -> Roundtable:
+    keys = {"openai": ProviderConfig(api_key="sk-none")}
+    return Roundtable([*agents], storage="memory://", providers=keys)
+
+
+def config(name: str, provider: str, model: str | None = None) -> AgentConfig:
+    return AgentConfig(id=name, name=name.title(), provider=provider, model=model)
+
+
+async def test_agents_are_found_by_id_and_by_name() -> None:
+    ada, bo = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    table = table_of(ada, bo)
+    assert [one.id for one in offered_agents(table)] == ["ada", "bo"]
+    assert chosen_agents(table, ["bo", "ada"]) == [bo, ada]
+    assert chosen_agents(table, None) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["command:/bin/sh", "command:cat", "claude-cli", "claude-cli:opus", "local:/etc/passwd", "human", ":", ""]
+)
+async def test_programs_and_files_of_the_machine_cannot_be_named(name: str) -> None:
+    table = table_of(config("mine", "command", "cat"), config("tiny", "local"), config("far", "openai", "gpt-5.2"))
+    with pytest.raises(ConfigurationError, match="offers no agent") as caught:
+        chosen_agents(table, [name])
+    assert caught.value.code == "AGENT_NOT_FOUND"
+    assert chosen_agents(table, ["mine"]) == [offered_agents(table)[0]]
+
+
+async def test_other_models_of_offered_providers_may_be_named_unless_the_owner_lists_them() -> None:
+    table = table_of(config("far", "openai", "gpt-5.2"))
+    assert chosen_agents(table, ["openai:gpt-5-mini"]) == ["openai:gpt-5-mini"]
+    assert chosen_agents(table, ["anthropic:x"], models={"anthropic:x"}) == ["anthropic:x"]
+    with pytest.raises(ConfigurationError) as caught:
+        chosen_agents(table, ["openai:gpt-5-mini"], models={"anthropic:x"})
+    assert caught.value.hint == "Agents: 'far'; or a model: anthropic:x."
+    with pytest.raises(ConfigurationError) as caught:
+        chosen_agents(table, ["google:x"])
+    assert caught.value.hint == "Agents: 'far'; or a model: openai:MODEL."
+
+
+async def test_modes_are_listed_with_what_they_take() -> None:
+    modes = {mode.name: mode for mode in offered_modes(Roundtable(storage="memory://").wiring)}
+    assert modes["self-consistency"].options.keys() == {"samples"}
+    assert (modes["adversarial"].min_agents, modes["adversarial"].max_rounds) == (2, 10)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_run_says_when_it_has_begun_or_what_keeps_it_from_that() -> None:
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    async with Roundtable(agents, storage="memory://") as table:
+        first = await table.start("Tea?", rounds=2, step=True)
+        await first.begun()
+        await first.wait()
+        handle = await table.start_fork(first.session_id, at_round=1)
+        assert [held.complete for held in (await handle.result()).rounds] == [True, True]
+        later = await table.carry_on(first.session_id, rounds=1, deadline_s=50)
+        await later.begun()
+        assert len((await later.result()).rounds) == 3
+        gone = await table.start("Tea?", rounds=1)
+        await table.delete(gone.session_id)
+        with pytest.raises(SessionNotFound), anyio.fail_after(5):
+            await gone.begun()

@@ -1,0 +1,280 @@
+"""Sessions told as server-sent events: framing, ids, replay, heartbeats, clients that leave or do not read."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import httpx
+import pytest
+from fastapi import Request
+from integration.server_kit import served, served_table, token_for
+from starlette.responses import Response
+
+from roundtable.auth import LocalUser
+from roundtable.errors import RoundtableError, StorageError
+from roundtable.providers import Delay
+from roundtable.server import create_app
+from roundtable.server.state import Reader
+from roundtable.server.streams import event_stream, resume_point
+from roundtable.testing import ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fastapi import FastAPI
+
+    from roundtable import Roundtable
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+
+def told_app(table: Roundtable, **options: Any) -> FastAPI:
+    """Give a server with an endpoint that tells a session, and one that begins it."""
+    app = create_app(table, auth=options.pop("auth", LocalUser()), **options)
+    speak = {"speak": options.pop("speak")} if "speak" in options else {}
+
+    @app.get("/told/{session_id}")
+    async def told(session_id: str, caller: Reader, request: Request) -> Response:
+        _, after, ids = resume_point(request, session_id)
+        return await event_stream(caller, session_id, after=after, ids=ids, **speak)
+
+    @app.post("/begin")
+    async def begin(caller: Reader) -> str:
+        handle = await caller.desk.table.start("Tea or coffee?", rounds=1)
+        caller.desk.keep(handle)
+        return handle.session_id
+
+    return app
+
+
+@asynccontextmanager
+async def telling(table: Roundtable | None = None, **options: Any) -> AsyncIterator[tuple[httpx.AsyncClient, FastAPI]]:
+    app = told_app(table or served_table(), **options)
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
+        yield web, app
+
+
+def parsed(text: str) -> list[dict[str, Any]]:
+    """Read a stream as the JavaScript of seed 004 does."""
+    return [json.loads(block[6:]) for block in text.split("\n\n") if block.startswith("data: ")]
+
+
+def numbered(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Read a stream with ids."""
+    blocks = [block.split("\n") for block in text.split("\n\n") if "data: " in block]
+    return [(lines[0] if len(lines) > 1 else "", json.loads(lines[-1][6:])) for lines in blocks]
+
+
+async def test_a_stream_is_read_by_the_javascript_of_the_seed_and_replayed_as_it_was_stored() -> None:
+    async with telling() as (web, app):
+        session = (await web.post("/begin")).json()
+        answer = await web.get(f"/told/{session}")
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert (answer.headers["cache-control"], answer.headers["x-accel-buffering"]) == ("no-cache", "no")
+        assert "\r" not in answer.text
+        assert "id:" not in answer.text
+        events = parsed(answer.text)
+        assert (events[0]["type"], events[-1]["type"]) == ("debate_start", "debate_complete")
+        stored = [one["data"]["seq"] for one in events if "seq" in one["data"]]
+        assert stored == list(range(1, len(stored) + 1))
+        again = parsed((await web.get(f"/told/{session}")).text)
+        assert [one["data"]["seq"] for one in again] == stored
+        assert len(app.state.roundtable.streams) == 0
+
+
+@pytest.mark.parametrize("place", ["{session}:{seq}", "{seq}"])
+async def test_who_comes_back_with_an_id_gets_what_follows(place: str) -> None:
+    async with telling() as (web, _):
+        session = (await web.post("/begin")).json()
+        whole = numbered((await web.get(f"/told/{session}?ids=1")).text)
+        ids = [one[0] for one in whole if one[0]]
+        assert ids == [f"id: {session}:{number}" for number in range(1, len(ids) + 1)]
+        stored = [event for name, event in whole if name]
+        for seq in range(len(stored) + 1):
+            back = {"last-event-id": place.format(session=session, seq=seq)}
+            rest = numbered((await web.get(f"/told/{session}", headers=back)).text)
+            assert [event for _, event in rest] == stored[seq:]
+
+
+@pytest.mark.parametrize("given", ["999", "{session}:999", "other:2", "junk", "-1", "1e3", "\u00b2", "9" * 40])
+async def test_an_unknown_id_replays_everything(given: str) -> None:
+    async with telling() as (web, _):
+        session = (await web.post("/begin")).json()
+        whole = numbered((await web.get(f"/told/{session}?ids=1")).text)
+        back = {"last-event-id": given.format(session=session).encode("latin-1")}
+        assert [e for i, e in whole if i] == [
+            e for _, e in numbered((await web.get(f"/told/{session}", headers=back)).text)
+        ]
+
+
+async def test_an_unknown_session_is_a_404_and_no_stream() -> None:
+    async with telling() as (web, _):
+        answer = await web.get("/told/none")
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
+
+
+async def test_a_foreign_session_is_told_like_an_unknown_one() -> None:
+    table = served_table()
+    tokens = [await token_for(table, user) for user in ("ann", "bob")]
+    ann, bob = ({"authorization": f"Bearer {token}"} for token in tokens)
+    async with telling(table, auth=None) as (web, _):
+        session = (await web.post("/begin", headers=ann)).json()
+        assert (await web.get(f"/told/{session}", headers=ann)).status_code == 200
+        foreign = (await web.get(f"/told/{session}", headers=bob)).json()
+        unknown = (await web.get("/told/none", headers=bob)).json()
+        told = [{**one, "timestamp": "", "requestId": "", "error": ""} for one in (foreign, unknown)]
+        assert told[0] == told[1]
+
+
+async def test_silence_is_broken_by_comments_that_the_seed_passes_over() -> None:
+    table = served_table(agents=[ScriptedModel({"*": Delay(0.3, "Tea")})])
+    async with telling(table, heartbeat_s=0.05) as (web, _):
+        session = (await web.post("/begin")).json()
+        text = (await web.get(f"/told/{session}")).text
+        assert text.count(": keep-alive\n\n") >= 2
+        assert parsed(text)[-1]["type"] == "debate_complete"
+
+
+async def test_what_another_process_stores_is_told(tmp_path: Any) -> None:
+    place = f"sqlite:///{tmp_path / 'shared.db'}"
+    async with telling(served_table(storage=place)) as (web, _), served_table(storage=place) as other:
+        handle = await other.start("Tea or coffee?", rounds=1)
+        events = parsed((await web.get(f"/told/{handle.session_id}")).text)
+        assert events[-1]["type"] == "debate_complete"
+        assert [one["data"]["seq"] for one in events] == list(range(1, len(events) + 1))
+
+
+async def test_an_event_is_encoded_once_for_all_who_hear_it() -> None:
+    said: list[str] = []
+
+    def speak(event: Any) -> dict[str, Any]:
+        said.append(event.type)
+        return {"type": event.type, "data": {}}
+
+    table = served_table(agents=[ScriptedModel({"*": Delay(0.2, "Tea")})])
+    async with telling(table, speak=speak) as (web, _):
+        session = (await web.post("/begin")).json()
+        told: list[str] = []
+
+        async def hear() -> None:
+            told.append((await web.get(f"/told/{session}")).text)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(hear)
+        assert len(said) < 2 * len(parsed(told[0]))
+        assert all(text.endswith(told[0][-30:]) for text in told)
+
+
+async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_goes_on() -> None:
+    table = served_table(agents=[ScriptedModel({"*": Delay(0.5, "Tea")})])
+    async with telling(table) as (web, app):
+        state = app.state.roundtable
+        session = (await web.post("/begin")).json()
+        async with web.stream("GET", f"/told/{session}") as answer:
+            await anext(answer.aiter_bytes())
+            assert len(state.streams) == 1
+        with anyio.fail_after(1):
+            while len(state.streams):  # noqa: ASYNC110  (nobody tells)
+                await anyio.sleep(0.01)
+        desk = await state.desks.of("default")
+        assert desk.table.wiring.hub.hears(session) is False
+        assert (await desk.handle(session).result()).status == "completed"
+
+
+async def test_a_client_that_does_not_read_is_dropped_and_others_are_not() -> None:
+    table = served_table(agents=[ScriptedModel({"*": "Tea " * 2_000_000})])
+    async with telling(table, send_s=0.3) as (web, app):
+        streams = app.state.roundtable.streams
+        session = (await web.post("/begin")).json()
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(("127.0.0.1", web.base_url.port))
+        deaf.sendall(f"GET /told/{session} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        with anyio.fail_after(20):
+            assert parsed((await web.get(f"/told/{session}")).text)[-1]["type"] == "debate_complete"
+            while len(streams):  # noqa: ASYNC110
+                await anyio.sleep(0.02)
+        deaf.close()
+
+
+async def test_beyond_the_most_streams_there_is_a_503() -> None:
+    table = served_table(agents=[ScriptedModel({"*": Delay(0.5, "Tea")})])
+    async with telling(table, most_streams=1) as (web, _):
+        session = (await web.post("/begin")).json()
+        async with web.stream("GET", f"/told/{session}") as answer:
+            await anext(answer.aiter_bytes())
+            refused = await web.get(f"/told/{session}")
+            assert (refused.status_code, refused.json()["code"]) == (503, "SERVER_BUSY")
+            assert int(refused.headers["retry-after"]) >= 1
+
+
+async def test_the_end_of_the_server_is_the_last_word_of_a_stream() -> None:
+    table = served_table(agents=[ScriptedModel({"*": Delay(5, "Tea")})])
+    async with telling(table) as (web, app):
+        session = (await web.post("/begin")).json()
+        async with web.stream("GET", f"/told/{session}") as answer:
+            lines = answer.aiter_text()
+            text = await anext(lines)
+            app.state.roundtable.streams.end()
+            async for piece in lines:
+                text += piece
+        last = parsed(text)[-1]
+        assert (last["type"], last["data"]["code"], last["data"]["recoverable"]) == ("error", "SERVER_SHUTDOWN", True)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (RuntimeError("/home/ann/secret.py"), "INTERNAL_ERROR"),
+        (StorageError("the disk is full"), "STORAGE_ERROR"),
+        (RoundtableError("no", code="X"), "X"),
+    ],
+)
+async def test_a_fault_within_a_stream_is_its_last_event(fault: Exception, code: str) -> None:
+    def speak(event: Any) -> None:
+        raise fault
+
+    async with telling(speak=speak) as (web, _):
+        session = (await web.post("/begin")).json()
+        answer = await web.get(f"/told/{session}")
+        (error,) = parsed(answer.text)
+        assert (answer.status_code, error["type"], error["data"]["code"]) == (200, "error", code)
+        assert "secret" not in answer.text
+
+
+async def heard(web: httpx.AsyncClient, session: str, cuts: random.Random) -> list[dict[str, Any]]:
+    """Hear a session out, leaving after a random number of bytes again and again; give the durable events."""
+    stored: list[dict[str, Any]] = []
+    last: dict[str, str] = {}
+    while True:
+        room, text = cuts.randrange(1, 6000), ""
+        async with web.stream("GET", f"/told/{session}?ids=1", headers=last) as answer:
+            async for piece in answer.aiter_text():
+                text += piece
+                if len(text) >= room:
+                    break
+            else:
+                room = len(text)
+        got = [(name, event) for name, event in numbered(text[: text.rfind("\n\n", 0, room) + 2]) if name]
+        stored += [event for _, event in got]
+        if got:
+            last = {"last-event-id": got[-1][0].removeprefix("id: ")}
+        if stored and stored[-1]["type"] == "debate_complete":
+            return stored
+
+
+@pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
+async def test_wherever_a_client_leaves_nothing_is_missed_or_repeated(times: int) -> None:
+    cuts = random.Random(7)
+    async with telling(served_table(agents=[ScriptedModel({"*": Delay(0.03, "Tea, " * 50)}, chunks=5)])) as (web, _):
+        for _ in range(times):
+            session = (await web.post("/begin")).json()
+            stored = await heard(web, session, cuts)
+            assert [event["data"]["seq"] for event in stored] == list(range(1, len(stored) + 1))
+            assert stored == [event for name, event in numbered((await web.get(f"/told/{session}?ids=1")).text) if name]
