@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from roundtable.errors import ConfigurationError
@@ -52,7 +52,12 @@ def serving(app: Callable[..., Any]) -> Iterator[str]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, args=([taken],), name="roundtable-serving", daemon=True)
+
+        def run() -> None:
+            with suppress(SystemExit):  # what it says of an application that does not start
+                server.run([taken])
+
+        thread = threading.Thread(target=run, name="roundtable-serving", daemon=True)
         thread.start()
         try:
             _wait_for(server, thread)
