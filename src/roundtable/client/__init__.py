@@ -22,21 +22,35 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.client.client import RoundtableClient
+    from roundtable.client.client import ConversationRequest, DebateRequest, GoOnRequest, RoundtableClient, SessionPage
     from roundtable.client.failures import ServerError
     from roundtable.client.streams import EventStream
     from roundtable.client.sync import SyncEventStream, SyncRoundtableClient
 
-__all__ = ["EventStream", "RoundtableClient", "ServerError", "SyncEventStream", "SyncRoundtableClient"]
+__all__ = [
+    "ConversationRequest",
+    "DebateRequest",
+    "EventStream",
+    "GoOnRequest",
+    "RoundtableClient",
+    "ServerError",
+    "SessionPage",
+    "SyncEventStream",
+    "SyncRoundtableClient",
+]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "ConversationRequest": "client",
+        "DebateRequest": "client",
         "EventStream": "streams",
+        "GoOnRequest": "client",
         "RoundtableClient": "client",
         "ServerError": "failures",
+        "SessionPage": "client",
         "SyncEventStream": "sync",
         "SyncRoundtableClient": "sync",
     },

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import json
 import secrets
-from typing import TYPE_CHECKING, Final, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self, TypedDict, Unpack
 
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
 from roundtable.client.connection import Call, Connection, path_of
-from roundtable.client.streams import EventStream, first_event
+from roundtable.client.streams import EventStream
 from roundtable.errors import APINetworkError, SessionError
+from roundtable.exits import Exit
 from roundtable.record import Fold, read_archive
 from roundtable.result import DebateResult
-from roundtable.types import SessionSummary
-from roundtable.types.base import Value
+from roundtable.types import ChatMessage, SessionSummary, SynthesisResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from roundtable.types import Budget, ChatMessage, ContextResult, JsonObject, JsonValue, RunningCalls, SessionStatus
+    from roundtable.http import HttpResponse
+    from roundtable.types import Budget, ContextResult, JsonObject, JsonValue, RunningCalls, SessionStatus
+    from roundtable.types.teams import TeamOrder
 
-__all__ = ["DebateRequest", "RoundtableClient"]
+__all__ = ["ConversationRequest", "DebateRequest", "GoOnRequest", "RoundtableClient", "SessionPage"]
 
 _TRIES: Final = 3
 
@@ -38,9 +40,10 @@ class DebateRequest(TypedDict, total=False):
     rounds: int
     options: Sequence[str]
     decide: str
+    exit_when: Exit
     exit_on_consensus: bool
     focus_question: str
-    perspectives: Sequence[str] | str
+    perspectives: Sequence[str] | Literal["auto"]
     agents: Sequence[str]
     budget: Budget
     baseline: bool
@@ -50,8 +53,33 @@ class DebateRequest(TypedDict, total=False):
     metadata: Mapping[str, JsonValue]
 
 
-class _SessionPage(Value):
+class ConversationRequest(TypedDict, total=False):
+    """What may be said about a conversation; `roundtable.Roundtable.converse` explains each."""
+
+    rounds: int
+    order: TeamOrder
+    timeout_s: float
+    budget: Budget
+    metadata: Mapping[str, JsonValue]
+
+
+class GoOnRequest(TypedDict, total=False):
+    """What may be said when a session goes on; `roundtable.Roundtable.resume` explains each."""
+
+    step: bool
+    context_results: Sequence[ContextResult]
+    force: bool
+    deadline_s: float
+    on_change: Literal["error", "adopt"]
+
+
+class SessionPage(NamedTuple):
+    """Some sessions of a list."""
+
     sessions: tuple[SessionSummary, ...]
+    """Those of this page, newest first."""
+    next_cursor: str | None
+    """`cursor` of the next page; `None` on the last one."""
 
 
 class RoundtableClient:
@@ -113,35 +141,26 @@ class RoundtableClient:
 
         A request whose answer is lost is sent again under the same key, so that one debate begins.
         """
-        body = {"topic": topic, **_json_of(request)}
-        found = await self._once(Call("POST", path_of("debates"), body=body, idempotency_key=secrets.token_hex(16)))
-        return str(found["sessionId"])
+        return await self._begin("debates", {"topic": topic, **request})
 
     async def converse(
-        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], rounds: int = 2
+        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], **request: Unpack[ConversationRequest]
     ) -> DebateResult:
         """Have a team of the server's agents work on a request, wait for its end and give the result.
 
         Args:
-            agents: One to five names of agents, in speaking order.
+            agents: One to five names of profiles, in speaking order; see `profiles`.
             messages: The request, or the conversation that ends with it.
-            rounds: Rounds of work, 1 to 10.
+            request: See `ConversationRequest`.
         """
-        return await self._finished(await self.start_conversation(agents=agents, messages=messages, rounds=rounds))
+        return await self._finished(await self.start_conversation(agents=agents, messages=messages, **request))
 
     async def start_conversation(
-        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], rounds: int = 2
+        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], **request: Unpack[ConversationRequest]
     ) -> str:
         """Have a team begin, and give the id of its session; see `converse`."""
-        said: list[JsonValue] = (
-            [{"role": "user", "content": messages}]
-            if isinstance(messages, str)
-            else [message.model_dump(mode="json", exclude_none=True) for message in messages]
-        )
-        body: JsonObject = {"agents": [*agents], "rounds": rounds, "messages": said}
-        call = Call("POST", path_of("chat", "multi"), body=body, accept="text/event-stream")
-        async with self._connection.listen(call) as stream:
-            return (await first_event(stream)).session_id
+        said = [ChatMessage(role="user", content=messages)] if isinstance(messages, str) else messages
+        return await self._begin("conversations", {"agents": agents, "messages": said, **request})
 
     def watch(self, session_id: str, *, after: int = 0) -> EventStream:
         """Follow a session from the event after number `after`, over as many connections as it takes."""
@@ -155,22 +174,23 @@ class RoundtableClient:
     async def sessions(
         self,
         *,
+        words: str | None = None,
         status: SessionStatus | None = None,
         mode: str | None = None,
         limit: int = 50,
-        after: str | None = None,
-    ) -> tuple[SessionSummary, ...]:
+        cursor: str | None = None,
+    ) -> SessionPage:
         """List sessions, newest first.
 
         Args:
+            words: Only those in which this was said; see `Roundtable.search`.
             status: Only those in this state.
             mode: Only those in this mode.
-            limit: Most sessions listed.
-            after: The `cursor` of the last session of the page before.
+            limit: Most sessions of a page.
+            cursor: `next_cursor` of the page before.
         """
-        query = {"status": status, "mode": mode, "limit": limit, "after": after}
-        call = Call("GET", path_of("sessions"), query)
-        return _SessionPage.model_validate_json((await self._connection.ask(call)).body).sessions
+        query = {"q": words, "status": status, "mode": mode, "limit": limit, "cursor": cursor}
+        return _page(await self._get(path_of("sessions"), query))
 
     async def export(self, session_id: str, format: str = "md") -> bytes:
         """Give a session as a document: `json` can be imported again, `md`, `html` and others are for reading."""
@@ -185,22 +205,24 @@ class RoundtableClient:
         """Ask a session to stop for good."""
         await self._post(session_id, "stop", {"running": running})
 
-    async def resume(self, session_id: str) -> None:
+    async def resume(self, session_id: str, **request: Unpack[GoOnRequest]) -> None:
         """Have the server go on with a session that was paused or interrupted; `watch` follows it."""
-        await self._post(session_id, "resume", {})
+        await self._post(session_id, "resume", request)
 
     async def extend(
-        self,
-        session_id: str,
-        *,
-        rounds: int = 1,
-        focus_question: str | None = None,
-        context_results: Sequence[ContextResult] = (),
+        self, session_id: str, *, rounds: int = 1, focus_question: str | None = None, **request: Unpack[GoOnRequest]
     ) -> None:
-        """Have a session go on for more rounds; `watch` follows them."""
-        more = [given.model_dump(mode="json", exclude_none=True) for given in context_results]
-        asked: JsonObject = {"rounds": rounds, "focusQuestion": focus_question, "contextResults": [*more]}
-        await self._post(session_id, "extend", asked)
+        """Have a session go on for more rounds, on a narrower question if one is given; `watch` follows them."""
+        await self._post(session_id, "extend", {"rounds": rounds, "focus_question": focus_question, **request})
+
+    async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together, or give what one wrote before.
+
+        Args:
+            session_id: Which session.
+            by: Id of the agent whose model does it.
+        """
+        return SynthesisResult.model_validate(await self._post(session_id, "synthesize", {"by": by}))
 
     async def delete(self, session_id: str) -> None:
         """Remove a session and all that was said in it."""
@@ -214,6 +236,10 @@ class RoundtableClient:
         """Say which debate modes there are."""
         return await self._get(path_of("modes"))
 
+    async def profiles(self) -> JsonObject:
+        """Say whom teams can be made of."""
+        return await self._get(path_of("profiles"))
+
     async def me(self) -> JsonObject:
         """Say who the server takes this client for, and what is left of its limits."""
         return await self._get(path_of("me"))
@@ -224,30 +250,49 @@ class RoundtableClient:
                 pass
         return await self.result(session_id)
 
-    async def _post(self, session_id: str, action: str, body: JsonObject) -> None:
-        given: JsonObject = {name: value for name, value in body.items() if value not in (None, [])}
-        await self._connection.ask(Call("POST", path_of("sessions", session_id, action), body=given))
-
-    async def _get(self, path: str, query: Mapping[str, str | int | None] | None = None) -> JsonObject:
-        return _object((await self._connection.ask(Call("GET", path, query))).body)
-
-    async def _once(self, call: Call) -> JsonObject:
-        for left in reversed(range(_TRIES)):
+    async def _begin(self, what: str, request: Mapping[str, object]) -> str:
+        call = Call("POST", path_of(what), body=_json_of(request), idempotency_key=secrets.token_hex(16))
+        left = _TRIES
+        while True:
+            left -= 1
             try:
-                return _object((await self._connection.ask(call)).body)
+                return str(_object(await self._connection.ask(call))["sessionId"])
             except APINetworkError as error:
                 if not left or not error.retryable:
                     raise
-        raise AssertionError
+
+    async def _post(self, session_id: str, action: str, request: Mapping[str, object]) -> JsonObject:
+        body = _json_of({name: value for name, value in request.items() if value is not None})
+        return _object(await self._connection.ask(Call("POST", path_of("sessions", session_id, action), body=body)))
+
+    async def _get(self, path: str, query: Mapping[str, str | int | None] | None = None) -> JsonObject:
+        return _object(await self._connection.ask(Call("GET", path, query)))
 
 
-def _object(body: bytes) -> JsonObject:
-    found = json.loads(body)
+def _object(response: HttpResponse) -> JsonObject:
+    found = json.loads(response.body)
     if not isinstance(found, dict):
         raise SessionError("the server answered with something else than a JSON object")
     return found
 
 
-def _json_of(request: DebateRequest) -> JsonObject:
+def _json_of(request: Mapping[str, object]) -> JsonObject:
     """Give a request as JSON, in camelCase."""
-    return {to_camel(name): to_jsonable_python(value, exclude_none=True) for name, value in request.items()}
+    return {to_camel(name): to_jsonable_python(_plain(value), exclude_none=True) for name, value in request.items()}
+
+
+def _plain(value: object) -> object:
+    return value.to_spec() if isinstance(value, Exit) else value
+
+
+def _page(found: JsonObject) -> SessionPage:
+    """Read a page of the list; its entries name some fields as results do."""
+    names = {"sessionId": "id", "sessionStatus": "status", "agents": "agentIds"}
+    entries = found["sessions"]
+    listed = [
+        SessionSummary.model_validate({names.get(name, name): value for name, value in entry.items()})
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict)
+    ]
+    cursor = found.get("nextCursor")
+    return SessionPage(tuple(listed), str(cursor) if cursor else None)

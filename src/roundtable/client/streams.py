@@ -178,19 +178,3 @@ def _read(told: SseEvent) -> Event | None:
         if error.errors(include_url=False)[0]["type"] == "union_tag_invalid":
             return None
         raise APINetworkError("the server told an event that does not fit this version", retryable=False) from error
-
-
-async def first_event(stream: HttpStream) -> Event:
-    """Give the first event of an answer.
-
-    Raises:
-        ServerError: It tells that the server failed.
-        APINetworkError: There is none.
-    """
-    framer = SseFramer()
-    async for piece in stream:
-        for told in framer.feed(piece):
-            event = _read(told)
-            if event is not None:
-                return event
-    raise APINetworkError("the server ended its answer before the first event", retryable=True)

@@ -12,18 +12,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable._portal import Portal
-    from roundtable.client.client import DebateRequest
+    from roundtable.client.client import ConversationRequest, DebateRequest, GoOnRequest, SessionPage
     from roundtable.client.streams import EventStream
     from roundtable.result import DebateResult
-    from roundtable.types import (
-        ChatMessage,
-        ContextResult,
-        Event,
-        JsonObject,
-        RunningCalls,
-        SessionStatus,
-        SessionSummary,
-    )
+    from roundtable.types import ChatMessage, Event, JsonObject, RunningCalls, SessionStatus, SynthesisResult
 
 __all__ = ["SyncEventStream", "SyncRoundtableClient"]
 
@@ -115,17 +107,16 @@ class SyncRoundtableClient:
         return self._portal.call(lambda: self._client.start(topic, **request))
 
     def converse(
-        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], rounds: int = 2
+        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], **request: Unpack[ConversationRequest]
     ) -> DebateResult:
         """Have a team of the server's agents work on a request, wait for its end and give the result."""
-        return self._portal.call(lambda: self._client.converse(agents=agents, messages=messages, rounds=rounds))
+        return self._portal.call(lambda: self._client.converse(agents=agents, messages=messages, **request))
 
     def start_conversation(
-        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], rounds: int = 2
+        self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], **request: Unpack[ConversationRequest]
     ) -> str:
         """Have a team begin, and give the id of its session."""
-        client = self._client
-        return self._portal.call(lambda: client.start_conversation(agents=agents, messages=messages, rounds=rounds))
+        return self._portal.call(lambda: self._client.start_conversation(agents=agents, messages=messages, **request))
 
     def watch(self, session_id: str, *, after: int = 0) -> SyncEventStream:
         """Follow a session from the event after number `after`, over as many connections as it takes."""
@@ -138,14 +129,17 @@ class SyncRoundtableClient:
     def sessions(
         self,
         *,
+        words: str | None = None,
         status: SessionStatus | None = None,
         mode: str | None = None,
         limit: int = 50,
-        after: str | None = None,
-    ) -> tuple[SessionSummary, ...]:
+        cursor: str | None = None,
+    ) -> SessionPage:
         """List sessions, newest first."""
         client = self._client
-        return self._portal.call(lambda: client.sessions(status=status, mode=mode, limit=limit, after=after))
+        return self._portal.call(
+            lambda: client.sessions(words=words, status=status, mode=mode, limit=limit, cursor=cursor)
+        )
 
     def export(self, session_id: str, format: str = "md") -> bytes:
         """Give a session as a document."""
@@ -159,25 +153,20 @@ class SyncRoundtableClient:
         """Ask a session to stop for good."""
         self._portal.call(lambda: self._client.stop(session_id, running=running))
 
-    def resume(self, session_id: str) -> None:
+    def resume(self, session_id: str, **request: Unpack[GoOnRequest]) -> None:
         """Have the server go on with a session that was paused or interrupted."""
-        self._portal.call(lambda: self._client.resume(session_id))
+        self._portal.call(lambda: self._client.resume(session_id, **request))
 
     def extend(
-        self,
-        session_id: str,
-        *,
-        rounds: int = 1,
-        focus_question: str | None = None,
-        context_results: Sequence[ContextResult] = (),
+        self, session_id: str, *, rounds: int = 1, focus_question: str | None = None, **request: Unpack[GoOnRequest]
     ) -> None:
-        """Have a session go on for more rounds."""
+        """Have a session go on for more rounds, on a narrower question if one is given."""
         client = self._client
-        self._portal.call(
-            lambda: client.extend(
-                session_id, rounds=rounds, focus_question=focus_question, context_results=context_results
-            )
-        )
+        self._portal.call(lambda: client.extend(session_id, rounds=rounds, focus_question=focus_question, **request))
+
+    def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Have one model put a session together, or give what one wrote before."""
+        return self._portal.call(lambda: self._client.synthesize(session_id, by=by))
 
     def delete(self, session_id: str) -> None:
         """Remove a session and all that was said in it."""
@@ -190,6 +179,10 @@ class SyncRoundtableClient:
     def modes(self) -> JsonObject:
         """Say which debate modes there are."""
         return self._portal.call(self._client.modes)
+
+    def profiles(self) -> JsonObject:
+        """Say whom teams can be made of."""
+        return self._portal.call(self._client.profiles)
 
     def me(self) -> JsonObject:
         """Say who the server takes this client for, and what is left of its limits."""
