@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.analysis import CastVote
+    from roundtable.report import Parts
     from roundtable.result import DebateResult
     from roundtable.types import AgentResponse, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
 
@@ -60,6 +61,7 @@ def view_of(result: DebateResult) -> ReportView:
         rule=_decision_line(result),
         options=_options(result),
         synthesis=synthesis_in_words(result),
+        goal=_goal(result),
         figures=_figures(result),
         independent=result.independent_agreement,
         minority=_minority(result, seats),
@@ -129,11 +131,22 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
     )
 
 
+def _goal(result: DebateResult) -> Parts:
+    team = result.team
+    if team is None:
+        return ()
+    told = (("", (team.goal or "Not set yet.",)), ("How", (team.strategy or "",)), ("Done when", team.success_criteria))
+    return tuple((label, parts) for label, parts in told if any(parts))
+
+
 def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
     level, before = result.consensus, result.independent_agreement
     usage, answered = result.usage, sum(entry.answered for entry in result.roster.agents)
     turns = answered + sum(entry.failed for entry in result.roster.agents)
     cost = f"{usage.known_cost_usd:.4f} USD" if usage.cost_usd is not None else "unknown"
+    spent = (("Turns answered", f"{answered} of {turns}", ""), ("Cost", cost, f"{usage.total_tokens:,} tokens"))
+    if result.team is not None:
+        return spent
     return (
         ("Agreement after debate", "none" if level is None else f"{level.agreement_level:.2f}", _measured_by(result)),
         (
@@ -141,8 +154,7 @@ def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
             "none" if before is None else f"{before:.2f}",
             "before anyone heard anyone" if before is not None else result.independent_agreement_reason or "",
         ),
-        ("Turns answered", f"{answered} of {turns}", ""),
-        ("Cost", cost, f"{usage.total_tokens:,} tokens"),
+        *spent,
     )
 
 
@@ -259,7 +271,8 @@ def _speaker(turn: AnyTurn, seats: Mapping[str, int], names: Mapping[str, Turn])
     position, reasoning = in_words(turn.answer)
     if turn.stage == JUDGE_STAGE:
         position = _verdict(turn, names) or position
-    return SpeakerView(name=name, seat=seat, role=turn.role, position=position, reasoning=reasoning)
+    tools = tuple(dict.fromkeys(call.tool_name for call in turn.result.tool_calls))
+    return SpeakerView(name=name, seat=seat, role=turn.role, position=position, reasoning=reasoning, tools=tools)
 
 
 def _position(said: AgentResponse, seats: Mapping[str, int], *, role: str, notes: tuple[str, ...] = ()) -> SpeakerView:

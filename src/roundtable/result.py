@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from roundtable._frames import draw_debate, frame_of
 from roundtable._view import COLUMNS, view_of
@@ -12,12 +12,14 @@ from roundtable.analysis import (
     DebateHealth,
     MinorityReport,
     ResponseSettings,
+    Vote,
     baselines_of,
     build_response,
     cast_votes,
     conformity_delta,
     debate_health,
     minority_report,
+    votes_of,
 )
 from roundtable.modes.oxford import LAST_VOTE
 from roundtable.record import team_outcome
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerSource", "DebateResult", "answer_of"]
 
+_DECIDED: Final = ("option", "cluster", "judge")
+"""Sources of an answer that was decided upon, rather than put together."""
+
 AnswerSource = Literal["option", "cluster", "judge", "synthesis", "none"]
 
 
@@ -82,6 +87,8 @@ class DebateResult(Value):
     """Why there is no answer."""
     decision: Decision | None
     """Outcome of the decision rule over the last complete round."""
+    votes: tuple[Vote, ...] = ()
+    """Who voted for what in the last complete round; `ballots()` gives them for `roundtable.decide`."""
     consensus: AnyConsensus | None
     """Agreement of the last complete round."""
     independent_agreement: Share | None
@@ -141,7 +148,6 @@ class DebateResult(Value):
         measured = [held for held in record.rounds if held.complete]
         last = measured[-1] if measured else None
         decision = last.decision if last else None
-        winner = decision.winner if decision else None
         answer, source = _answer(record, last)
         return cls(
             session_id=record.session.id,
@@ -152,12 +158,13 @@ class DebateResult(Value):
             answer_source=source,
             answer_reason=None if answer is not None else _why_none(record, last, decision),
             decision=decision,
+            votes=votes_of(last, by_choice=config.options is not None) if last else (),
             consensus=last.consensus if last else None,
             independent_agreement=record.independent_agreement,
             independent_agreement_reason=record.independent_agreement_reason,
             conformity_delta=_conformity(record, last),
             minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
-            baselines=baselines_of(record, answer if source == "judge" else winner),
+            baselines=baselines_of(record, answer if source in _DECIDED else None),
             health=None if config.team else debate_health(measured, record.session.agents),
             response=None if config.team else build_response(record, thresholds or ResponseSettings()),
             synthesis=record.synthesis,

@@ -69,6 +69,15 @@ def test_a_debate_that_fails_is_shown_and_gives_exit_code_1(command: Command) ->
     assert (done.code, "FAILED" in done.out) == (1, True)
 
 
+def test_an_experiment_with_a_mode_that_is_not_there_is_refused_before_a_call(command: Command) -> None:
+    file = Path("plan.toml")
+    file.write_text('name = "x"\n[variables]\nmodes = ["collaborative", "delfi"]\nrounds = [1]\ntopics = ["Tea?"]\n')
+    done = command("bench", "run", str(file), "--agents", script(Path.cwd(), "mute", []))
+    assert (done.code, done.out) == (2, "")
+    assert "Did you mean 'delphi'?" in done.err
+    assert not Path("results").exists()
+
+
 def test_a_single_debate_shows_its_figures(command: Command) -> None:
     agents = always(Path.cwd(), AGENTS)
     words = ("bench", "single", "Tea?", "--agents", agents, "--rounds", "2", "--repetitions", "2")
@@ -84,7 +93,7 @@ def test_a_single_debate_shows_its_figures(command: Command) -> None:
 
 def test_experiments_are_listed(command: Command) -> None:
     folder = str(ROOT / "examples" / "experiments")
-    assert "quick.yaml: 1 debates" in command("bench", "list", folder).out.replace("\n  ", "")
+    assert "quick.yaml: 1 debateOne mode" in command("bench", "list", folder).out.replace("\n  ", "")
     assert len(command("bench", "list", folder, "--json").json) == 5  # type: ignore[arg-type]
     assert command("bench", "list").code == 2
 

@@ -18,8 +18,8 @@ from roundtable.storage import SQLiteStorage
 
 async def main(path: str, user: str, calls: int) -> None:
     storage = SQLiteStorage(path)
-    limits = UserLimits.of(
-        storage, Limits(conversations_per_hour=37, concurrent=None, rounds_per_day=None), clock=SystemClock()
+    limits = UserLimits(
+        storage.kv, Limits(conversations_per_hour=37, concurrent=None, rounds_per_day=None), clock=SystemClock()
     )
     admitted = 0
 

@@ -22,6 +22,22 @@ ERAS = ("auto", "legacy")
 """Protocol of round trips, and protocol of handshakes."""
 
 
+PLACELESS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("continue_roundtable", {}),
+    ("get_consensus", {}),
+    ("get_thoughts", {"agentId": "ada"}),
+    ("export_session", {}),
+    ("control_session", {"action": "pause"}),
+    ("control_session", {"action": "resume"}),
+    ("control_session", {"action": "stop"}),
+    ("get_round_details", {"roundNumber": 1}),
+    ("get_response_detail", {"agentId": "ada"}),
+    ("get_citations", {}),
+    ("synthesize_debate", {}),
+)
+"""Every tool that takes a session, with what else it needs."""
+
+
 def answer(position: str, **more: Any) -> str:
     """Give an answer as a model writes it."""
     fields = {"position": position, "reasoning": f"Because of {position}.", "confidence": 0.8}

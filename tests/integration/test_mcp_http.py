@@ -13,9 +13,10 @@ import httpx
 import httpx2
 import pytest
 import uvicorn
-from integration.mcp_kit import ERAS, call, refused, server_of, talkers
+from integration.mcp_kit import ERAS, PLACELESS, call, refused, server_of, talkers
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard
@@ -133,12 +134,18 @@ async def test_every_user_has_debates_of_their_own(era: str) -> None:
             done = await call(first, "start_roundtable", topic="Tea?", rounds=1)
             named = {"sessionId": done["sessionId"]}
             assert (await call(second, "list_sessions"))["count"] == 0
-            foreign = await refused(second, "get_consensus", **named)
-            unknown = await refused(second, "get_consensus", sessionId="0" * 32)
-            assert {**foreign, "message": ""} == {**unknown, "message": ""}
-            assert foreign["message"].replace(named["sessionId"], "0" * 32) == unknown["message"]
-            for tool in ("continue_roundtable", "export_session", "get_citations"):
-                assert (await refused(second, tool, **named))["name"] == "SessionNotFound"
+            for tool, arguments in PLACELESS:
+                foreign = await refused(second, tool, **named, **arguments)
+                unknown = await refused(second, tool, sessionId="0" * 32, **arguments)
+                assert foreign["name"] == "SessionNotFound"
+                assert str(foreign).replace(named["sessionId"], "0" * 32) == str(unknown)
+            for page in ("", "/json", "/rounds/1"):
+                told = []
+                for session in (named["sessionId"], "0" * 32):
+                    with pytest.raises(MCPError) as caught:
+                        await second.read_resource(f"roundtable://sessions/{session}{page}")
+                    told.append(str(caught.value.error).replace(session, ""))
+                assert told[0] == told[1]
         async with client_of(url, looks, era) as reader:
             assert (await call(reader, "get_consensus", **named))["status"] == "completed"
             error = await refused(reader, "start_roundtable", topic="Tea?")

@@ -47,19 +47,26 @@ def listens(port: int) -> None:
 
 
 @contextmanager
-def service(words: list[str]) -> Iterator[str]:
-    """Start a server over HTTP on a free port, and give its address."""
+def listening(words: list[str], cwd: Path | None = None) -> Iterator[str]:
+    """Start a server over HTTP on a free port, and give its origin."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = [*words, "--http", "--no-auth", "--port", str(port)]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+    words = [*words, "--port", str(port)]
+    with subprocess.Popen(words, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         try:
             listens(port)
-            yield f"http://127.0.0.1:{port}/mcp"
+            yield f"http://127.0.0.1:{port}"
         finally:
             running.terminate()
             running.wait(20)
+
+
+@contextmanager
+def service(words: list[str]) -> Iterator[str]:
+    """Start a server over HTTP for everybody on this machine, and give its address."""
+    with listening([*words, "--http", "--no-auth"]) as origin:
+        yield f"{origin}/mcp"
 
 
 @asynccontextmanager

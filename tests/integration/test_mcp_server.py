@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from integration.mcp_kit import ERAS, answer, call, connected, refused, server_of, talkers
+from integration.mcp_kit import ERAS, PLACELESS, answer, call, connected, refused, server_of, talkers
 from mcp.shared.exceptions import MCPError
 
 from roundtable import Roundtable
@@ -155,21 +155,6 @@ async def test_agents_are_chosen_by_name_and_by_number() -> None:
         assert error["code"] == "INVALID_ARGUMENTS"
         error = await refused(client, "start_roundtable", topic="Tea?", agents=["command:rm"])
         assert "'ada', 'bo', 'cy'" in error["hint"]
-
-
-PLACELESS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("continue_roundtable", {}),
-    ("get_consensus", {}),
-    ("get_thoughts", {"agentId": "ada"}),
-    ("export_session", {}),
-    ("control_session", {"action": "pause"}),
-    ("control_session", {"action": "resume"}),
-    ("control_session", {"action": "stop"}),
-    ("get_round_details", {"roundNumber": 1}),
-    ("get_response_detail", {"agentId": "ada"}),
-    ("get_citations", {}),
-    ("synthesize_debate", {}),
-)
 
 
 async def test_what_is_not_there_is_said_to_be_not_there() -> None:

@@ -9,6 +9,7 @@ import logging
 import pickle
 import time
 import traceback
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -24,7 +25,7 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.gateway import Gateway
-from roundtable.providers import chat_model
+from roundtable.providers import BUILTIN_SPECS, OpenAIChat, chat_model
 from roundtable.providers.http_model import FIRST_LISTED
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply, chat_chunks, chat_reply, http_reply, sse_reply
@@ -361,3 +362,29 @@ def test_a_model_is_used_from_one_event_loop_after_the_other(server):
 def test_replies_of_the_loopback_server():
     assert chat_reply({"a": 1}).parts[1] == chat_reply('{"a": 1}').parts[1]
     assert len(chat_reply("x", stream=True).parts) > 3
+
+
+class Stumbling(OpenAIChat):
+    """A dialect that expects what is not there."""
+
+    def parse_response(self, status, headers, body):
+        raise KeyError(body.decode())
+
+    def stream_decoder(self, headers):
+        raise ValueError(KEY)
+
+
+async def test_a_dialect_that_stumbles_over_an_answer_has_met_one_that_does_not_fit():
+    spec = replace(BUILTIN_SPECS["openai-chat"], name="acme", dialect=Stumbling("acme"))
+    with LoopbackServer(lambda seen: KEY) as server:
+        model = chat_model("acme", specs={"acme": spec}, base_url=server.url, api_key=KEY)
+        for kind, call in (("KeyError", model.complete), ("ValueError", whole)):
+            with pytest.raises(AgentError, match=f"the answer does not fit the dialect: {kind}") as caught:
+                await (call(ASK) if kind == "KeyError" else call(model))
+            assert (caught.value.provider, caught.value.retryable) == ("acme", True)
+            assert KEY not in "".join(traceback.format_exception(caught.value))
+        await model.aclose()
+
+
+async def whole(model):
+    return [one async for one in model.stream(ASK)]

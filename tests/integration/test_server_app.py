@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from integration.server_kit import client_of, served_table, token_for
 
 from roundtable.auth import LocalUser
+from roundtable.errors import ConfigurationError
+from roundtable.server import create_app
+from roundtable.storage import MemoryStorage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 """The web server knows no other."""
@@ -71,3 +76,21 @@ async def test_a_page_of_an_admitted_origin_may_call_with_a_token_and_no_other()
         first = await web.options("/api/debates", headers={**foreign, **asked})
         assert (first.status_code, first.headers.get("access-control-allow-origin")) == (400, None)
         assert (await web.get("/health", headers=foreign)).status_code == 403
+
+
+class SessionsAlone:
+    """A storage that keeps sessions and nothing else."""
+
+    def __init__(self) -> None:
+        self._sessions = MemoryStorage()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "kv":
+            raise AttributeError(name)
+        return getattr(self._sessions, name)
+
+
+async def test_a_storage_without_values_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="keeps no values beside its sessions") as refused:
+        create_app(served_table(storage=SessionsAlone()), auth=LocalUser())
+    assert "sqlite" in (refused.value.hint or "")

@@ -13,7 +13,7 @@ from integration.engine_kit import said, seated
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
-from roundtable import Roundtable
+from roundtable import Budget, Roundtable
 from roundtable.bench import Question, StudyReport, read_questions, run_study
 from roundtable.errors import AgentError, ConfigurationError, RoundtableError
 from roundtable.exits import ConsensusReached
@@ -24,6 +24,7 @@ from roundtable.types import ChatRequest
 
 SIZE = 50
 AGENTS = ("ada", "bo", "cy")
+PRIME = Question(id="p", question="Which is a prime?", gold="97", options=("91", "95", "97"))
 QUESTIONS = [Question(id=str(n), question=f"Item {n} of the list: yes or no?", gold="yes") for n in range(SIZE)]
 
 
@@ -204,6 +205,51 @@ def test_a_question_that_fails_in_one_way_is_left_out_of_all() -> None:
         study(lambda _: AgentError("none", provider="scripted"), QUESTIONS[:2])
 
 
+def test_confidences_reach_the_rule_of_every_way() -> None:
+    def reply(request: ChatRequest) -> Any:
+        right = request.metadata["agent"] == "ada"
+        return said("yes" if right else "no", confidence=0.9 if right else 0.3)
+
+    report = study(reply, QUESTIONS[:1], decide="confidence-weighted")
+    assert [(arm.arm, arm.correct) for arm in report.arms] == [
+        ("single", 1),
+        ("collaborative", 1),
+        ("self-consistency as collaborative", 1),
+        ("independent-vote as collaborative", 1),
+    ]
+
+
+def test_a_council_answers_by_its_chair_and_oxford_by_its_vote() -> None:
+    def reply(request: ChatRequest) -> Any:
+        text = request.messages[-1].content
+        if '"ranking"' in text:
+            return {"ranking": re.findall(r"answer of (Answer \d)\)", text), "reasoning": "So."}
+        if '"choice"' in text:
+            return {"choice": "For", "reasoning": "Moved."}
+        return said("For" if "answer of Answer" in text else "Against")
+
+    report = study(reply, [Question(id="1", question="Tea?", gold="for")], modes=["council", "oxford"], rounds=1)
+    assert [report.arm(arm).correct for arm in ("single", "council", "oxford")] == [0, 1, 1]
+    assert report.answers[1].answers == ("Against", "Against", "Against", "For")
+
+
+def test_what_is_not_debated_to_the_end_is_not_counted() -> None:
+    with pytest.raises(RoundtableError, match="'0': collaborative is partial: the debate has made 4 of 4 calls"):
+        study(lambda _: said("yes"), QUESTIONS[:1], budget=Budget(max_calls=4))
+
+
+@pytest.mark.parametrize("extract", [lambda text: 1 / 0, lambda text: 7], ids=["raises", "no text"])
+def test_a_question_on_which_extract_breaks_is_left_out(extract: Any) -> None:
+    def only_some(text: str) -> Any:
+        return extract(text) if "2" in text else text
+
+    report = study(lambda request: said(f"yes {number_of(request)}"), QUESTIONS[1:3], extract=only_some)
+    assert list(report.failed) == ["2"]
+    assert report.failed["2"].startswith("extract ")
+    assert "- left out: 1 question that failed in at least one way.\n  - 2: extract " in report.to_markdown()
+    assert report.arm("single").questions == 1
+
+
 def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
     def reply(request: ChatRequest) -> Any:
         heard = any("MARK" in message.content for message in request.messages)
@@ -225,10 +271,18 @@ def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
         pytest.param({"modes": ["duel"]}, "duel", id="unknown mode"),
         pytest.param({"concurrency": 0}, "at least 1", id="none at a time"),
         pytest.param({"normalise": "fuzzy"}, "fuzzy", id="normalise"),
+        pytest.param({"modes": "delphi"}, "modes must be a list", id="a mode for a list"),
+        pytest.param({"decide": "judge"}, "which judges are not", id="judges"),
+        pytest.param({"resamples": 1}, "resamples must be 100", id="resamples"),
+        pytest.param({"questions": QUESTIONS[:1] * 2}, "2 questions of a study have the id '0'", id="ids"),
+        pytest.param({"questions": [PRIME], "modes": ["oxford"]}, "takes 2 options, not 3", id="options of a mode"),
+        pytest.param(
+            {"questions": [PRIME.model_copy(update={"gold": "96"})]}, "'96' is none of its options", id="no such option"
+        ),
     ],
 )
 async def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
-    table = Roundtable(scripted_agents({"ada": "yes"}), storage="memory://")
+    table = Roundtable(scripted_agents({"ada": "yes", "bo": "yes"}), storage="memory://")
     with pytest.raises(ConfigurationError, match=message):
         await run_study(table, **({"questions": QUESTIONS[:1]} | given))
     assert await table.sessions() == ()
@@ -247,15 +301,51 @@ def test_questions_are_read_from_csv_and_from_lines_of_json(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "asked"),
+    [
+        pytest.param("q.csv", "Question;Gold;OPTIONS\nA, b?;4;4|5|\n", ("1", "A, b?", "4", ("4", "5")), id="marks"),
+        pytest.param("q.tsv", "id\tquestion\tgold\nx\tA, b?\t 4 \n", ("x", "A, b?", "4", None), id="tabulators"),
+        pytest.param("q.csv", "question,gold\r\n , \r\n\r\nA?,4,5,6\r\n", ("1", "A?", "4", None), id="empty lines"),
+        pytest.param("q.csv", 'question,gold\n"A\nb?",4\n', ("1", "A\nb?", "4", None), id="two lines in a cell"),
+        pytest.param(
+            "q.jsonl", '{"question": "A\u2028b?", "gold": true}', ("1", "A\u2028b?", "true", None), id="a line of JSON"
+        ),
+        pytest.param(
+            "q.jsonl", '{"topic": "A?", "goldAnswer": 5, "options": [4, 5]}', ("1", "A?", "5", ("4", "5")), id="numbers"
+        ),
+        pytest.param(
+            "q.jsonl", '{"topic": "A?", "gold": "5", "options": "4|5"}', ("1", "A?", "5", ("4", "5")), id="one text"
+        ),
+    ],
+)
+def test_files_as_other_programs_write_them_are_read(tmp_path: Path, name: str, text: str, asked: Any) -> None:
+    (tmp_path / name).write_bytes(text.encode())
+    (found,) = read_questions(tmp_path / name)
+    assert (found.id, found.question, found.gold, found.options) == asked
+
+
+def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_bytes("question,gold\nCaf\u00e9?,4\n".encode("latin-1"))
+    with pytest.raises(ConfigurationError, match="cannot be read") as caught:
+        read_questions(tmp_path / "q.csv")
+    assert caught.value.hint == "Save it as UTF-8."
+
+
+@pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         pytest.param("q.csv", "question,gold\n", "holds no question", id="empty"),
-        pytest.param("q.csv", "question\nWhy?\n", "question 1: gold", id="no gold"),
-        pytest.param("q.csv", "question,gold\n,4\n", "question 1: question", id="no question"),
+        pytest.param("q.csv", "question\nWhy?\n", "line 2: gold", id="no gold"),
+        pytest.param("q.csv", "question,gold\n\n,4\n", "line 3: question", id="no question"),
         pytest.param("q.csv", "id,question,gold\n1,a?,4\n1,b?,5\n", "two questions with the id '1'", id="ids"),
         pytest.param("q.jsonl", "nothing\n", "line 1: no JSON", id="no JSON"),
         pytest.param("q.jsonl", "[1]\n", "line 1: not an object", id="no object"),
-        pytest.param("q.jsonl", None, "cannot be read", id="no file"),
+        pytest.param("q.jsonl", None, "cannot be read: No such file", id="no file"),
+        pytest.param("q.jsonl", '{"question": "a?", "gold": NaN}', "line 1: no JSON: NaN", id="no number"),
+        pytest.param("q.csv", f"question,gold\n{'x' * 200_000},4\n", "is no CSV: field larger", id="endless cell"),
+        pytest.param("q.csv", 'question,gold\n"a?,4\n', "is no CSV: unexpected end", id="open quote"),
+        pytest.param("q.csv", "caf\u00e9?,4\n", "holds no question", id="no line of names"),
+        pytest.param("q.jsonl", '{"question": "a?", "gold": "4", "options": 4}', "line 1: options", id="no options"),
     ],
 )
 def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, name: str, text: str | None, message: str) -> None:

@@ -35,7 +35,7 @@ class LimitsMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = ManualClock()
-        self.limits = UserLimits.of(MemoryStorage(clock=self.clock), LIMITS, clock=self.clock)
+        self.limits = UserLimits(MemoryStorage(clock=self.clock).kv, LIMITS, clock=self.clock)
         self.kept: list[Kept] = []
 
     def counts(self, user: str) -> dict[str, int]:

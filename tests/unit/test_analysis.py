@@ -18,7 +18,7 @@ from roundtable.analysis import (
     independent_agreement,
 )
 from roundtable.errors import ConfigurationError
-from roundtable.scoring import Electorate, Outcome, Parameters, Rule
+from roundtable.scoring import Electorate, Outcome, Parameters, Rule, rule_registry
 from roundtable.types import (
     AgentResponse,
     BallotAnswer,
@@ -32,6 +32,7 @@ from roundtable.types import (
     TurnResult,
     utc_now,
 )
+from roundtable.types.plan import JUDGE_STAGE
 
 
 def hold(*positions: str, choices: Sequence[str | None] = ()) -> list[AgentResponse]:
@@ -266,3 +267,26 @@ def test_a_rule_that_breaks_on_made_up_positions_gets_its_chance() -> None:
 
     check_rule(Rule("mine", breaking))
     check_rule("borda")
+
+
+def test_a_rule_that_breaks_decides_nothing_and_says_so() -> None:
+    def broken(ballots: Electorate, parameters: Parameters) -> Outcome:
+        raise ZeroDivisionError("no ballots like these")
+
+    rules = rule_registry()
+    rules.add("broken", Rule("broken", broken))
+    check_rule("broken", rules)
+    config = DebateConfig(topic="t", agents=("a",), decide="broken")
+    record = RoundRecord(number=1)
+    decision = decide_record(record, None, config, rules)
+    assert (decision.winner, decision.rule) == (None, "broken")
+    assert decision.why == "no decision: the rule 'broken' broke (ZeroDivisionError: no ballots like these)."
+
+
+def test_a_judge_that_names_no_answer_decides_nothing() -> None:
+    vote = said("Judge", "").model_copy(
+        update={"stage": JUDGE_STAGE, "result": TurnResult(answer=BallotAnswer(choice="Answer 9"))}
+    )
+    config = DebateConfig(topic="t", agents=("a",), decide="judge", seats={"judge": ("judge",)})
+    decision = decide_record(RoundRecord(number=1, turns=(said("Ada", "Tea"), vote)), None, config)
+    assert (decision.winner, decision.quorum_met) == (None, False)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import anyio
 import pytest
 
 from roundtable.analysis import (
     AIConsensusAnalyzer,
     AnalyzerChain,
     ConsensusAnalyzer,
+    KeyPointsExtractor,
     LexicalScorer,
     NamedMeter,
     PairScore,
+    PlainAnalyzer,
     SemanticAnalyzer,
     StanceAnalyzer,
     detect_groupthink,
@@ -23,6 +26,7 @@ from roundtable.providers.scripted import Reply, ScriptedModel
 from roundtable.types import (
     AgentResponse,
     AIConsensusResult,
+    ChatRequest,
     ChatResponse,
     Cluster,
     ConsensusResult,
@@ -444,3 +448,30 @@ async def test_analyzers_without_a_model_look_for_groupthink_where_told_to() -> 
 async def test_a_response_without_usage_is_read_all_the_same() -> None:
     model = ScriptedModel([ChatResponse(text='{"agreementLevel": 0.3}', usage=Usage())])
     assert (await AIConsensusAnalyzer(model).analyze_consensus(hold("a", "b"), "?")).agreement_level == 0.3
+
+
+class Endless(ScriptedModel):
+    """A model that never answers."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        await anyio.sleep_forever()
+        return await super().complete(request)
+
+
+@pytest.mark.parametrize("what", ["chain", "reading", "key points"])
+async def test_a_cancellation_goes_through_and_is_no_cause(what: str) -> None:
+    model = Endless([])
+    said = hold("Tea", "Coffee")
+    asked = {
+        "chain": lambda: AnalyzerChain([NamedMeter("ai", AIConsensusAnalyzer(model))]).measure(said, "?"),
+        "reading": lambda: AIConsensusAnalyzer(model).analyze_consensus(said, "?"),
+        "key points": lambda: KeyPointsExtractor(model).extract(said),
+    }
+    with anyio.move_on_after(0.01) as scope:
+        await asked[what]()
+    assert scope.cancelled_caught
+
+
+def test_the_base_of_analyzers_measures_nothing() -> None:
+    with pytest.raises(NotImplementedError):
+        PlainAnalyzer().analyze(hold("Tea"))

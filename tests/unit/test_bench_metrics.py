@@ -65,6 +65,12 @@ def test_times_are_those_between_start_and_end() -> None:
     assert (found.total_ms, found.per_round_ms, dict(found.per_agent_ms)) == (750.0, (250.0, 500.0), {"ada": 750.0})
 
 
+def test_a_look_at_a_round_that_was_not_held_changes_nothing() -> None:
+    collector = MetricsCollector("s", 3)
+    assert collector.get_responses(2) == ()
+    assert collector.get_metrics().rounds_held == 0
+
+
 def test_reset_forgets_everything() -> None:
     collector = MetricsCollector("s1", 1)
     collector.record_response(1, says("ada", "Tea"))

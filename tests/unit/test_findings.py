@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from math import nextafter
 from typing import Any
@@ -241,6 +242,62 @@ async def test_a_foreign_model_that_breaks_takes_no_points_from_others() -> None
         "ada": ("One.",),
         "bo": ("bo has a reason worth telling.",),
     }
+
+
+async def test_every_report_carries_what_was_found() -> None:
+    def reply(request: Any) -> Any:
+        who, round_ = request.metadata["agent"], int(request.metadata["round"])
+        positions = {"ada": "Tea", "bo": ["Milk", "Tea"][round_ - 1], "cy": "Coffee"}
+        sure = {"ada": 0.9, "bo": 0.8, "cy": 0.2}
+        reasoning = f"1. {who} likes the taste of it.\n2. {who} cannot do without it."
+        return {"position": positions[who], "reasoning": reasoning, "confidence": sure[who]}
+
+    result = await table_of(CountingModel(reply)).debate("?", rounds=2)
+    told = json.loads(result.to_json())
+    wanted = {"answerSource", "decision", "votes", "independentAgreement", "conformityDelta", "minorityReport"}
+    assert wanted | {"baselines", "health", "response", "synthesis"} <= told.keys()
+    assert told["votes"] == [
+        {"agentId": "ada", "agentName": "Ada", "choice": "Tea"},
+        {"agentId": "bo", "agentName": "Bo", "choice": "Tea"},
+        {"agentId": "cy", "agentName": "Cy", "choice": "Coffee"},
+    ]
+    shown = (
+        "**Answer from:** the rule, over positions that say the same",
+        "**Votes:** Ada, Bo for Tea; Cy for Coffee",
+        "**Change by hearing each other:** +0.33",
+        "**Outside the largest camp:** Cy: Coffee",
+        "**Without debate:** vote of 3: no majority; one agent alone: Tea",
+        "**Movement:** 33% of answers changed from round to round, compared by position",
+        "**Facing another position:** 33% took one of the others', 67% kept theirs",
+        "**Recommended:** verify",
+        "**Conflict:** Confidence — Ada: 90 % sure; Bo: 80 % sure; Cy: 20 % sure",
+        "**Look again:** Low confidence: Cy",
+        "**Key points of Ada:** ada likes the taste of it.; ada cannot do without it.",
+    )
+    text, page = result.to_markdown(), result.to_html()
+    for line in shown:
+        assert f"- {line}" in text
+        assert line.rpartition("** ")[2].replace("'", "&#x27;") in page.replace("&#39;", "&#x27;")
+
+
+_CHOICES = {"ada1": "tea", "ada2": "tea", "bo1": "tea", "bo2": "tea", "cy1": "milk", "cy2": "tea"}
+
+
+def at(request: Any) -> str:
+    return f"{request.metadata['agent']}{request.metadata['round']}"
+
+
+async def test_who_gave_way_and_who_did_not_vote_are_told() -> None:
+    def reply(request: Any) -> Any:
+        choice = None if at(request) == "ada2" else _CHOICES[at(request)]
+        return {"position": "So.", "choice": choice, "confidence": 0.8}
+
+    result = await table_of(CountingModel(reply)).debate("?", rounds=2, options=["tea", "milk"])
+    assert "**Votes:** Bo, Cy for tea; Ada for none" in result.to_markdown()
+    moved = await table_of(CountingModel(lambda request: reply(request) | {"choice": _CHOICES[at(request)]})).debate(
+        "?", rounds=2, options=["tea", "milk"]
+    )
+    assert "**Gave way when outvoted, with no new source:** Cy 1 of 1" in moved.to_markdown()
 
 
 # ---------------------------------------------------------------- four layers

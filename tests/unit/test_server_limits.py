@@ -9,7 +9,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from pydantic import ValidationError
 
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.errors import StorageError
 from roundtable.server import Limits
 from roundtable.server.accounts import HOUR_S, LEASE_S, Account, Request
 from roundtable.server.limits import RateLimited, UserLimits
@@ -51,7 +51,7 @@ class Conversation:
 def counted(clock: ManualClock, storage: MemoryStorage | None = None, **limits: int | None) -> UserLimits:
     """Give the limits of a server in memory; those that are not named do not apply."""
     chosen = NONE.model_copy(update=limits)
-    return UserLimits.of(storage or MemoryStorage(clock=clock), chosen, clock=clock)
+    return UserLimits((storage or MemoryStorage(clock=clock)).kv, chosen, clock=clock)
 
 
 async def left(limits: UserLimits, user: str = "ann") -> dict[str, int]:
@@ -66,7 +66,7 @@ def test_a_limit_is_a_positive_number_or_none(value: object) -> None:
 
 async def test_answers_tell_the_limits_and_what_is_left() -> None:
     clock = ManualClock()
-    limits = UserLimits.of(MemoryStorage(clock=clock), Limits(), clock=clock)
+    limits = UserLimits(MemoryStorage(clock=clock).kv, Limits(), clock=clock)
     admission = await limits.admit("ann", rounds=3)
     assert admission.headers == {
         "RateLimit-Policy": '"conversations";q=5;w=3600, "rounds";q=100;w=86400, "concurrent";q=2',
@@ -128,7 +128,7 @@ async def test_the_limit_that_takes_longest_is_told() -> None:
 async def test_what_was_refused_or_undone_counts_for_nothing() -> None:
     heard: list[str] = []
     clock = ManualClock()
-    limits = UserLimits.of(MemoryStorage(clock=clock), Limits(), clock=clock, refused=heard.append)
+    limits = UserLimits(MemoryStorage(clock=clock).kv, Limits(), clock=clock, refused=heard.append)
     first = await limits.admit("ann", rounds=100)
     with pytest.raises(RateLimited):
         await limits.admit("ann", rounds=1)
@@ -255,9 +255,3 @@ async def test_what_cannot_be_read_is_an_error_of_the_storage() -> None:
     await storage.kv.put("user/ann", {"taken": "much"}, tenant=":limits")
     with pytest.raises(StorageError, match="cannot be read"):
         await counted(clock, storage).admit("ann", rounds=1)
-
-
-def test_a_storage_without_values_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="cannot count") as refused:
-        UserLimits.of(object(), Limits(), clock=ManualClock())  # type: ignore[arg-type]
-    assert "sqlite" in (refused.value.hint or "")

@@ -17,11 +17,13 @@ from roundtable.analysis.findings import (
     Baselines,
     Dissent,
     MinorityReport,
+    Vote,
     answer_changed,
     baselines_of,
     conformity_delta,
     independent_turns,
     minority_report,
+    votes_of,
 )
 from roundtable.analysis.groupthink import detect_groupthink
 from roundtable.analysis.health import DebateHealth, HealthFlag, Sycophancy, debate_health
@@ -61,6 +63,7 @@ __all__ = [
     "SemanticAnalyzer",
     "StanceAnalyzer",
     "Sycophancy",
+    "Vote",
     "answer_changed",
     "ballots_of",
     "baselines_of",
@@ -78,4 +81,5 @@ __all__ = [
     "key_points_by_rules",
     "level_of",
     "minority_report",
+    "votes_of",
 ]

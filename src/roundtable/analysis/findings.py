@@ -18,11 +18,13 @@ __all__ = [
     "Baselines",
     "Dissent",
     "MinorityReport",
+    "Vote",
     "answer_changed",
     "baselines_of",
     "conformity_delta",
     "independent_turns",
     "minority_report",
+    "votes_of",
 ]
 
 
@@ -39,6 +41,17 @@ class Dissent(Value):
     """The option they chose or voted for."""
     confidence: Share | None = None
     """How sure they say they are; `None` for a vote."""
+
+
+class Vote(Value):
+    """What one agent's ballot was."""
+
+    agent_id: str
+    """Who."""
+    agent_name: str
+    """Display name."""
+    choice: str | None
+    """Option, cluster or side; `None` where it voted for none."""
 
 
 class MinorityReport(Value):
@@ -81,6 +94,17 @@ def conformity_delta(level: float | None, independent: float | None) -> float | 
         0.75
     """
     return None if level is None or independent is None else round(level - independent, 9)
+
+
+def votes_of(held: RoundRecord, *, by_choice: bool) -> tuple[Vote, ...]:
+    """Tell who voted for what in a round, as `cast_votes` does.
+
+    Args:
+        held: The round.
+        by_choice: Whether the debate has options.
+    """
+    cast = cast_votes(held, held.consensus, options=by_choice)
+    return tuple(Vote(agent_id=one.agent_id, agent_name=one.agent_name, choice=one.vote) for one in cast)
 
 
 def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.analysis.reading import list_of_texts
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.logs import ROOT
@@ -145,7 +146,7 @@ class KeyPointsExtractor:
         except BaseException as error:  # a model may be foreign code; the points of the others must not be lost to it
             if not isinstance(error, Exception) and not is_stray(error):
                 raise
-            logger.warning("the model of the key points raised %s: %s", type(error).__name__, error)
+            logger.warning("the model of the key points raised %s: %s", type(error).__name__, error_text(error))
             return ()
         self.usage += response.usage
         document = find_document(response.text, lambda fields: "keyPoints" in fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 import anyio
@@ -79,12 +80,16 @@ def _last_event(error: RoundtableError) -> bytes:
     return b"event: error\ndata: " + to_json(_body(error)) + b"\n\n"
 
 
+def _json(_scope: Message, _status: int, _error: RoundtableError) -> ASGIApp | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Manners:
     """How a server speaks to those it refuses, and where it finds who calls."""
 
     credential: Callable[[Mapping[str, str]], str | None] = bearer
-    """Finds what a caller shows, from the headers of a request, whose names are in lower case."""
+    """Finds what a caller shows, from the headers of a request: names in lower case, and `:scheme` as in HTTP/2."""
     is_open: Callable[[Message], bool] = field(default=lambda _: False)
     """Whether a request needs nobody to be known, such as one for a stylesheet."""
     marks: Callable[[Identity], Mapping[str, object]] = field(default=lambda _: {})
@@ -93,6 +98,8 @@ class Manners:
     """The JSON that tells an error."""
     last_event: Callable[[RoundtableError], bytes] = _last_event
     """The last of server-sent events under way."""
+    instead: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(default=_json)
+    """What answers a request that is refused, given with its status, where that is not JSON: a page for a browser."""
 
 
 class Guard:
@@ -126,12 +133,14 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers[":scheme"] = scope.get("scheme", "http")
+        refuse = partial(self._refuse, scope, receive, send)
         host = headers.get("host", "").casefold()
         if not self._knows(host):
             error = RoundtableError("this server does not answer to that Host", code="MISDIRECTED_REQUEST")
-            await self._refuse(send, 421, error)
+            await refuse(421, error)
         elif not self._admits(headers.get("origin"), host):
-            await self._refuse(send, 403, Forbidden("pages of this Origin may not call this server"))
+            await refuse(403, Forbidden("pages of this Origin may not call this server"))
         elif self._manners.is_open(scope):
             await self._app(scope, receive, send)
         else:
@@ -151,7 +160,7 @@ class Guard:
         try:
             identity = await self._authenticator.authenticate(credential)
         except Unauthorized as error:
-            await self._refuse(send, 401, error)
+            await self._refuse(scope, receive, send, 401, error)
             return
         passed = {**scope, IDENTITY: identity, **self._manners.marks(identity)}
         await self._while_valid(identity, passed, receive, send)
@@ -174,9 +183,13 @@ class Guard:
         if stream.started:
             await stream.end(self._manners.last_event(error))
         else:
-            await self._refuse(send, 401, error)
+            await self._refuse(scope, receive, send, 401, error)
 
-    async def _refuse(self, send: Send, status: int, error: RoundtableError) -> None:
+    async def _refuse(self, scope: Message, receive: Receive, send: Send, status: int, error: RoundtableError) -> None:
+        instead = self._manners.instead(scope, status, error)
+        if instead is not None:
+            await instead(scope, receive, send)
+            return
         content = to_json(self._manners.body(error))
         length = (b"content-length", str(len(content)).encode())
         headers = [(b"content-type", b"application/json"), length, (b"cache-control", b"no-store")]

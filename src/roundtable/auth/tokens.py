@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from roundtable._clock import SystemClock
 from roundtable.auth.errors import Unauthorized
 from roundtable.auth.identity import SCOPES, Identity, Scope, User
+from roundtable.auth.values import values_of
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
@@ -97,11 +98,7 @@ class TokenStore:
         Raises:
             ConfigurationError: The storage keeps no values beside sessions.
         """
-        values: KeyValue | None = getattr(storage, "kv", None)
-        if values is None:
-            msg = f"{type(storage).__name__} keeps no values beside its sessions, so it cannot keep tokens"
-            raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
-        return cls(values, clock=clock)
+        return cls(values_of(storage, "tokens"), clock=clock)
 
     @property
     def clock(self) -> Clock:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from roundtable.scoring import Normalise, Rule, Transitions, decide, normaliser, transitions
+from roundtable.errors import ConfigurationError
+from roundtable.modes.oxford import LAST_VOTE
+from roundtable.scoring import Choice, Normalise, Rule, Transitions, decide, normaliser, transitions
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
@@ -61,10 +63,23 @@ class Reader:
     extract: Extract | None = None
 
     def read(self, said: AgentResponse) -> str | None:
-        """Give the answer in a position: the option chosen, what `extract` finds, or the position itself."""
+        """Give the answer in a position: the option chosen, what `extract` finds, or the position itself.
+
+        Raises:
+            ConfigurationError: `extract` broke, or gave something else than a text or `None`.
+        """
         if self.question.options is not None:
             return said.choice
-        return said.position if self.extract is None else self.extract(said.position)
+        if self.extract is None:
+            return said.position
+        try:
+            found = self.extract(said.position)
+        except Exception as error:
+            msg = f"extract broke on {said.position[:80]!r}: {type(error).__name__}: {error}"
+            raise ConfigurationError(msg, cause=error) from error
+        if found is not None and not isinstance(found, str):
+            raise ConfigurationError(f"extract gave {found!r} for {said.position[:80]!r}, no text")
+        return found
 
     def right(self, answer: str | None) -> bool:
         """Tell whether an answer is the right one."""
@@ -73,7 +88,7 @@ class Reader:
 
     def count(self, arm: str, said: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
         """Count answers by the rule of the study."""
-        ballots = [self.read(one) for one in said]
+        ballots = [Choice(self.read(one), confidence=one.confidence) for one in said]
         options = self.question.options
         winner = decide(ballots, rule=self.decide, options=options, normalise=self.normalise).winner
         return self.answer(arm, winner, said, usage)
@@ -135,8 +150,12 @@ def answers_of(
 
 
 def _debated(reader: Reader, result: DebateResult) -> StudyAnswer:
-    held = _complete(result)
-    said = held[-1].responses if held else ()
-    if reader.question.options is not None:
-        return reader.answer(result.mode, result.answer, said, result.usage)
-    return reader.count(result.mode, said, result.usage)
+    """Give what a debate answered: its chair's word, the vote it ended in, else its positions as they are counted."""
+    last = _complete(result)[-1]
+    if last.conclusion is not None:
+        return reader.answer(result.mode, reader.read(last.conclusion), last.spoken, result.usage)
+    voted = any(turn.stage == LAST_VOTE for turn in last.turns)
+    if voted or reader.question.options is not None:
+        winner = None if last.decision is None else last.decision.winner
+        return reader.answer(result.mode, winner, last.responses, result.usage)
+    return reader.count(result.mode, last.responses, result.usage)

@@ -136,7 +136,7 @@ class MetricsCollector:
 
     def get_responses(self, number: int | None = None) -> tuple[AgentResponse, ...]:
         """Give the answers of a round, or of all in their order."""
-        wanted = self._held if number is None else [self._round(number)]
+        wanted = self._held if number is None else [self._rounds[number]] if number in self._rounds else []
         return tuple(said for held in wanted for said in held.responses)
 
     def get_metrics(self) -> BenchmarkMetrics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -9,6 +10,7 @@ from roundtable._clock import SystemClock
 from roundtable.api.together import together
 from roundtable.bench.folders import experiment_folder, write_run
 from roundtable.bench.runner import BenchmarkRunner
+from roundtable.errors import ContextTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +35,15 @@ class ExperimentRun(NamedTuple):
     """What became of it."""
     folder: Path | None
     """Its folder; `None` when nothing was to be written."""
+
+
+def _check(table: Roundtable, scenarios: Sequence[BenchmarkScenario]) -> None:
+    """Refuse what cannot be held before anybody is paid; one question stands for all."""
+    kinds = {(one.mode, one.rounds, one.agents): one for one in scenarios}
+    for one in kinds.values():
+        agents = None if one.agents is None else [*one.agents]
+        with suppress(ContextTooLong):  # of the longest answers that could be given; shorter ones may fit
+            table.estimate(one.topic, mode=one.mode, rounds=one.rounds, agents=agents)
 
 
 async def run_experiment(
@@ -62,10 +73,13 @@ async def run_experiment(
         What became of each debate, in the order of the plan.
 
     Raises:
-        ConfigurationError: `timeout_s` makes no sense.
+        ConfigurationError: A debate cannot be held at the table, such as in a mode that does not exist, or `timeout_s`
+            makes no sense; nothing was called.
         StorageError: Results cannot be written.
     """
     asked = experiment.scenarios() if scenarios is None else tuple(scenarios)
+    if not callable(executor):
+        _check(executor, asked)
     runner, time = BenchmarkRunner(executor, timeout_s=timeout_s), clock or SystemClock()
     options = experiment.options
     place = None if folder is None else experiment_folder(folder, experiment, time.now().date())

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import Number, share
 
-__all__ = ["Interval", "mcnemar_test", "paired_bootstrap", "questions_needed", "wilson_interval"]
+__all__ = ["Interval", "check_resamples", "mcnemar_test", "paired_bootstrap", "questions_needed", "wilson_interval"]
 
 _MOST_RESAMPLES: Final = 1_000_000
 
@@ -60,6 +60,16 @@ def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Inte
     return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
+def check_resamples(resamples: int) -> None:
+    """Refuse a number of draws that says nothing, or never ends.
+
+    Raises:
+        ConfigurationError: It is not 100 to 1,000,000.
+    """
+    if not 100 <= resamples <= _MOST_RESAMPLES:
+        raise ConfigurationError(f"resamples must be 100 to {_MOST_RESAMPLES}, not {resamples}")
+
+
 def paired_bootstrap(
     differences: Sequence[float], *, resamples: int = 10_000, level: Number = 0.95, seed: int = 0
 ) -> Interval:
@@ -83,8 +93,7 @@ def paired_bootstrap(
     """
     if not differences:
         raise ConfigurationError("an interval needs at least one difference")
-    if not 100 <= resamples <= _MOST_RESAMPLES:
-        raise ConfigurationError(f"resamples must be 100 to {_MOST_RESAMPLES}, not {resamples}")
+    check_resamples(resamples)
     tail, draw, size = float(_tail(level)), Random(seed), len(differences)
     means = sorted(math.fsum(draw.choices(differences, k=size)) / size for _ in range(resamples))
     cut = int(tail * resamples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -178,11 +179,18 @@ class StudyReport(Value):
             mended = f"{moved.wrong_to_right} answers mended, {moved.right_to_wrong} spoilt"
             lines.append(f"- {moved.mode}: {self.worth(moved.mode)}; {mended}.")
         if self.failed:
-            lines.append(f"- left out: {len(self.failed)} questions that failed in at least one way.")
+            count = "1 question" if len(self.failed) == 1 else f"{len(self.failed)} questions"
+            lines.append(f"- left out: {count} that failed in at least one way.")
+            lines += [f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()]
         return "\n".join(lines) + "\n"
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
+
+
+def _cell(text: str) -> str:
+    """Give a text as one line in which nothing is Markdown."""
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(text.split()))
 
 
 def _arm_line(one: ArmReport) -> str:

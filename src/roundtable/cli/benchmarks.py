@@ -74,9 +74,13 @@ async def list_debates(desk: Desk, plan: Plan) -> ExitCode:
     if desk.screen.as_json:
         desk.screen.data([scenario.model_dump(mode="json") for scenario in scenarios])
         return ExitCode.OK
-    desk.screen.show([line(f"{experiment.name}: {len(scenarios)} debates. {experiment.description}", "bold", hang=2)])
+    desk.screen.show([line(f"{experiment.name}: {_many(len(scenarios))}. {experiment.description}", "bold", hang=2)])
     desk.screen.show([line(_shown(scenario), indent=2, hang=2) for scenario in scenarios])
     return ExitCode.OK
+
+
+def _many(debates: int) -> str:
+    return "1 debate" if debates == 1 else f"{debates} debates"
 
 
 def _shown(scenario: BenchmarkScenario) -> str:
@@ -171,7 +175,7 @@ async def list_experiments(desk: Desk, folder: str) -> ExitCode:
         desk.screen.data([{"file": str(file), **one.model_dump(mode="json")} for file, one in found])
         return ExitCode.OK
     for file, one in found:
-        desk.screen.show([line(f"{file}: {len(one.scenarios())} debates", "bold", hang=2)])
+        desk.screen.show([line(f"{file}: {_many(len(one.scenarios()))}", "bold", hang=2)])
         desk.screen.show([line(one.description, indent=2, paragraph=True)])
     return ExitCode.OK
 

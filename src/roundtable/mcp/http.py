@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from roundtable.auth.guard import MOST_BODY_BYTES, Guard, Manners
+from roundtable.mcp.posts import PostCheck
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -40,7 +41,7 @@ def http_app(server: Server[Any], authenticator: Authenticator, **options: Unpac
         # The guard before it checks both, and more strictly.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return Guard(inner, authenticator, Manners(marks=_marks), **options)
+    return Guard(PostCheck(inner), authenticator, Manners(marks=_marks), **options)
 
 
 async def serve_http(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import anyio
 from anyio import to_thread
-from pydantic import ValidationError
+from mcp import types
+
+from roundtable.mcp.envelopes import Fault, fault_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -20,8 +22,6 @@ __all__ = ["MOST_LINE_BYTES", "Wire", "claimed", "serve_stdio"]
 
 MOST_LINE_BYTES: Final = 4 * 1024 * 1024
 """Most bytes of one message."""
-_PARSE_ERROR: Final = -32700
-_INVALID_REQUEST: Final = -32600
 
 
 class Wire:
@@ -37,23 +37,16 @@ class Wire:
 
     async def _messages(self) -> AsyncGenerator[str]:
         """Give messages; a line that is none is answered with the error that the protocol has for it."""
-        from mcp.types import jsonrpc_message_adapter
-
         while line := await self._line():
             if len(line) > MOST_LINE_BYTES:
                 await self._skip(line)
-                await self._refuse(_INVALID_REQUEST, f"Message larger than {MOST_LINE_BYTES} bytes")
+                await self._refuse(Fault(types.INVALID_REQUEST, f"Message larger than {MOST_LINE_BYTES} bytes"))
                 continue
             text = line.decode("utf-8", "replace").strip()
             if not text:
                 continue
-            try:
-                jsonrpc_message_adapter.validate_json(text, by_name=False)
-            except ValidationError as error:
-                is_json = error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid"
-                await self._refuse(
-                    _INVALID_REQUEST if is_json else _PARSE_ERROR, "Invalid request" if is_json else "Parse error"
-                )
+            if fault := fault_of(text):
+                await self._refuse(fault)
                 continue
             yield text
 
@@ -64,11 +57,8 @@ class Wire:
         while line and not line.endswith(b"\n"):
             line = await self._line()
 
-    async def _refuse(self, code: int, message: str) -> None:
-        from mcp import types
-
-        error = types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message))
-        await self.write(error.model_dump_json(by_alias=True) + "\n")
+    async def _refuse(self, fault: Fault) -> None:
+        await self.write(fault.to_json() + "\n")
 
     async def write(self, text: str) -> None:
         """Write a message with the end of its line, and send it off."""

@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import AgentError, ConfigurationError, RoundtableError
 from roundtable.gateway.streams import ChatStream
 from roundtable.http.messages import HttpRequest
 from roundtable.providers.draft import delta_of
@@ -111,7 +111,7 @@ class HttpChatModel:
             with self._named({}):
                 sent = await self._request(request, stream=True)
                 async with self._http.stream(sent, timeout_s=self._timeout_s) as answer:
-                    with self._named(answer.headers):
+                    with self._named(answer.headers), _reading():
                         if not 200 <= answer.status < 300:
                             raise dialect.parse_error(answer.status, answer.headers, await answer.read())
                         decoder = dialect.stream_decoder(answer.headers)
@@ -133,7 +133,7 @@ class HttpChatModel:
         with self._named({}):
             sent = await self._request(request, stream=False)
             answer = await self._http.send(sent, timeout_s=self._timeout_s)
-        with self._named(answer.headers):
+        with self._named(answer.headers), _reading():
             if not 200 <= answer.status < 300:
                 raise dialect.parse_error(answer.status, answer.headers, answer.body)
             response = dialect.parse_response(answer.status, answer.headers, answer.body)
@@ -183,6 +183,21 @@ class HttpChatModel:
             error.request_id = error.request_id or request_id_of(headers)
             redacted(error, self._key)
             raise
+
+
+@contextmanager
+def _reading() -> Generator[None]:
+    """Take what makes a dialect stumble for an answer that does not fit it; such an exception may hold all of that."""
+    try:
+        yield
+    except RoundtableError:
+        raise
+    except Exception as error:  # noqa: BLE001  (dialects of plugins read what strangers write)
+        raise AgentError(
+            f"the answer does not fit the dialect: {type(error).__name__}",
+            retryable=True,
+            hint="The server does not speak this API, or the dialect expects what is not there.",
+        ) from None
 
 
 def _told_of_another(response: ChatResponse, asked: str) -> ChatResponse:

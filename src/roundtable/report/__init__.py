@@ -5,14 +5,20 @@ from roundtable.report.cost import cost_in_words
 from roundtable.report.fragment import to_fragment
 from roundtable.report.inert import plain
 from roundtable.report.markdown import markdown_parts, to_markdown
-from roundtable.report.page import page_parts, to_page
+from roundtable.report.page import page_parts, section_parts, to_page
 from roundtable.report.sheet import csv_parts
+from roundtable.report.style import STYLE
+from roundtable.report.tags import Html
 from roundtable.report.text import to_text
-from roundtable.report.view import CostView, OptionView, ReportView, RoundView, SourceView, SpeakerView
+from roundtable.report.view import CostView, OptionView, Parts, ReportView, RoundView, SourceView, SpeakerView
+from roundtable.report.words import initials
 
 __all__ = [
+    "STYLE",
     "CostView",
+    "Html",
     "OptionView",
+    "Parts",
     "ReportView",
     "RoundView",
     "SourceView",
@@ -21,9 +27,11 @@ __all__ = [
     "cost_in_words",
     "csv_parts",
     "in_words",
+    "initials",
     "markdown_parts",
     "page_parts",
     "plain",
+    "section_parts",
     "to_fragment",
     "to_markdown",
     "to_page",

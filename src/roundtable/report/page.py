@@ -10,14 +10,14 @@ from roundtable.report.inert import plain
 from roundtable.report.prose import inline, prose
 from roundtable.report.style import POLICY, STYLE
 from roundtable.report.tags import Html, join, link, tag
-from roundtable.report.words import percent
+from roundtable.report.words import initials, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from roundtable.report.view import OptionView, ReportView, RoundView, SourceView, SpeakerView
+    from roundtable.report.view import OptionView, Parts, ReportView, RoundView, SourceView, SpeakerView
 
-__all__ = ["SECTIONS", "page_parts", "to_page"]
+__all__ = ["SECTIONS", "TEAM_SECTIONS", "page_parts", "section_parts", "to_page"]
 
 SECTIONS: Final = {
     "answer": "Answer",
@@ -31,6 +31,15 @@ SECTIONS: Final = {
     "session": "About this debate",
 }
 """Sections of a page: id and heading, in order."""
+TEAM_SECTIONS: Final = {
+    "answer": "Answer",
+    "goal": "Goal",
+    "rounds": "Rounds",
+    "sources": "Citations",
+    "cost": "Cost",
+    "session": "About this conversation",
+}
+"""The same of a team, which does not vote."""
 
 _CARE: Final = "Language models wrote what is shown here; check it before you rely on it."
 _LONG: Final = 140
@@ -46,11 +55,26 @@ def page_parts(view: ReportView) -> Iterator[str]:
     """Render as one page, part by part; a long debate is never held whole."""
     yield f'<!doctype html>\n<html lang="en">\n{_head(view).text}\n<body>\n'
     yield _top(view).text + "\n<main>\n"
-    yield _section("answer", *_answer(view), more="" if view.answer is not None else " open").text
-    yield _section("decision", *_decision(view)).text
-    yield _section("trajectory", *_trajectory(view)).text
-    yield _section("synthesis", *_synthesis(view)).text
-    yield _section("minority", *_minority(view)).text
+    yield from section_parts(view)
+    made = tag("p", f"Made by AI Roundtable {__version__}. {_CARE}")
+    yield f"\n</main>\n{tag('footer', made).text}\n</body>\n</html>\n"
+
+
+def section_parts(view: ReportView) -> Iterator[str]:
+    """Render the sections alone, part by part, for a page that brings the style sheet and all else."""
+    for name in _titles(view):
+        if name == "rounds":
+            yield from _rounds(view)
+        else:
+            more = " open" if name == "answer" and view.answer is None else ""
+            yield _section(name, view, *_INSIDE[name](view), more=more).text
+
+
+def _titles(view: ReportView) -> Mapping[str, str]:
+    return TEAM_SECTIONS if view.goal else SECTIONS
+
+
+def _rounds(view: ReportView) -> Iterator[str]:
     yield '\n<section class="rounds" id="rounds" aria-labelledby="rounds-title">'
     yield tag("h2", SECTIONS["rounds"], id="rounds-title").text
     if not view.rounds:
@@ -58,11 +82,6 @@ def page_parts(view: ReportView) -> Iterator[str]:
     for held in view.rounds:
         yield from _round(held, view)
     yield "</section>\n"
-    yield _section("sources", *_sources(view)).text
-    yield _section("cost", *_cost(view)).text
-    yield _section("session", *_session(view)).text
-    made = tag("p", f"Made by AI Roundtable {__version__}. {_CARE}")
-    yield f"\n</main>\n{tag('footer', made).text}\n</body>\n</html>\n"
 
 
 def _head(view: ReportView) -> Html:
@@ -81,7 +100,7 @@ def _head(view: ReportView) -> Html:
 
 
 def _top(view: ReportView) -> Html:
-    links = (tag("li", tag("a", title, href=f"#{name}")) for name, title in SECTIONS.items())
+    links = (tag("li", tag("a", title, href=f"#{name}")) for name, title in _titles(view).items())
     said = [f"This debate is {view.state}."] if view.state else []
     said += [f"Missing: {line}" for line in view.missing]
     return tag(
@@ -94,8 +113,8 @@ def _top(view: ReportView) -> Html:
     )
 
 
-def _section(name: str, *inside: Html | None, more: str = "") -> Html:
-    title = tag("h2", SECTIONS[name], id=f"{name}-title")
+def _section(name: str, view: ReportView, *inside: Html | None, more: str = "") -> Html:
+    title = tag("h2", _titles(view)[name], id=f"{name}-title")
     return tag("section", title, *inside, class_=f"{name}{more}", id=name, aria_labelledby=f"{name}-title")
 
 
@@ -181,8 +200,17 @@ def _row(held: RoundView) -> Html:
 def _synthesis(view: ReportView) -> Iterator[Html]:
     if not view.synthesis:
         yield tag("p", "Nobody was asked to put the debate together.", class_="soft")
-    for label, parts in view.synthesis:
-        yield tag("h3", label)
+    yield from _parts(view.synthesis)
+
+
+def _goal(view: ReportView) -> Iterator[Html]:
+    yield from _parts(view.goal)
+
+
+def _parts(told: Parts) -> Iterator[Html]:
+    for label, parts in told:
+        if label:
+            yield tag("h3", label)
         if len(parts) == 1:
             yield tag("div", *prose(parts[0]), dir="auto")
         else:
@@ -214,7 +242,7 @@ def _round(held: RoundView, view: ReportView) -> Iterator[str]:
 
 def _speaker(speaker: SpeakerView, *, won: bool) -> Iterator[Html]:
     who = [
-        tag("span", _initials(speaker.name), class_=f"seat s{speaker.seat % HUES}", aria_hidden="true"),
+        tag("span", initials(speaker.name), class_=f"seat s{speaker.seat % HUES}", aria_hidden="true"),
         tag("h3", speaker.name, dir="auto"),
     ]
     if speaker.role != "participant":
@@ -244,12 +272,6 @@ def _words(speaker: SpeakerView) -> Iterator[Html]:
         yield tag("p", f"Tools used: {', '.join(speaker.tools)}", class_="soft small")
     for note in speaker.notes:
         yield tag("p", f"Note: {note}", class_="soft small")
-
-
-def _initials(name: str) -> str:
-    words = [word for word in plain(name).split() if word[:1].isalnum()]
-    ends = (words[0], words[-1]) if len(words) > 1 else words
-    return "".join(word[0].upper() for word in ends) or "\u2022"
 
 
 def _sources(view: ReportView) -> Iterator[Html]:
@@ -285,3 +307,16 @@ def _cost(view: ReportView) -> Iterator[Html]:
 def _session(view: ReportView) -> Iterator[Html]:
     pairs = (part for label, value in view.facts for part in (tag("dt", label), tag("dd", value, dir="auto")))
     yield tag("dl", *pairs, class_="about-debate")
+
+
+_INSIDE: Final[Mapping[str, Callable[[ReportView], Iterator[Html]]]] = {
+    "answer": _answer,
+    "goal": _goal,
+    "decision": _decision,
+    "trajectory": _trajectory,
+    "synthesis": _synthesis,
+    "minority": _minority,
+    "sources": _sources,
+    "cost": _cost,
+    "session": _session,
+}

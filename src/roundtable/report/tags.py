@@ -22,6 +22,10 @@ class Html(NamedTuple):
     text: str
     """As it is written into a page."""
 
+    def __html__(self) -> str:
+        """Give the text to a template engine, which must not escape it again."""
+        return self.text
+
 
 def escaped(text: str) -> str:
     """Escape any text for an element or a quoted attribute, and drop its control characters."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
-__all__ = ["CostView", "OptionView", "ReportView", "RoundView", "SourceView", "SpeakerView"]
+__all__ = ["CostView", "OptionView", "Parts", "ReportView", "RoundView", "SourceView", "SpeakerView"]
+
+Parts: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Headings, each with its paragraphs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +133,10 @@ class ReportView:
     """Decision rule and its outcome, in words."""
     options: tuple[OptionView, ...] = ()
     """What each option got, best first."""
-    synthesis: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    synthesis: Parts = ()
     """Heading and paragraphs of each part of the synthesis."""
+    goal: Parts = ()
+    """What a team works towards, how, and how it knows that it is done; a debate has none."""
     figures: tuple[tuple[str, str, str], ...] = ()
     """Label, value and remark of each figure that sums the debate up."""
     independent: float | None = None

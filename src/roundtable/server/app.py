@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Unpack
 
 from roundtable._clock import SystemClock
 from roundtable._version import __version__
-from roundtable.api.desks import Desks
 from roundtable.auth import TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard, Manners
+from roundtable.auth.values import values_of
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
     from fastapi import FastAPI
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roundtable.auth import Authenticator
     from roundtable.auth.guard import GuardOptions, Message
     from roundtable.protocols import SleepingClock
+    from roundtable.server.pages.entrance import Entrance
     from roundtable.server.state import ServerOptions
 
 __all__ = ["create_app"]
@@ -46,36 +47,24 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
     from roundtable.server.cors import let_pages_in
-    from roundtable.server.failures import error_body, error_event, tell_failures
-    from roundtable.server.limits import Limits, UserLimits
+    from roundtable.server.failures import error_body, tell_failures
+    from roundtable.server.figures import Figures
+    from roundtable.server.lifetime import lifetime
+    from roundtable.server.monitoring import RequestTimes
+    from roundtable.server.pages.entrance import Entrance
+    from roundtable.server.pages.forgery import ForgeryGuard
     from roundtable.server.requests import RequestNumbers
-    from roundtable.server.state import ServerState
-    from roundtable.server.streams import Streams
 
-    authenticator = auth or TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http")
+    storage = table.wiring.storage
+    authenticator = auth or TokenAuthenticator(TokenStore.of(storage), audience="http")
     clock = options.get("clock") or SystemClock()
-    limits = UserLimits.of(table.wiring.storage, options.get("limits") or Limits(), clock=clock)
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        # Desks are left before limits: what ran at them has ended when its places are given back.
-        async with limits.open(), Desks(table.for_tenant) as desks, Streams(options) as streams:
-            app.state.roundtable = ServerState(
-                table=table,
-                desks=desks,
-                authenticator=authenticator,
-                limits=limits,
-                clock=clock,
-                streams=streams,
-                options=options,
-            )
-            yield
-        await table.aclose()
-
-    app = _application(lifespan)
+    entrance = Entrance.of(storage, authenticator, clock, https=options.get("https"))
+    figures = Figures(values_of(storage, "figures"), clock=clock)
+    app = _application(lifetime(table, entrance, figures, clock, options))
     tell_failures(app)
-    manners = Manners(is_open=_is_open, body=error_body, last_event=error_event)
-    app.add_middleware(Guard, authenticator, manners, **_guarding(options, clock))
+    app.add_middleware(ForgeryGuard, error_body)
+    app.add_middleware(Guard, entrance.people, _manners(entrance, options), **_guarding(options, clock))
+    app.add_middleware(RequestTimes, figures, clock)
     app.add_middleware(RequestNumbers)
     let_pages_in(app, options.get("origins", ()))
     return app
@@ -83,21 +72,46 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
 
 def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
     """Put the endpoints together."""
-    from fastapi import FastAPI
+    from fastapi import Depends, FastAPI
 
-    from roundtable.server.health import router as health
+    from roundtable.server import control, debates, health, monitoring, offers, sessions
+    from roundtable.server.pages import routers as pages
 
     app = FastAPI(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
+        dependencies=[Depends(monitoring.note_route)],
         openapi_url="/api/openapi.json",
         # The pages that FastAPI brings along load their scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
     )
-    app.include_router(health)
+    routers = (
+        health.router,
+        monitoring.router,
+        offers.router,
+        debates.router,
+        sessions.router,
+        control.router,
+        *pages(),
+    )
+    for router in routers:
+        app.include_router(router)
     return app
+
+
+def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
+    from roundtable.server.failures import error_body, error_event
+    from roundtable.server.pages.answers import refusal
+
+    return Manners(
+        credential=entrance.cookie.credential,
+        is_open=partial(_is_open, scrapes=options.get("open_metrics", False)),
+        body=error_body,
+        last_event=error_event,
+        instead=refusal,
+    )
 
 
 def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
@@ -108,6 +122,10 @@ def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
     return guarding
 
 
-def _is_open(scope: Message) -> bool:
+def _is_open(scope: Message, *, scrapes: bool) -> bool:
     """Tell whether a request needs nobody to be known."""
-    return scope["path"] in {"/health", "/ready"}
+    from roundtable.server.monitoring import is_scrape_from_here
+
+    path = scope["path"]
+    shown = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")
+    return shown or (scrapes and is_scrape_from_here(scope))

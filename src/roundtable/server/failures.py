@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
+from roundtable.auth.guard import IDENTITY
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound
 from roundtable.server.limits import RateLimited
+from roundtable.server.pages.answers import failure_page, wants_page
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
@@ -26,17 +28,32 @@ _STATUSES: Final = {
     "MAX_ROUNDS_EXCEEDED": 400,
     "CONFIGURATION_ERROR": 400,
     "UNAUTHORIZED": 401,
+    "BUDGET_EXCEEDED": 402,
     "FORBIDDEN": 403,
     "AGENT_NOT_FOUND": 404,
     "NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
+    "IDEMPOTENCY_KEY_IN_USE": 409,
+    "PROGRAM_REFUSED": 409,
+    "SESSION_ERROR": 409,
+    "PAYLOAD_TOO_LARGE": 413,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
+    "IDEMPOTENCY_KEY_REUSED": 422,
     "RATE_LIMIT_EXCEEDED": 429,
+    "AGENT_ERROR": 502,
     "AGENT_EXECUTION_FAILED": 502,
+    "API_AUTH_FAILED": 502,
+    "API_NETWORK_ERROR": 502,
+    "PARSE_ERROR": 502,
     "QUORUM_LOST": 502,
+    "API_RATE_LIMIT": 503,
     "SERVER_BUSY": 503,
     "STORAGE_ERROR": 503,
+    "API_TIMEOUT": 504,
     "CONVERSATION_TIMEOUT": 504,
 }
+
+_PASSED: Final = ("retry-after", "ratelimit", "ratelimit-policy")
 
 
 def status_of(error: RoundtableError) -> int:
@@ -90,28 +107,39 @@ def answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
     return JSONResponse(error_body(error), status or status_of(error), headers)
 
 
-async def _ours(request: Request, error: RoundtableError) -> JSONResponse:
+def _told(request: Request, error: RoundtableError, status: int | None = None) -> Response:
+    """Answer as JSON, or with a page where somebody looks at pages."""
+    as_json = answer(error, status)
+    if not wants_page(request.scope):
+        return as_json
+    shown = failure_page(as_json.status_code, error, request.scope.get(IDENTITY))
+    shown.headers.update({name: as_json.headers[name] for name in _PASSED if name in as_json.headers})
+    return shown
+
+
+async def _ours(request: Request, error: RoundtableError) -> Response:
     status = status_of(error)
     if status >= 500:
         logger.warning("%s %s: %s", request.method, request.url.path, error, extra={"request": REQUEST_ID.get()})
-    return answer(error)
+    return _told(request, error)
 
 
-async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+async def _invalid(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"][1:])
     message = first["msg"].removeprefix("Value error, ")
     details: JsonObject = {"field": field, "message": message}
-    return answer(RoundtableError(f"{field or 'body'}: {message}", code="VALIDATION_ERROR", details=details))
+    told = RoundtableError(f"{field or 'body'}: {message}", code="VALIDATION_ERROR", details=details)
+    return _told(request, told)
 
 
-async def _plain(_: Request, error: HTTPException) -> JSONResponse:
+async def _plain(request: Request, error: HTTPException) -> Response:
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "VALIDATION_ERROR")
-    return answer(RoundtableError(str(error.detail), code=code), error.status_code)
+    return _told(request, RoundtableError(str(error.detail), code=code), error.status_code)
 
 
-async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
+async def _unforeseen(request: Request, error: Exception) -> Response:
     number = REQUEST_ID.get()
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error, extra={"request": number})
     told = RoundtableError("Internal server error", code="INTERNAL_ERROR", hint=f"Report the request {number}.")
-    return answer(told, 500)
+    return _told(request, told, 500)

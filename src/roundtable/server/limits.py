@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import anyio
 from pydantic import ValidationError
 
-from roundtable.errors import ConfigurationError, RoundtableError, StorageError
+from roundtable.errors import RoundtableError, StorageError
 from roundtable.logs import ROOT
 from roundtable.server.accounts import DAY_S, LEASE_S, Account, Limits, Request, Standing
 from roundtable.storage.text import micros
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from pydantic import JsonValue
 
-    from roundtable.protocols import KeyValue, SleepingClock, Storage
+    from roundtable.protocols import KeyValue, SleepingClock
 
 __all__ = ["Admission", "Limits", "RateLimited", "UserLimits"]
 
@@ -86,7 +86,7 @@ class Running(Protocol):
 
 
 class UserLimits:
-    """The limits of all users. Processes that share a storage share what is counted.
+    """The limits of all users of a server. Processes that share a storage share what is counted.
 
     A request counts for the user who is recognised, with whatever token and from whatever address.
 
@@ -110,26 +110,8 @@ class UserLimits:
         self._values = values
         self._clock = clock
         self._group: TaskGroup | None = None
-
-    @classmethod
-    def of(
-        cls,
-        storage: Storage,
-        limits: Limits,
-        *,
-        clock: SleepingClock,
-        refused: Callable[[str], None] = lambda _: None,
-    ) -> UserLimits:
-        """Count in a storage of sessions.
-
-        Raises:
-            ConfigurationError: The storage keeps no values beside sessions.
-        """
-        values: KeyValue | None = getattr(storage, "kv", None)
-        if values is None:
-            msg = f"{type(storage).__name__} keeps no values beside its sessions, so it cannot count for limits"
-            raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
-        return cls(values, limits, clock=clock, refused=refused)
+        self.running: int = 0
+        """Conversations and debates that run at this process."""
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[UserLimits]:
@@ -191,17 +173,20 @@ class UserLimits:
         self._group.start_soon(self._keep, user, request_id, running)
 
     async def _keep(self, user: str, request_id: str, running: Running) -> None:
-        async with anyio.create_task_group() as group:
-
-            async def renew() -> None:
-                while True:
-                    await self._clock.sleep(_RENEW_S)
-                    await self._try(user, lambda account, now_us: account.holding(request_id, now_us=now_us))
-
-            group.start_soon(renew)
-            await running.wait()
-            group.cancel_scope.cancel()
+        self.running += 1
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew, user, request_id)
+                await running.wait()
+                group.cancel_scope.cancel()
+        finally:
+            self.running -= 1
         await self._try(user, lambda account, now_us: account.leaving(request_id, now_us=now_us))
+
+    async def _renew(self, user: str, request_id: str) -> None:
+        while True:
+            await self._clock.sleep(_RENEW_S)
+            await self._try(user, lambda account, now_us: account.holding(request_id, now_us=now_us))
 
     async def _try(self, user: str, change: Callable[[Account, int], Account]) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +13,13 @@ from roundtable.auth.guard import IDENTITY, GuardOptions
 if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.desks import Desk, Desks
-    from roundtable.auth import Authenticator, Identity, Scope
+    from roundtable.auth import Identity, Scope
     from roundtable.protocols import SleepingClock
+    from roundtable.server.exposition import Exposition
+    from roundtable.server.figures import Figures
+    from roundtable.server.health import Readiness
     from roundtable.server.limits import Limits, UserLimits
+    from roundtable.server.pages.entrance import Entrance
     from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
@@ -24,8 +28,17 @@ __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer"
 class ServerOptions(GuardOptions, total=False):
     """What may be said about a server; see `GuardOptions` for what stands before it."""
 
+    https: bool
+    """Whether browsers reach it over https, as through a proxy that ends TLS; by the scheme of each request when left
+    out."""
     limits: Limits
     """How much each user may do; as `Limits()` when left out."""
+    models: Collection[str]
+    """Models that callers may name beside the table's agents, as `"provider:model"`; none when left out."""
+    most_calls: int
+    """Most model calls that a debate may take as planned; 500 when left out."""
+    open_metrics: bool
+    """Whether programs of this machine may read `/metrics` without a token; not when left out."""
     heartbeat_s: float
     """Seconds of silence after which a stream sends a comment, so that nobody takes it for dead; 15 when left out."""
     send_s: float
@@ -42,14 +55,20 @@ class ServerState:
     """What all users share."""
     desks: Desks
     """A table for each user, with the debates that run at it."""
-    authenticator: Authenticator
-    """Recognises callers."""
+    entrance: Entrance
+    """Who calls, and the logins of browsers."""
     limits: UserLimits
     """Counts what each user may do."""
     clock: SleepingClock
     """What is waited on."""
     streams: Streams
     """The open streams."""
+    figures: Figures
+    """Counts what happens."""
+    exposition: Exposition
+    """Gives the figures of this process to Prometheus."""
+    readiness: Readiness
+    """Knows whether the server can be used now."""
     options: ServerOptions
     """What was said about the server."""
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
 import json
 import logging
 import traceback
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 import pytest
 
 from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
 from roundtable.gateway import Gateway
-from roundtable.testing.servers import LoopbackServer, WireReply, call_reply, chat_reply, http_reply
+from roundtable.testing.servers import LoopbackServer, Seen, WireReply, call_reply, chat_reply, http_reply
 from roundtable.testing.suite import Suite
-from roundtable.types import AgentTool, ChatDelta, ChatRequest, ChatResponse, Message, ModelProfile
+from roundtable.types import AgentTool, ChatDelta, ChatRequest, ChatResponse, JsonValue, Message, ModelProfile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -28,6 +29,7 @@ __all__ = ["KEY", "Capability", "ProviderSuite"]
 KEY = "canary-key-6f1d"
 """The key that a model under test is made with; it must show nowhere."""
 _ROLES = ("system", "user", "assistant", "user")
+_JUNK: tuple[JsonValue, ...] = (None, 7, -1, "x", [], [7], {}, {"x": None})
 _TOOL = AgentTool(name="look_up", description="Looks a word up.", parameters={"type": "object", "properties": {}})
 
 
@@ -46,8 +48,8 @@ class ProviderSuite(Suite):
     """Inherit this, say what the provider can do, give one fixture; its models are held to the `ChatModel` protocol.
 
     Over HTTP the suite plays the server. It answers with Chat Completions; for another wire give `answer` and
-    `stream_answer` in it, both with the text `"Tea"`, the tokens that they state as `consumed`, and, where the provider
-    takes tools, `call_answer`.
+    `stream_answer` in it, both with the text `"Tea"`, the tokens that they state as `consumed`, and `call_answer` where
+    the provider takes tools; override `wants_stream` where something else than `stream` asks for pieces.
 
     Example:
         ```python
@@ -81,8 +83,12 @@ class ProviderSuite(Suite):
     @pytest.fixture
     def server(self) -> Iterator[LoopbackServer]:
         """Give the server that the suite plays."""
-        with LoopbackServer(lambda seen: self.stream_answer if seen.wants_stream else self.answer) as server:
+        with LoopbackServer(lambda seen: self.stream_answer if self.wants_stream(seen) else self.answer) as server:
             yield server
+
+    def wants_stream(self, seen: Seen) -> bool:
+        """Tell whether a request asks for an answer in pieces."""
+        return seen.wants_stream
 
     @pytest.fixture
     async def model(self, make_model: Callable[[str], ChatModel], server: LoopbackServer) -> AsyncIterator[ChatModel]:
@@ -275,6 +281,17 @@ class ProviderSuite(Suite):
                 async for _ in model.stream(self._ask(model)):
                     pass
 
+    async def test_an_answer_with_a_part_that_is_wrong_never_breaks_it(
+        self, model: ChatModel, server: LoopbackServer
+    ) -> None:
+        """Whatever stands where something else should, it is an answer, or an error of ours."""
+        if not self._is(Capability.HTTP):
+            return
+        for body in _spoilt(self.answer):
+            server.queue(http_reply(body))
+            with anyio.fail_after(self.limit_s), contextlib.suppress(RoundtableError):
+                assert isinstance(await model.complete(self._ask(model)), ChatResponse), body
+
     async def test_a_redirect_is_not_followed(self, model: ChatModel, server: LoopbackServer) -> None:
         """Nobody is sent the key who was not named."""
         if not self._is(Capability.HTTP):
@@ -307,3 +324,22 @@ class ProviderSuite(Suite):
 async def _hung_up(server: LoopbackServer) -> None:
     while not server.hang_ups:  # noqa: ASYNC110  (the server is on threads of its own)
         await anyio.sleep(0.01)
+
+
+def _spoilt(answer: WireReply) -> Iterator[bytes]:
+    """Give an answer in JSON with each of its parts replaced by what it is not."""
+    body = b"".join(part for part in answer.parts if isinstance(part, bytes)).partition(b"\r\n\r\n")[2]
+    document: JsonValue = json.loads(body)
+    for holder, key in list(_places(document)):
+        held = holder[key]
+        for junk in _JUNK:
+            holder[key] = junk
+            yield json.dumps(document).encode()
+        holder[key] = held
+
+
+def _places(value: JsonValue) -> Iterator[tuple[Any, Any]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield value, key
+        yield from _places(part)

@@ -1,0 +1,147 @@
+"""Controlling sessions: pause and stop, go on, extend, fork, put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+
+from roundtable.errors import SessionConflict
+from roundtable.server.answers import Started, links_of
+from roundtable.server.bodies import ExtendBody, ForkBody, JsonBody, PauseBody, ResumeBody, StopBody, SynthesisBody
+from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
+from roundtable.server.launching import Wanted, json_answer, launch
+from roundtable.server.sessions import SessionId
+from roundtable.server.state import Caller, Writer
+
+if TYPE_CHECKING:
+    from roundtable.api.handle import DebateHandle
+    from roundtable.record import Fold
+
+__all__ = ["router"]
+
+router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"])
+
+
+@router.post("/pause", operation_id="pauseSession")
+async def pause_session(
+    caller: Writer, session_id: SessionId, given: Annotated[PauseBody, Depends(JsonBody(PauseBody, required=False))]
+) -> Response:
+    """Ask a session to pause, whichever process runs it: no further call starts. `resume` goes on with it."""
+    await caller.desk.table.pause(session_id, running=given.running)
+    return await _state(caller, session_id)
+
+
+@router.post("/stop", operation_id="stopSession")
+async def stop_session(
+    caller: Writer, session_id: SessionId, given: Annotated[StopBody, Depends(JsonBody(StopBody, required=False))]
+) -> Response:
+    """Ask a session to stop for good, whichever process runs it; it ends up completed with what it has."""
+    await caller.desk.table.stop(session_id, running=given.running)
+    return await _state(caller, session_id)
+
+
+async def _state(caller: Caller, session_id: str) -> Response:
+    """Tell where a session stands: what was asked for may take until its running calls have ended."""
+    result = await caller.desk.table.session(session_id)
+    return json_answer(
+        Started(session_id=session_id, session_status=result.session_status, links=links_of(session_id)), 202
+    )
+
+
+async def _at_rest(caller: Caller, session_id: str) -> Fold:
+    """Give a session that does not run here.
+
+    Raises:
+        SessionNotFound: There is none.
+        SessionConflict: It runs.
+    """
+    fold = await caller.desk.table.wiring.sessions.load(session_id)
+    if caller.desk.running(session_id) is not None:
+        msg = f"session {session_id!r} is running; what is to change can be said once it rests"
+        raise SessionConflict(msg, hint="Wait for its end, or pause it.")
+    return fold
+
+
+@router.post("/resume", operation_id="resumeSession")
+async def resume_session(
+    caller: Writer,
+    wanted: Wanted,
+    session_id: SessionId,
+    given: Annotated[ResumeBody, Depends(JsonBody(ResumeBody, required=False))],
+) -> Response:
+    """Go on with a session that was paused, broke, or whose process died; answered like `POST /api/debates`."""
+    fold = await _at_rest(caller, session_id)
+
+    async def begin() -> DebateHandle:
+        return await caller.desk.table.carry_on(
+            session_id,
+            step=given.step,
+            context_results=given.context_results,
+            force=given.force,
+            budget=given.budget,
+            deadline_s=given.deadline_s,
+            on_change=given.on_change,
+        )
+
+    request = f"resume:{session_id}:{given.to_json()}".encode()
+    return await launch(caller, wanted, begin, request=request, rounds=0, goes_on_from=fold.last_seq)
+
+
+@router.post("/extend", operation_id="extendSession")
+async def extend_session(
+    caller: Writer,
+    wanted: Wanted,
+    session_id: SessionId,
+    given: Annotated[ExtendBody, Depends(JsonBody(ExtendBody, required=False))],
+) -> Response:
+    """Hold further rounds of a session; answered like `POST /api/debates`."""
+    check_most_rounds(caller, given.rounds)
+    fold = await _at_rest(caller, session_id)
+
+    async def begin() -> DebateHandle:
+        return await caller.desk.table.carry_on(
+            session_id,
+            rounds=given.rounds,
+            step=given.step,
+            focus_question=given.focus_question,
+            context_results=given.context_results,
+            force=given.force,
+            deadline_s=given.deadline_s,
+            on_change=given.on_change,
+        )
+
+    request = f"extend:{session_id}:{given.to_json()}".encode()
+    return await launch(caller, wanted, begin, request=request, rounds=given.rounds, goes_on_from=fold.last_seq)
+
+
+@router.post("/fork", operation_id="forkSession")
+async def fork_session(
+    caller: Writer, wanted: Wanted, session_id: SessionId, given: Annotated[ForkBody, Depends(JsonBody(ForkBody))]
+) -> Response:
+    """Begin a new session that shares the past of another up to a round; answered like `POST /api/debates`."""
+    fold = await caller.desk.table.wiring.sessions.load(session_id)
+    config, changes = fold.record.config, debate_options(caller, given)
+    rounds = given.rounds or config.rounds
+    check_most_rounds(caller, rounds)
+    if config.team is None:
+        check_affordable(caller, config.topic, {"mode": config.mode, "rounds": rounds, **changes})
+
+    async def begin() -> DebateHandle:
+        return await caller.desk.table.start_fork(
+            session_id, at_round=given.at_round, step=given.step, context_results=given.context_results, **changes
+        )
+
+    request = f"fork:{session_id}:{given.to_json()}".encode()
+    return await launch(caller, wanted, begin, request=request, rounds=max(0, rounds - given.at_round))
+
+
+@router.post("/synthesize", operation_id="synthesizeSession")
+async def synthesize_session(
+    caller: Writer,
+    session_id: SessionId,
+    given: Annotated[SynthesisBody, Depends(JsonBody(SynthesisBody, required=False))],
+) -> Response:
+    """Have one model put a session together, or give what one wrote before; the answer waits for it."""
+    return json_answer(await caller.desk.table.synthesize(session_id, by=given.by))

@@ -1,0 +1,120 @@
+"""Beginning debates and conversations of teams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+
+from roundtable.api.offered import chosen_agents
+from roundtable.api.profiles import profile_of
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.exits import exit_from_spec
+from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody, JsonBody
+from roundtable.server.launching import Wanted, launch
+from roundtable.server.state import Caller, Writer
+
+if TYPE_CHECKING:
+    from roundtable.api.handle import DebateHandle
+    from roundtable.api.options import DebateOptions
+
+__all__ = ["check_affordable", "check_most_rounds", "debate_options", "router"]
+
+router: APIRouter = APIRouter(prefix="/api", tags=["debates"])
+
+_MOST_CALLS = 500
+
+
+def debate_options(caller: Caller, given: DebateBody | ForkBody) -> DebateOptions:
+    """Read what is said about a debate into what a table takes.
+
+    Raises:
+        ConfigurationError: An agent is not offered here, or `exitWhen` is no criterion.
+    """
+    # Bodies name everything as a table does.
+    options: dict[str, object] = {}
+    table = caller.desk.table
+    for name in given.model_fields_set - {"topic", "step", "at_round", "context_results"}:
+        value = getattr(given, name)
+        if name == "agents":
+            options[name] = chosen_agents(table, value, models=caller.state.options.get("models", ()))
+        elif name == "exit_when":
+            options[name] = None if value is None else exit_from_spec(value, table.wiring.catalog.exits)
+        else:
+            options[name] = value
+    return cast("DebateOptions", options)
+
+
+def check_most_rounds(caller: Caller, rounds: int) -> None:
+    """Refuse more rounds than a debate may have.
+
+    Raises:
+        RoundtableError: The code is `MAX_ROUNDS_EXCEEDED`.
+    """
+    most = caller.desk.table.wiring.settings.max_rounds
+    if rounds > most:
+        details = {"field": "rounds", "message": f"must be at most {most}"}
+        raise RoundtableError(
+            f"{rounds} rounds are too many; at most {most}", code="MAX_ROUNDS_EXCEEDED", details={**details}
+        )
+
+
+def check_affordable(caller: Caller, topic: str, options: DebateOptions) -> None:
+    """Refuse what cannot be held, or would take too many calls; nothing is called.
+
+    Raises:
+        ConfigurationError: Something asked for does not exist or does not fit, or the debate is too large.
+    """
+    worst = caller.desk.table.estimate(topic, **options)
+    most = caller.state.options.get("most_calls", _MOST_CALLS)
+    if worst.planned_calls > most:
+        msg = f"this debate would take {worst.planned_calls:,} model calls; the server allows {most:,}"
+        raise ConfigurationError(msg, code="VALIDATION_ERROR", hint="Ask for fewer rounds, agents or samples.")
+
+
+@router.post("/debates", operation_id="startDebate")
+async def start_debate(
+    caller: Writer, wanted: Wanted, given: Annotated[DebateBody, Depends(JsonBody(DebateBody))]
+) -> Response:
+    """Begin a debate, which then runs by itself.
+
+    The answer is 202 with the id of its session. With `?wait=` it is the result, if the debate ends in that time; with
+    `Accept: text/event-stream` it is the events as they happen.
+    """
+    check_most_rounds(caller, given.rounds)
+    options = debate_options(caller, given)
+    check_affordable(caller, given.topic, options)
+
+    async def begin() -> DebateHandle:
+        return await caller.desk.table.start(given.topic, step=given.step, **options)
+
+    return await launch(caller, wanted, begin, request=_words("debate", given), rounds=given.rounds)
+
+
+@router.post("/conversations", operation_id="startConversation")
+async def start_conversation(
+    caller: Writer, wanted: Wanted, given: Annotated[ConversationBody, Depends(JsonBody(ConversationBody))]
+) -> Response:
+    """Have a team of specialised agents work on a request; answered like `POST /api/debates`."""
+    check_most_rounds(caller, given.rounds)
+    # What is checked by name is checked before it counts for the caller's limits.
+    for name in given.agents:
+        profile_of(name, caller.desk.table.wiring.catalog.profiles)
+
+    async def begin() -> DebateHandle:
+        return await caller.desk.table.start_conversation(
+            agents=given.agents,
+            messages=given.messages,
+            rounds=given.rounds,
+            order=given.order,
+            timeout_s=given.timeout_s,
+            budget=given.budget,
+            metadata=given.metadata,
+        )
+
+    return await launch(caller, wanted, begin, request=_words("conversation", given), rounds=given.rounds)
+
+
+def _words(kind: str, given: DebateBody | ConversationBody) -> bytes:
+    return f"{kind}:{given.to_json()}".encode()

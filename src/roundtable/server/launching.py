@@ -1,0 +1,160 @@
+"""Runs that a call begins: counted, begun once, and told in the form that the caller wants."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+
+import anyio
+from fastapi import Depends, Header, Query, Request
+from fastapi.responses import Response
+
+from roundtable.server.answers import Started, links_of
+from roundtable.server.bodies import LONGEST_WAIT_S
+from roundtable.server.idempotency import Keys
+from roundtable.server.streams import event_stream, resume_point
+
+if TYPE_CHECKING:
+    from roundtable.api.handle import DebateHandle
+    from roundtable.protocols import KeyValue
+    from roundtable.server.state import Caller
+    from roundtable.types.base import Value
+
+__all__ = ["Begin", "Wanted", "json_answer", "launch"]
+
+_LOOK_S: Final = 5.0
+"""Seconds in which what keeps a run from going on is told in the answer."""
+
+Begin: TypeAlias = Callable[[], Awaitable["DebateHandle"]]
+"""Begins a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How a caller wants to hear of what begins."""
+
+    request: Request
+    wait_s: float | None
+    key: str | None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def streams(self) -> bool:
+        """Whether they want events."""
+        return "text/event-stream" in self.request.headers.get("accept", "")
+
+
+def _wanted(
+    request: Request,
+    wait: Annotated[
+        float | None,
+        Query(
+            ge=0,
+            le=LONGEST_WAIT_S,
+            description="Seconds to wait for the end; the result is the answer then. After them, and without it, the "
+            "answer is 202, and the session goes on by itself.",
+        ),
+    ] = None,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[!-~]+$",
+            description="The same key within 24 hours gives the same session and begins nothing.",
+        ),
+    ] = None,
+) -> _Wanted:
+    return _Wanted(request, wait, idempotency_key)
+
+
+Wanted = Annotated[_Wanted, Depends(_wanted)]
+"""How a caller wants to hear of what begins."""
+
+
+def json_answer(value: Value, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Answer with a value as JSON."""
+    kept = {"cache-control": "no-store", **(headers or {})}
+    return Response(value.to_json(), status, kept, media_type="application/json")
+
+
+async def launch(
+    caller: Caller, wanted: _Wanted, begin: Begin, *, request: bytes, rounds: int, goes_on_from: int | None = None
+) -> Response:
+    """Begin a run and answer with it; call this after everything else is checked.
+
+    Args:
+        caller: Who asks.
+        wanted: How they want to hear of it.
+        begin: Begins it.
+        request: What is asked for, told apart under a caller's key.
+        rounds: Rounds it may hold, for the caller's limits.
+        goes_on_from: Number of the last event of a session that goes on; `None` where one begins.
+
+    Raises:
+        RateLimited: The caller has used up a limit.
+        RoundtableError: The run cannot begin.
+    """
+
+    async def begun() -> str:
+        admission = await caller.state.limits.admit(caller.identity.user, rounds=rounds, begins=goes_on_from is None)
+        try:
+            handle = await begin()
+            with anyio.move_on_after(_LOOK_S):
+                # What keeps it from going on is told here, not only to whoever looks later.
+                await handle.begun()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await admission.undo()
+            raise
+        caller.desk.keep(handle)
+        admission.hold(handle)
+        wanted.headers.update(admission.headers)
+        return handle.session_id
+
+    if wanted.key is None:
+        return await _answer(caller, wanted, await begun(), goes_on_from)
+    values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
+    keys = Keys(values, caller.state.clock)
+    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, begun)
+    return await _answer(caller, wanted, session_id, goes_on_from)
+
+
+async def _answer(caller: Caller, wanted: _Wanted, session_id: str, goes_on_from: int | None) -> Response:
+    if wanted.streams:
+        _, after, ids = resume_point(wanted.request, session_id)
+        if goes_on_from is not None:
+            after = after or goes_on_from
+            await _goes_on(caller, session_id, goes_on_from)
+        return await event_stream(caller, session_id, after=after, ids=ids, headers=wanted.headers)
+    if wanted.wait_s is not None and await _over(caller, session_id, wanted.wait_s):
+        handle = caller.desk.handle(session_id)
+        result = await caller.desk.table.session(session_id) if handle is None else await handle.result()
+        return json_answer(result, 200, wanted.headers)
+    found = await caller.desk.table.session(session_id)
+    links = links_of(session_id)
+    told = Started(session_id=session_id, session_status=found.session_status, links=links)
+    return json_answer(told, 202, {"location": links.self, **wanted.headers})
+
+
+async def _goes_on(caller: Caller, session_id: str, last: int) -> None:
+    """Wait until something is stored after an event; a stream from there would otherwise end at once."""
+    wiring = caller.desk.table.wiring
+    heard = wiring.hub.subscribe(session_id, wiring.storage, after=last, tenant=wiring.options.tenant)
+    with heard, anyio.move_on_after(_LOOK_S):
+        while heard.last_seq == last:
+            await heard.take()
+
+
+async def _over(caller: Caller, session_id: str, wait_s: float) -> bool:
+    """Wait for the end of a run, here or at another process; say whether it came."""
+    handle = caller.desk.handle(session_id)
+    with anyio.move_on_after(wait_s) as scope:
+        if handle is not None:
+            await handle.wait()
+        else:
+            async with caller.desk.table.watch(session_id) as events:
+                async for _ in events:
+                    pass
+    return not scope.cancelled_caught

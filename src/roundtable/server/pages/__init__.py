@@ -1,0 +1,17 @@
+"""Pages to watch debates with: rendered here, with files of their own and nothing from elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+__all__ = ["routers"]
+
+
+def routers() -> tuple[APIRouter, ...]:
+    """Give the endpoints of all pages."""
+    from roundtable.server.pages import entry, lists, starting, static_files, view
+
+    return (entry.router, static_files.router, lists.router, starting.router, view.router)

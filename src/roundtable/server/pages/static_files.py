@@ -1,0 +1,57 @@
+"""The style sheets and the script of the pages."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
+
+from roundtable.report import STYLE
+from roundtable.server.pages.answers import INERT
+
+__all__ = ["PREFIX", "router"]
+
+PREFIX: Final = "/static/"
+"""Where the files are."""
+
+_KINDS: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+
+router: APIRouter = APIRouter(include_in_schema=False)
+
+
+class _File(NamedTuple):
+    content: bytes
+    kind: str
+    etag: str
+
+
+@cache
+def _files() -> dict[str, _File]:
+    folder = files("roundtable.server.pages") / "static"
+    contents = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+    contents["report.css"] = STYLE.encode()
+    return {
+        name: _File(content, _KINDS[name.rpartition(".")[2]], f'"{sha256(content).hexdigest()[:32]}"')
+        for name, content in contents.items()
+    }
+
+
+@router.get(PREFIX + "{name}")
+async def static_file(name: str, request: Request) -> Response:
+    """Give a file, or say that the browser's copy is the present one."""
+    found = _files().get(name)
+    if found is None:
+        raise HTTPException(404, "there is no such file")
+    headers = {
+        "etag": found.etag,
+        "cache-control": "no-cache",
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": INERT["cross-origin-resource-policy"],
+    }
+    if found.etag in {part.strip() for part in request.headers.get("if-none-match", "").split(",")}:
+        return Response(None, 304, headers)
+    return Response(found.content, 200, headers, media_type=found.kind)

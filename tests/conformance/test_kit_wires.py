@@ -1,0 +1,152 @@
+"""Our dialects keep the laws that a plugin's dialect is held to; Chat Completions stands in test_kit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+import pytest
+
+from roundtable.protocols import ChatModel
+from roundtable.providers import chat_model
+from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
+from roundtable.testing.servers import Seen, WireReply, http_reply, sse_reply
+from roundtable.types import JsonValue
+
+pytestmark = pytest.mark.slow
+
+
+def plain(document: Mapping[str, JsonValue]) -> WireReply:
+    return http_reply(json.dumps(document).encode())
+
+
+def streamed(events: Sequence[Mapping[str, JsonValue]]) -> WireReply:
+    lines = (
+        b"event: %b\ndata: %b\n\n" % (str(event.get("type", "message")).encode(), json.dumps(event).encode())
+        for event in events
+    )
+    return sse_reply(lines)
+
+
+class _Wire(ProviderSuite):
+    name: ClassVar[str] = ""
+    capabilities = frozenset({Capability.HTTP, Capability.STREAMING, Capability.TOOLS})
+
+    @pytest.fixture
+    def make_model(self) -> Callable[[str], ChatModel]:
+        return lambda url: chat_model(self.name, base_url=url, api_key=KEY)
+
+
+class TestPerplexity(_Wire):
+    name = "perplexity:sonar"
+    capabilities = frozenset({Capability.HTTP, Capability.STREAMING})
+
+
+CLAUDE = "claude-sonnet-4-5"
+MESSAGE: dict[str, JsonValue] = {"id": "msg_1", "type": "message", "role": "assistant", "model": CLAUDE}
+
+
+class TestAnthropic(_Wire):
+    name = f"anthropic:{CLAUDE}"
+    answer = plain(
+        {
+            **MESSAGE,
+            "content": [{"type": "text", "text": "Tea"}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 11, "output_tokens": 7},
+        }
+    )
+    call_answer = plain(
+        {
+            **MESSAGE,
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"word": "tea"}}],
+            "stop_reason": "tool_use",
+            "usage": {"input_tokens": 11, "output_tokens": 7},
+        }
+    )
+    stream_answer = streamed(
+        [
+            {
+                "type": "message_start",
+                "message": {**MESSAGE, "content": [], "usage": {"input_tokens": 11, "output_tokens": 1}},
+            },
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "T"}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "ea"}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
+            {"type": "message_stop"},
+        ]
+    )
+
+
+SAID: JsonValue = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": "Tea", "annotations": []}],
+}
+ASKED: JsonValue = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "look_up",
+    "arguments": '{"word": "tea"}',
+    "status": "completed",
+}
+
+
+def response(output: JsonValue) -> dict[str, JsonValue]:
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "status": "completed",
+        "model": "gpt-5.2",
+        "output": [output],
+        "usage": {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18},
+    }
+
+
+class TestOpenAI(_Wire):
+    name = "openai:gpt-5.2"
+    answer = plain(response(SAID))
+    call_answer = plain(response(ASKED))
+    stream_answer = streamed(
+        [
+            {"type": "response.created", "sequence_number": 0, "response": {**response(SAID), "output": []}},
+            *(
+                {
+                    "type": "response.output_text.delta",
+                    "sequence_number": place,
+                    "item_id": "msg_1",
+                    "output_index": 0,
+                    "content_index": 0,
+                    "delta": text,
+                }
+                for place, text in enumerate(("T", "ea"), 1)
+            ),
+            {"type": "response.completed", "sequence_number": 3, "response": response(SAID)},
+        ]
+    )
+
+
+def candidate(part: JsonValue, **more: JsonValue) -> dict[str, JsonValue]:
+    return {
+        "candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0, **more}],
+        "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18},
+        "modelVersion": "gemini-3-flash-preview",
+    }
+
+
+class TestGoogle(_Wire):
+    name = "google:gemini-3-flash-preview"
+    answer = plain(candidate({"text": "Tea"}, finishReason="STOP"))
+    call_answer = plain(candidate({"functionCall": {"name": "look_up", "args": {"word": "tea"}}}, finishReason="STOP"))
+    stream_answer = streamed(
+        [candidate({"text": "T"}), candidate({"text": "ea"}), candidate({"text": ""}, finishReason="STOP")]
+    )
+
+    def wants_stream(self, seen: Seen) -> bool:
+        return ":streamGenerateContent" in seen.path

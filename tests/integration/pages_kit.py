@@ -1,0 +1,66 @@
+"""Somebody who looks at pages: a browser's cookies and headers over httpx, and what its answers hold."""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from integration.server_kit import served_table, token_for
+
+from roundtable.server import create_app
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+__all__ = ["Visitor", "visiting"]
+
+
+class Visitor:
+    """A browser without a screen."""
+
+    def __init__(self, web: httpx.AsyncClient, token: str) -> None:
+        self.web = web
+        self.token = token
+        self.page = ""
+
+    @property
+    def csrf(self) -> str:
+        """What forms of the page that was looked at last send along."""
+        found = re.search(r'name="csrf" value="([0-9a-f]{64})"', self.page)
+        assert found is not None
+        return found[1]
+
+    def show(self, number: str) -> None:
+        """Have another cookie from now on."""
+        self.web.cookies.clear()
+        self.web.cookies.set("roundtable", number, domain="127.0.0.1")
+
+    async def get(self, path: str, **how: Any) -> httpx.Response:
+        answer = await self.web.get(path, **how)
+        self.page = answer.text
+        return answer
+
+    async def post(self, path: str, **fields: str) -> httpx.Response:
+        """Send a form from a page of the server."""
+        return await self.web.post(path, data=fields, headers={"origin": str(self.web.base_url).rstrip("/")})
+
+    async def log_in(self, token: str | None = None, **fields: str) -> httpx.Response:
+        answer = await self.post("/login", token=self.token if token is None else token, **fields)
+        await self.get("/sessions")
+        return answer
+
+
+@asynccontextmanager
+async def visiting(*scopes: str, table: Any = None, auth: Any = None, **options: Any) -> AsyncIterator[Visitor]:
+    """Serve a table and give somebody who looks at its pages and is not logged in."""
+    table = table or served_table()
+    token = await token_for(table, "ann", *(scopes or ("read", "write")))
+    app = create_app(table, auth=auth, **options)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers={"accept": "text/html"}) as web,
+    ):
+        yield Visitor(web, token)

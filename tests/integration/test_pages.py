@@ -1,0 +1,363 @@
+"""Pages over plain HTTP: who gets in, what a browser is told not to do, and what is shown."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from html.parser import HTMLParser
+
+import anyio
+import pytest
+from integration.pages_kit import visiting
+from integration.server_kit import served_table
+
+from roundtable._clock import SystemClock
+from roundtable.api import AgentProfile
+from roundtable.auth import LocalUser, TokenStore
+from roundtable.server.pages.tries import FREE
+from roundtable.testing import ScriptedModel, scripted_agents
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+
+class Shifted(SystemClock):
+    """The machine's clock, some seconds ahead."""
+
+    ahead_s = 0.0
+
+    def now(self):
+        return super().now() + timedelta(seconds=self.ahead_s)
+
+
+class Elements(HTMLParser):
+    """What a page consists of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+
+async def test_somebody_unknown_is_sent_to_the_login_and_from_there_where_they_wanted_to() -> None:
+    async with visiting() as ann:
+        answer = await ann.get("/sessions?status=paused")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=%2Fsessions%3Fstatus%3Dpaused")
+        answer = await ann.get(answer.headers["location"])
+        assert 'name="next" value="/sessions?status=paused"' in answer.text
+        answer = await ann.log_in(next="/sessions?status=paused")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/sessions?status=paused")
+        assert (await ann.get("/")).status_code == 200
+        assert "ann" in ann.page
+
+
+@pytest.mark.parametrize(
+    "place", ["//evil.test", "https://evil.test", "/\\evil.test", "/a\r\nX-Evil: 1", "\t//evil.test", "evil"]
+)
+async def test_a_login_never_leads_elsewhere(place: str) -> None:
+    async with visiting() as ann:
+        answer = await ann.log_in(next=place)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+async def test_the_cookie_is_for_this_server_alone_and_no_script_sees_it() -> None:
+    async with visiting() as ann:
+        cookie = (await ann.log_in()).headers["set-cookie"]
+        name, _, rest = cookie.partition("=")
+        number, *marks = rest.split("; ")
+        assert name == "roundtable"
+        assert len(number) >= 43  # 256 bits
+        assert {mark.casefold() for mark in marks} == {"httponly", "samesite=strict", "path=/", "max-age=43200"}
+    async with visiting(https=True) as ann:
+        cookie = (await ann.log_in()).headers["set-cookie"]
+        assert cookie.startswith("__Host-roundtable=")
+        assert "secure" in cookie.casefold()
+        ann.web.cookies.clear()
+        ann.web.headers["cookie"] = "roundtable=" + cookie.partition("=")[2].split(";")[0]
+        assert (await ann.get("/")).status_code == 303  # a name that a neighbour could have set does not count
+
+
+async def test_every_login_has_a_new_number_and_ends_the_one_before() -> None:
+    async with visiting() as ann:
+        ann.show("chosen-by-somebody-else")
+        await ann.log_in()
+        first = ann.web.cookies["roundtable"]
+        assert first != "chosen-by-somebody-else"
+        await ann.log_in()
+        second = ann.web.cookies["roundtable"]
+        assert second != first
+        ann.show(first)
+        assert (await ann.get("/")).status_code == 303
+
+
+async def test_what_is_stored_of_a_login_does_not_let_anybody_in() -> None:
+    table = served_table()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        number = ann.web.cookies["roundtable"]
+        kept = await table.wiring.storage.kv.scan("", tenant=":pages")
+        assert len(kept) == 1
+        assert number not in str(kept)
+        ann.show(kept[0][0].removeprefix("login/"))
+        assert (await ann.get("/")).status_code == 303
+
+
+async def test_a_login_ends_with_logging_out() -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        number = ann.web.cookies["roundtable"]
+        answer = await ann.post("/logout", csrf=ann.csrf)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+        assert "roundtable" not in ann.web.cookies
+        ann.show(number)
+        assert (await ann.get("/")).status_code == 303
+
+
+async def test_a_login_ends_after_twelve_hours() -> None:
+    clock = Shifted()
+    async with visiting(clock=clock) as ann:
+        await ann.log_in()
+        clock.ahead_s = 12 * 3600 - 60
+        assert (await ann.get("/")).status_code == 200
+        clock.ahead_s = 12 * 3600 + 60
+        assert (await ann.get("/")).status_code == 303
+
+
+async def test_a_login_ends_with_its_token() -> None:
+    table = served_table()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        assert (await ann.get("/")).status_code == 200
+        tokens = TokenStore.of(table.wiring.storage)
+        for info in await tokens.list("ann"):
+            await tokens.revoke(info.id)
+        assert (await ann.get("/")).status_code == 303
+
+
+async def test_no_login_is_needed_where_there_is_one_user() -> None:
+    async with visiting(auth=LocalUser()) as ann:
+        assert (await ann.get("/login?next=/start")).headers["location"] == "/start"
+        ann.show("of-another-server-on-this-machine")
+        assert (await ann.get("/")).status_code == 200
+        assert "Log out" not in ann.page
+        answer = await ann.post("/start", topic="Tea or coffee?", mode="collaborative", rounds="1")
+        assert answer.headers["location"].startswith("/sessions/")
+
+
+async def test_whoever_guesses_waits_and_hears_the_same_whatever_was_wrong() -> None:
+    clock = Shifted()
+    table = served_table()
+    expired = await TokenStore.of(table.wiring.storage).create("ann", audience="mcp")
+    async with visiting(table=table, clock=clock) as ann:
+        wrong = [await ann.post("/login", token=token) for token in ("", "rt_no", expired.secret, "\u2603" * 900)]
+        wrong += [await ann.post("/login", token=f"rt_{number}") for number in range(FREE)]
+        locked = await ann.post("/login", token=ann.token)
+        assert {answer.status_code for answer in (*wrong, locked)} == {401}
+        assert len({answer.text for answer in (*wrong, locked)}) == 1
+        ((_, tried),) = await table.wiring.storage.kv.scan("tries/", tenant=":pages")
+        assert tried["tries"] == FREE  # those that came too early were not even looked at
+        clock.ahead_s = 3600
+        assert (await ann.post("/login", token=ann.token)).status_code == 303
+        assert await table.wiring.storage.kv.scan("tries/", tenant=":pages") == ()
+
+
+@pytest.mark.parametrize("shown", ["", "0" * 64, "\u2603"])
+@pytest.mark.parametrize("path", ["/logout", "/start", "/sessions/x/stop", "/api/sessions/x/stop", "/api/chat/multi"])
+async def test_a_change_by_cookie_needs_what_only_our_pages_know(path: str, shown: str) -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        assert (await ann.post(path, csrf=shown)).status_code == 403
+        by_script = await ann.web.post(path, json={}, headers={"x-csrf-token": shown.encode(), "accept": "*/*"})
+        assert (by_script.status_code, by_script.json()["code"]) == (403, "FORBIDDEN")
+        assert (await ann.get("/")).status_code == 200
+
+
+async def test_what_belongs_to_a_login_is_taken_in_a_field_or_a_header_and_belongs_to_no_other() -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        before = ann.csrf
+        answer = await ann.web.post("/sessions/x/stop", headers={"x-csrf-token": ann.csrf})
+        assert answer.status_code == 404  # let through: there is no such session
+        await ann.log_in()
+        assert ann.csrf != before
+        assert (await ann.post("/logout", csrf=before)).status_code == 403
+        answer = await ann.web.post(
+            "/start", headers={"content-type": "application/x-www-form-urlencoded"}, content="a=" + "b" * 70_000
+        )
+        assert answer.status_code == 403
+
+
+async def test_a_token_in_a_header_needs_nothing_more_and_goes_before_the_cookie() -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        answer = await ann.web.post("/sessions/x/stop", headers={"authorization": f"Bearer {ann.token}"})
+        assert answer.status_code == 404
+        answer = await ann.web.get("/sessions", headers={"authorization": "Bearer rt_wrong", "accept": "*/*"})
+        assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHORIZED")
+
+
+@pytest.mark.parametrize("origin", ["http://evil.test", "null", "http://localhost.evil.test", "http://127.0.0.1:1"])
+async def test_forms_of_other_origins_are_turned_away_at_the_login_too(origin: str) -> None:
+    async with visiting() as ann:
+        answer = await ann.web.post("/login", data={"token": ann.token}, headers={"origin": origin})
+        assert answer.status_code == 403
+        assert "text/html" in answer.headers["content-type"]
+        assert "set-cookie" not in answer.headers
+
+
+async def test_pages_are_neither_kept_nor_framed_and_load_nothing_from_elsewhere() -> None:
+    async with visiting() as ann:
+        pages = [await ann.get("/login"), await ann.log_in(token="wrong"), await ann.get("/nowhere")]
+        await ann.log_in()
+        pages += [await ann.get(path) for path in ("/", "/start", "/sessions/none", "/nowhere", "/sessions?after=x")]
+        assert [answer.status_code for answer in pages] == [200, 401, 303, 200, 200, 404, 404, 400]
+        for answer in pages:
+            assert answer.headers["cache-control"] == "no-store"
+            if answer.status_code == 303:
+                continue
+            policy = answer.headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            assert answer.headers["x-frame-options"] == "DENY"
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            loaded = [
+                at.get("src") or at.get("href") for tag, at in Elements(answer.text).tags if tag in {"script", "link"}
+            ]
+            assert loaded
+            assert all(path.startswith("/static/") for path in loaded)
+            for path in loaded:
+                assert (await ann.get(path)).status_code == 200
+
+
+async def test_programs_are_told_failures_as_before() -> None:
+    async with visiting() as ann:
+        answer = await ann.get("/api/nowhere")
+        assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHORIZED")
+        answer = await ann.get("/nowhere", headers={"accept": "*/*", "authorization": f"Bearer {ann.token}"})
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+async def test_files_are_asked_for_again_and_sent_once() -> None:
+    async with visiting() as ann:
+        answer = await ann.get("/static/report.css")
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
+        assert "text/css" in answer.headers["content-type"]
+        again = await ann.get("/static/report.css", headers={"if-none-match": answer.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        for name in ("..%2Fview.py", "none.css", "%2e%2e/pages.css"):
+            assert (await ann.get(f"/static/{name}")).status_code in {303, 404}
+
+
+async def test_a_debate_is_started_from_a_form_and_shown() -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        await ann.get("/start")
+        answer = await ann.post("/start", csrf=ann.csrf, topic="  Tea or coffee?  ", mode="collaborative", rounds="1")
+        assert answer.status_code == 303
+        with anyio.fail_after(20):
+            while "state-completed" not in (await ann.get(answer.headers["location"])).text:  # noqa: ASYNC110  (a page tells nobody)
+                await anyio.sleep(0.01)
+        for shown in ("Tea or coffee?", "Ada", "Agreement and confidence", "2 of 3 agents hold it", "Minority"):
+            assert shown in ann.page
+        assert "Pause" not in ann.page
+        assert "Tea or coffee?" in (await ann.get("/sessions?status=completed&mode=collaborative")).text
+        assert "Tea or coffee?" not in (await ann.get("/sessions?status=paused")).text
+        assert "Ada</a>" not in ann.page
+
+
+@pytest.mark.parametrize(
+    ("filled", "told"),
+    [
+        ({"topic": " ", "rounds": "1"}, "topic"),
+        ({"topic": "Tea?", "rounds": "0"}, "Rounds"),
+        ({"topic": "Tea?", "rounds": "\u0663"}, "Rounds"),
+        ({"topic": "Tea?", "rounds": "99"}, "rounds"),
+        ({"topic": "Tea?", "rounds": "2", "mode": "none"}, "none"),
+    ],
+)
+async def test_what_does_not_fit_is_told_beside_what_was_filled_in(filled: dict[str, str], told: str) -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        answer = await ann.post("/start", csrf=ann.csrf, **filled)
+        assert answer.status_code == 400
+        alert = answer.text.partition('role="alert"')[2].partition("</p>")[0]
+        assert told in alert
+        assert filled["topic"] in answer.text
+
+
+async def test_who_may_only_read_is_offered_nothing_to_change() -> None:
+    table = served_table()
+    async with visiting("read", table=table) as ann:
+        held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=1)
+        await ann.log_in()
+        await ann.get(f"/sessions/{held.session_id}")
+        assert "/start" not in ann.page
+        assert "data-action" not in ann.page
+        assert (await ann.get("/start")).status_code == 403
+        await ann.get("/")
+        assert (await ann.post(f"/sessions/{held.session_id}/stop", csrf=ann.csrf)).status_code == 403
+
+
+async def test_sessions_of_others_do_not_exist() -> None:
+    table = served_table()
+    async with visiting(table=table) as ann:
+        theirs = await table.for_tenant("bob").debate("A secret question?", rounds=1)
+        await ann.log_in()
+        answers = [await ann.get(f"/sessions/{name}") for name in (theirs.session_id, "f" * 32)]
+        assert [answer.status_code for answer in answers] == [404, 404]
+        assert "secret" not in "".join(answer.text for answer in answers)
+        for path in ("/", "/sessions?q=tea"):
+            assert "secret" not in (await ann.get(path)).text
+
+
+async def test_the_list_has_pages_and_words_are_found() -> None:
+    table = served_table()
+    hers = table.for_tenant("ann")
+    await hers.debate_many([f"Question {number}?" for number in range(27)], rounds=1)
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        assert ann.page.count('<a href="/sessions/') == 25
+        further = Elements(ann.page).tags
+        (place,) = [at["href"] for tag, at in further if at.get("rel") == "next"]
+        assert (await ann.get(place)).text.count('<a href="/sessions/') == 2
+        assert "Newest sessions" in ann.page
+        assert (await ann.get("/sessions?q=coffee")).text.count("Cy in round 1") == 27
+        assert "Nothing found" in (await ann.get("/sessions?q=nobodysaidthis")).text
+        assert 'role="alert"' in (await ann.get(f"/sessions?q={'x' * 1001}")).text
+
+
+async def test_what_was_said_is_text_and_nothing_else() -> None:
+    said = "<script>alert(1)</script><img src=x onerror=alert(2)> [x](javascript:alert(3)) \u202egnol"
+    table = served_table(agents=scripted_agents({"ada": said, "bo": said}))
+    held = await table.for_tenant("ann").debate(f"{said}?", rounds=1)
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        for path in ("/", "/sessions?q=gnol", f"/sessions/{held.session_id}", f"/sessions?q={said}"):
+            await ann.get(path)
+            elements = Elements(ann.page).tags
+            assert "\u202e" not in ann.page
+            assert [at for tag, at in elements if tag == "script"] in (
+                [],
+                [{"type": "module", "src": "/static/live.js"}],
+            )
+            assert not [tag for tag, at in elements if tag == "img" or any(name.startswith("on") for name in at)]
+            links = [at["href"] for tag, at in elements if "href" in at]
+            assert not [link for link in links if not link.startswith(("/", "#", "http"))]
+
+
+async def test_a_team_is_shown_with_its_goal_and_without_votes() -> None:
+    plan = {"goal": "Name the capital.", "strategy": "Look at a map.", "successCriteria": ["A name", "A source"]}
+    says = {"initiator": plan, "scout": "It is Paris.", "summarizer": "Paris."}
+    table = served_table(agents=[ScriptedModel(says)])
+    held = await table.for_tenant("ann").converse(
+        agents=[AgentProfile("scout")], messages="The capital of France?", rounds=1
+    )
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        await ann.get(f"/sessions/{held.session_id}")
+        for shown in ("Name the capital.", "Look at a map.", "A source", "It is Paris.", "About this conversation"):
+            assert shown in ann.page
+        for vote in ("Minority", "Agreement", "decision rule"):
+            assert vote not in ann.page

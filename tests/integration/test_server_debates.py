@@ -1,0 +1,214 @@
+"""Debates and conversations that are begun over HTTP: detached, waited for, streamed, begun once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+from integration.engine_kit import late
+from integration.server_kit import client_of, served_table, token_for
+
+from roundtable import AgentConfig, Roundtable
+from roundtable.api import AgentProfile
+from roundtable.result import DebateResult
+from roundtable.server.limits import Limits
+from roundtable.testing import ScriptedModel, scripted_agents
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+FREE = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
+ASKED = {"topic": "Tea or coffee?", "rounds": 2}
+
+
+def events_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(block.split("data: ", 1)[1]) for block in text.split("\n\n") if "data: " in block]
+
+
+async def test_a_debate_runs_by_itself_and_is_found_by_its_links() -> None:
+    async with client_of() as web:
+        begun = await web.post("/api/debates", json=ASKED)
+        told = begun.json()
+        assert (begun.status_code, begun.headers["location"]) == (202, told["links"]["self"])
+        assert begun.headers["ratelimit"].startswith('"conversations";r=4')
+        followed = await web.get(told["links"]["events"])
+        assert [event["type"] for event in events_of(followed.text)][-1] == "debate_complete"
+        found = await web.get(told["links"]["self"])
+        assert DebateResult.model_validate_json(found.content).answer == "Tea"
+
+
+async def test_a_caller_who_waits_gets_the_result_as_the_command_gives_it() -> None:
+    table = served_table()
+    async with client_of(table) as web:
+        answer = await web.post("/api/debates?wait=20", json={**ASKED, "metadata": {"ticket": 7}})
+        assert answer.status_code == 200
+        result = DebateResult.model_validate_json(answer.content)
+        kept = await table.for_tenant("default").session(result.session_id)
+        assert (answer.text, result.config.metadata) == (kept.to_json(), {"ticket": 7})
+
+
+async def test_a_caller_who_waits_too_short_is_told_where_it_goes_on() -> None:
+    slow = served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
+    async with client_of(slow) as web:
+        answer = await web.post("/api/debates?wait=0.05", json=ASKED)
+        assert (answer.status_code, answer.json()["sessionStatus"]) == (202, "active")
+
+
+async def test_events_are_streamed_with_ids_by_opt_in() -> None:
+    async with client_of() as web:
+        answer = await web.post("/api/debates?ids=1", json=ASKED, headers={"accept": "text/event-stream"})
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        told = events_of(answer.text)
+        seqs = [event["data"]["seq"] for event in told if "seq" in event["data"]]
+        assert seqs == list(range(1, len(seqs) + 1))
+        assert f"id: {told[0]['data']['sessionId']}:1\ndata: " in answer.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "code"),
+    [
+        ({}, "topic", "VALIDATION_ERROR"),
+        ({"topic": "  "}, "topic", "VALIDATION_ERROR"),
+        ({"topic": "Tea?", "rounds": "3"}, "rounds", "VALIDATION_ERROR"),
+        ({"topic": "Tea?", "providers": {}}, "providers", "VALIDATION_ERROR"),
+        ({"topic": "Tea?", "storage": "sqlite:///x"}, "storage", "VALIDATION_ERROR"),
+        ({"topic": "Tea?", "agents": [{"id": "x", "provider": "openai"}]}, "agents.0", "VALIDATION_ERROR"),
+        ({"topic": "Tea?", "rounds": 11}, "rounds", "MAX_ROUNDS_EXCEEDED"),
+        ({"topic": "Tea?", "mode": "nowhere"}, None, "CONFIGURATION_ERROR"),
+        ({"topic": "Tea?", "mode": "self-consistency:samples=1000", "rounds": 1}, None, "VALIDATION_ERROR"),
+        ({"topic": "Tea?", "decide": "supermajority(7)"}, None, "CONFIGURATION_ERROR"),
+        ({"topic": "Tea?", "exitWhen": {"kind": "nowhere"}}, None, "CONFIGURATION_ERROR"),
+        ({"topic": "Tea?", "metadata": {"a": "x" * 20_000}}, "metadata", "VALIDATION_ERROR"),
+    ],
+)
+async def test_what_does_not_fit_is_refused_and_counts_for_nothing(asked: Any, field: str | None, code: str) -> None:
+    async with client_of() as web:
+        answer = await web.post("/api/debates", json=asked)
+        told = answer.json()
+        assert (answer.status_code, told["code"]) == (400, code), told
+        assert field is None or told["details"]["field"] == field
+        assert [one["remaining"] for one in (await web.get("/api/me")).json()["limits"]] == [5, 100, 2]
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
+async def test_a_body_has_to_say_that_it_is_json(content_type: str | None) -> None:
+    async with client_of() as web:
+        headers = {} if content_type is None else {"content-type": content_type}
+        answer = await web.post("/api/debates", content=json.dumps(ASKED), headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+async def test_a_body_has_a_largest_size_and_has_to_be_json() -> None:
+    async with client_of() as web:
+        headers = {"content-type": "application/json"}
+        answer = await web.post("/api/debates", content=b'{"topic": "' + b"x" * 5_000_000, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (413, "PAYLOAD_TOO_LARGE")
+        for raw in (b"{", b"[" * 100_000, b'{"topic": "\xff"}', b'{"topic": "\\ud800"}', b'{"topic": NaN}', b"null"):
+            answer = await web.post("/api/debates", content=raw, headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (400, "VALIDATION_ERROR"), raw
+
+
+@pytest.mark.parametrize(
+    "name", ["command:/bin/sh", "claude-cli", "local:/etc/passwd", "compatible:x", "openai:gpt-5.2", "scripted"]
+)
+async def test_callers_name_nobody_but_whom_the_owner_offers(name: str) -> None:
+    seats = [AgentConfig(id="mine", name="Mine", provider="command", model="cat"), *scripted_agents({"ada": "Tea"})]
+    async with client_of(served_table(agents=seats)) as web:
+        answer = await web.post("/api/debates", json={"topic": "Tea?", "agents": [name]})
+        assert (answer.status_code, answer.json()["code"]) == (404, "AGENT_NOT_FOUND")
+
+
+async def test_an_owner_may_offer_models_beside_the_agents() -> None:
+    async with client_of(models=["scripted:x"]) as web:
+        offered = (await web.get("/api/agents")).json()
+        assert ([one["id"] for one in offered["agents"]], offered["models"]) == (["ada", "bo", "cy"], ["scripted:x"])
+        answer = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 1, "agents": ["bo", "ada"]})
+        assert [one["id"] for one in answer.json()["agents"]] == ["bo", "ada"]
+        other = await web.post("/api/debates", json={"topic": "Tea?", "agents": ["scripted:y"]})
+        assert other.json()["hint"] == "Agents: 'ada', 'bo', 'cy'; or a model: scripted:x."
+
+
+async def test_everything_that_is_json_reaches_the_debate() -> None:
+    asked = {
+        "topic": "Which?",
+        "mode": "expert-panel",
+        "rounds": 1,
+        "options": ["Tea", "Coffee"],
+        "decide": "plurality",
+        "exitWhen": {"kind": "consensus"},
+        "exitOnConsensus": False,
+        "focusQuestion": "At night?",
+        "perspectives": ["Economic", {"name": "Health", "description": "Sleep."}],
+        "baseline": True,
+        "skipRoundsWhen": 0.9,
+        "budget": {"maxCalls": 100},
+        "deadlineS": 60,
+    }
+    said = scripted_agents({name: {"position": "Tea", "choice": "Tea"} for name in ("ada", "bo")})
+    async with client_of(served_table(agents=said)) as web:
+        answer = await web.post("/api/debates?wait=20", json=asked)
+        assert answer.status_code == 200, answer.text
+        config = answer.json()["config"]
+        assert (config["options"], config["exit"]["kind"], config["baseline"]) == (["Tea", "Coffee"], "consensus", True)
+        assert [one["name"] for one in config["perspectives"]] == ["Economic", "Health"]
+        assert (config["skipRoundsWhen"], config["budget"]["maxCalls"]) == (0.9, 100)
+
+
+async def test_a_key_begins_one_debate_however_often_it_is_sent() -> None:
+    table = served_table()
+    async with client_of(table, limits=FREE) as web:
+        sessions: list[str] = []
+        headers = {"idempotency-key": "order-1"}
+
+        async def ask() -> None:
+            answer = await web.post("/api/debates", json=ASKED, headers=headers)
+            sessions.append(answer.json()["sessionId"])
+
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(ask)
+        assert len(set(sessions)) == 1
+        again = await web.post("/api/debates?wait=20", json=ASKED, headers=headers)
+        assert (again.status_code, again.json()["sessionId"]) == (200, sessions[0])
+        other = await web.post("/api/debates", json={**ASKED, "rounds": 1}, headers=headers)
+        assert (other.status_code, other.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+        assert len((await web.get("/api/sessions")).json()["sessions"]) == 1
+
+
+async def test_a_key_is_free_again_after_a_refusal_and_belongs_to_its_user() -> None:
+    table = served_table()
+    ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
+    limits = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=1)
+    async with client_of(table, token=ann, limits=limits) as web:
+        headers = {"idempotency-key": "k"}
+        refused = await web.post("/api/debates", json=ASKED, headers=headers)
+        assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+        mine = await web.post("/api/debates", json={"topic": "Tea?", "rounds": 1}, headers=headers)
+        theirs = await web.post(
+            "/api/debates", json={"topic": "Tea?", "rounds": 1}, headers=headers | {"authorization": f"Bearer {bob}"}
+        )
+        assert (mine.status_code, theirs.status_code) == (202, 202)
+        assert mine.json()["sessionId"] != theirs.json()["sessionId"]
+
+
+async def test_a_debate_that_breaks_while_somebody_waits_is_told_as_an_error() -> None:
+    broken = served_table(agents=scripted_agents({"ada": [ValueError("down")], "bo": [ValueError("down")]}))
+    async with client_of(broken) as web:
+        answer = await web.post("/api/debates?wait=20", json=ASKED)
+        assert (answer.status_code, answer.json()["code"]) == (502, "QUORUM_LOST")
+
+
+async def test_a_team_works_on_a_request() -> None:
+    says = {"initiator": {"goal": "Name it."}, "scout": "It is Paris.", "summarizer": "Paris."}
+    table = Roundtable([ScriptedModel(says)], storage="memory://", profiles=[AgentProfile("scout")])
+    asked = {"agents": ["scout"], "messages": [{"role": "user", "content": "Capital of France?"}], "rounds": 1}
+    async with client_of(table) as web:
+        profiles = (await web.get("/api/profiles")).json()["profiles"]
+        assert profiles == [{"name": "scout", "tools": [], "maxSteps": 4, "onError": "skip"}]
+        answer = await web.post("/api/conversations?wait=20", json=asked)
+        assert (answer.status_code, answer.json()["answer"]) == (200, "Paris.")
+        unknown = await web.post("/api/conversations", json={**asked, "agents": ["spy"]})
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "AGENT_NOT_FOUND")
+        silent = await web.post("/api/conversations", json={**asked, "messages": [{"role": "system", "content": "x"}]})
+        assert (silent.status_code, silent.json()["details"]["field"]) == (400, "messages")

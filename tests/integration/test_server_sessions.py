@@ -1,0 +1,262 @@
+"""Sessions over HTTP: found, shown, followed, written out, controlled, removed; and never those of somebody else."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from integration.engine_kit import late
+from integration.server_kit import client_of, served_table, token_for
+
+from roundtable.result import DebateResult
+from roundtable.server.limits import Limits
+from roundtable.testing import ScriptedModel, scripted_agents
+from roundtable.types import RoundRecord
+
+if TYPE_CHECKING:
+    import httpx
+
+    from roundtable import Roundtable
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+FREE = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
+
+
+async def held(web: httpx.AsyncClient, topic: str = "Tea or coffee?", **more: Any) -> str:
+    """Hold a debate to its end; give its id."""
+    answer = await web.post("/api/debates?wait=20", json={"topic": topic, "rounds": 1, **more})
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["sessionId"])
+
+
+def slow_table() -> Roundtable:
+    return served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
+
+
+async def test_sessions_are_listed_in_pages_and_filtered() -> None:
+    async with client_of(limits=FREE) as web:
+        made = [await held(web, f"Question {number}?") for number in range(5)]
+        made.append(await held(web, "Delphi?", mode="delphi"))
+        seen: list[str] = []
+        cursor: str | None = None
+        for expected in (2, 2, 2):
+            page = (
+                await web.get("/api/sessions", params={"limit": 2, **({"cursor": cursor} if cursor else {})})
+            ).json()
+            assert len(page["sessions"]) == expected
+            seen += [one["sessionId"] for one in page["sessions"]]
+            cursor = page["nextCursor"]
+        assert (seen, cursor) == (made[::-1], None)
+        found = (await web.get("/api/sessions", params={"mode": "delphi", "topic": "DELPHI"})).json()["sessions"]
+        assert [(one["sessionId"], one["agents"]) for one in found] == [(made[-1], ["ada", "bo", "cy"])]
+        assert (await web.get("/api/sessions", params={"status": "paused"})).json()["sessions"] == []
+        later = (await web.get("/api/sessions", params={"createdFrom": "2999-01-01"})).json()
+        assert later == {"sessions": [], "hits": [], "nextCursor": None}
+
+
+async def test_sessions_are_found_by_what_was_said() -> None:
+    async with client_of(
+        served_table(agents=scripted_agents({"ada": "Tea keeps", "bo": "Tea wakes"})), limits=FREE
+    ) as web:
+        made = [await held(web, f"Question {number}?") for number in range(3)]
+        first = (await web.get("/api/sessions", params={"q": "keeps", "limit": 2})).json()
+        assert [one["sessionId"] for one in first["sessions"]] == [made[2], made[1]]
+        assert {hit["sessionId"] for hit in first["hits"]} == {made[2], made[1]}
+        rest = (await web.get("/api/sessions", params={"q": "keeps", "cursor": first["nextCursor"]})).json()
+        assert ([one["sessionId"] for one in rest["sessions"]], rest["nextCursor"]) == ([made[0]], None)
+        found = (await web.get("/api/sessions", params={"q": "keeps", "topic": "question 1"})).json()
+        assert [one["sessionId"] for one in found["sessions"]] == [made[1]]
+        assert (await web.get("/api/sessions", params={"q": "coffee"})).json()["sessions"] == []
+        none = await web.get("/api/sessions", params={"q": "keeps", "createdTo": "2000-01-01"})
+        assert none.json()["sessions"] == []
+
+
+@pytest.mark.parametrize(
+    "query", ["cursor=nowhere", "cursor=%C3%A9", "limit=0", "limit=x", "status=gone", "createdFrom=soon", "q="]
+)
+async def test_a_query_that_does_not_fit_is_refused(query: str) -> None:
+    async with client_of() as web:
+        answer = await web.get(f"/api/sessions?{query}")
+        assert (answer.status_code, answer.json()["code"] in {"VALIDATION_ERROR", "CONFIGURATION_ERROR"}) == (400, True)
+
+
+async def test_a_session_its_rounds_and_its_agreement_are_shown() -> None:
+    async with client_of() as web:
+        name = await held(web, rounds=2)
+        result = DebateResult.model_validate_json((await web.get(f"/api/sessions/{name}")).content)
+        shown = await web.get(f"/api/sessions/{name}/rounds/2")
+        assert RoundRecord.model_validate_json(shown.content) == result.rounds[1]
+        last = (await web.get(f"/api/sessions/{name}/consensus")).json()
+        assert (last["round"], last["responses"], last["decision"]["winners"]) == (2, 3, ["Tea"])
+        first = (await web.get(f"/api/sessions/{name}/consensus?round=1")).json()
+        assert (first["round"], first["consensus"]["agreementLevel"]) == (1, result.rounds[0].consensus.agreement_level)
+        for place in ("rounds/3", "consensus?round=3"):
+            missing = await web.get(f"/api/sessions/{name}/{place}")
+            assert (missing.status_code, missing.json()["code"]) == (404, "NOT_FOUND")
+
+
+async def test_a_round_that_is_under_way_has_no_agreement() -> None:
+    async with client_of(slow_table()) as web:
+        name = (await web.post("/api/debates", json={"topic": "Tea?"})).json()["sessionId"]
+        missing = await web.get(f"/api/sessions/{name}/consensus")
+        assert (missing.status_code, missing.json()["hint"]) == (404, "A round is measured when it is complete.")
+
+
+async def test_events_are_followed_from_any_place() -> None:
+    async with client_of() as web:
+        name = await held(web)
+        all_of_it = (await web.get(f"/api/sessions/{name}/events")).text
+        blocks = [block for block in all_of_it.split("\n\n") if "data: " in block]
+        assert all(f"id: {name}:" in block for block in blocks)
+        last = json.loads(blocks[-1].split("data: ", 1)[1])
+        assert {"sessionId", "seq", "timestamp"} <= last["data"].keys()
+        rest = await web.get(f"/api/sessions/{name}/events?after={len(blocks) - 1}")
+        assert rest.text.count("data: ") == 1
+        again = await web.get(f"/api/sessions/{name}/events", headers={"last-event-id": f"{name}:{len(blocks) - 2}"})
+        assert again.text.count("data: ") == 2
+
+
+@pytest.mark.parametrize(
+    ("format", "suffix", "media_type"),
+    [
+        ("md", "md", "text/markdown; charset=utf-8"),
+        ("markdown", "md", "text/markdown; charset=utf-8"),
+        ("html", "html", "text/html; charset=utf-8"),
+        ("csv", "csv", "text/csv; charset=utf-8"),
+        ("json", "json", "application/json"),
+    ],
+)
+async def test_exports_are_inert_files(format: str, suffix: str, media_type: str) -> None:
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    async with client_of(served_table(agents=scripted_agents({"ada": hostile, "bo": hostile}))) as web:
+        name = await held(web, f"Is {hostile} good?")
+        answer = await web.get(f"/api/sessions/{name}/export?format={format}")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
+        assert answer.headers["content-disposition"] == f'attachment; filename="roundtable-{name[:8]}.{suffix}"'
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "sandbox" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert format != "html" or "<script" not in answer.text
+
+
+async def test_an_export_that_does_not_exist_is_refused() -> None:
+    async with client_of() as web:
+        name = await held(web)
+        answer = await web.get(f"/api/sessions/{name}/export?format=docx")
+        assert (answer.status_code, answer.json()["code"]) == (400, "CONFIGURATION_ERROR")
+
+
+async def test_a_session_is_paused_resumed_stopped_and_removed() -> None:
+    async with client_of(slow_table()) as web:
+        name = (await web.post("/api/debates", json={"topic": "Tea?"})).json()["sessionId"]
+        busy = await web.post(f"/api/sessions/{name}/resume")
+        assert (busy.status_code, busy.json()["code"]) == (409, "SESSION_ERROR")
+        asked = await web.post(f"/api/sessions/{name}/pause", json={"running": "cancel"})
+        assert asked.status_code == 202
+        followed = await web.get(f"/api/sessions/{name}/events")
+        assert '"debate_complete"' in followed.text
+        assert (await web.get(f"/api/sessions/{name}")).json()["sessionStatus"] == "paused"
+        again = await web.post(f"/api/sessions/{name}/resume")
+        assert (again.status_code, again.json()["links"]["self"]) == (202, f"/api/sessions/{name}")
+        stopped = await web.post(f"/api/sessions/{name}/stop")
+        assert stopped.status_code == 202
+        assert (await web.delete(f"/api/sessions/{name}")).status_code == 204
+        gone = await web.get(f"/api/sessions/{name}")
+        assert (gone.status_code, gone.json()["code"]) == (404, "SESSION_ERROR")
+
+
+async def test_removing_a_session_that_runs_ends_it() -> None:
+    async with client_of(slow_table(), limits=Limits(concurrent=1)) as web:
+        name = (await web.post("/api/debates", json={"topic": "Tea?"})).json()["sessionId"]
+        assert (await web.post("/api/debates", json={"topic": "Tea?"})).status_code == 429
+        assert (await web.delete(f"/api/sessions/{name}")).status_code == 204
+        for _ in range(100):
+            left = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+            if left["concurrent"]:
+                break
+        assert left["concurrent"] == 1
+
+
+async def test_a_completed_session_cannot_be_resumed_and_is_extended() -> None:
+    async with client_of() as web:
+        name = await held(web)
+        refused = await web.post(f"/api/sessions/{name}/resume")
+        assert (refused.status_code, refused.json()["code"]) == (409, "SESSION_ERROR")
+        before = (await web.get("/api/me")).json()["limits"]
+        assert [one["remaining"] for one in before] == [4, 99, 2]
+        more = await web.post(f"/api/sessions/{name}/extend?wait=20", json={"rounds": 2, "focusQuestion": "At night?"})
+        assert (more.status_code, [one["number"] for one in more.json()["rounds"]]) == (200, [1, 2, 3])
+        after = (await web.get("/api/me")).json()["limits"]
+        assert [one["remaining"] for one in after] == [4, 97, 2]
+        too_many = await web.post(f"/api/sessions/{name}/extend", json={"rounds": 8})
+        assert too_many.status_code == 400
+
+
+async def test_what_goes_on_is_streamed_from_where_it_went_on() -> None:
+    async with client_of() as web:
+        name = await held(web)
+        before = (await web.get(f"/api/sessions/{name}/events")).text.count("data: ")
+        headers = {"accept": "text/event-stream"}
+        more = await web.post(f"/api/sessions/{name}/extend", json={}, headers=headers)
+        told = [json.loads(block.removeprefix("data: ")) for block in more.text.split("\n\n") if block]
+        seqs = [one["data"]["seq"] for one in told if "seq" in one["data"]]
+        assert (seqs[0], told[-1]["type"]) == (before + 1, "debate_complete")
+
+
+async def test_rounds_are_held_one_at_a_time() -> None:
+    async with client_of() as web:
+        begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": True})
+        assert (begun.json()["sessionStatus"], len(begun.json()["rounds"])) == ("active", 1)
+        name = begun.json()["sessionId"]
+        second = await web.post(f"/api/sessions/{name}/resume?wait=20", json={"step": True})
+        assert (second.json()["sessionStatus"], len(second.json()["rounds"])) == ("completed", 2)
+
+
+async def test_a_session_is_forked() -> None:
+    async with client_of() as web:
+        name = await held(web, rounds=2)
+        fork = await web.post(f"/api/sessions/{name}/fork?wait=20", json={"atRound": 1, "mode": "adversarial"})
+        told = fork.json()
+        assert (fork.status_code, told["mode"], len(told["rounds"])) == (200, "adversarial", 2)
+        assert told["sessionId"] != name
+        large = await web.post(
+            f"/api/sessions/{name}/fork", json={"atRound": 0, "mode": "self-consistency:samples=900"}
+        )
+        assert (large.status_code, large.json()["code"]) == (400, "VALIDATION_ERROR")
+        early = await web.post(f"/api/sessions/{name}/fork", json={"atRound": 2})
+        assert early.status_code == 400
+
+
+async def test_a_session_is_put_together() -> None:
+    clerk = ScriptedModel([{"conclusion": "Tea keeps."}])
+    async with client_of(served_table(seats={"synthesizer": clerk})) as web:
+        name = await held(web)
+        for _ in range(2):
+            told = await web.post(f"/api/sessions/{name}/synthesize")
+            assert (told.status_code, told.json()["conclusion"]) == (200, "Tea keeps.")
+        nobody = await web.post(f"/api/sessions/{name}/synthesize", json={"by": "zed"})
+        assert (nobody.status_code, nobody.json()["code"]) == (400, "CONFIGURATION_ERROR")
+
+
+async def test_the_caller_is_told_who_they_are() -> None:
+    table = served_table()
+    async with client_of(table, token=await token_for(table, "ann", "read")) as web:
+        me = (await web.get("/api/me")).json()
+        assert (me["user"], me["scopes"], len(me["tokenId"])) == ("ann", ["read"], 16)
+        assert me["limits"][0] == {
+            "limit": "conversations",
+            "quota": 5,
+            "remaining": 5,
+            "windowS": 3600,
+            "resetS": None,
+        }
+
+
+async def test_modes_are_listed() -> None:
+    async with client_of() as web:
+        modes = {one["name"]: one for one in (await web.get("/api/modes")).json()["modes"]}
+        assert modes["collaborative"]["minRounds"] == 1
+        assert len(modes) >= 10
