@@ -67,8 +67,8 @@ async def test_everything_that_may_be_said_of_a_debate_reaches_it(url: str) -> N
             focus_question="For breakfast?",
             metadata={"ticket": 7},
         )
-    session = result.session
-    assert (session.agent_ids, session.metadata, len(result.rounds)) == (("ada", "bo"), {"ticket": 7}, 1)
+        listed = (await client.sessions(limit=1)).sessions[0]
+    assert (listed.agent_ids, listed.metadata, len(result.rounds)) == (("ada", "bo"), {"ticket": 7}, 1)
     assert result.exit is not None
     assert result.exit.reason == "consensus"
 
@@ -113,21 +113,23 @@ async def test_a_session_is_paused_resumed_stopped_and_extended(slow_url: str) -
         assert len((await client.result(session_id)).rounds) == held + 1
 
 
-async def test_sessions_are_listed_searched_exported_and_deleted(url: str) -> None:
-    async with RoundtableClient(url) as client:
-        for topic in ("First?", "Second?", "Third?"):
-            await client.debate(topic, rounds=1, mode="council")
-        page = await client.sessions(mode="council", limit=2)
-        assert [one.topic for one in page.sessions] == ["Third?", "Second?"]
-        rest = await client.sessions(mode="council", limit=2, cursor=page.next_cursor)
-        assert ([one.topic for one in rest.sessions], rest.next_cursor) == (["First?"], None)
-        assert len((await client.sessions(words="Tea", status="completed", limit=2)).sessions) == 2
-        name = rest.sessions[0].id
-        assert b"First?" in await client.export(name)
-        assert (await client.export(name, "html")).startswith(b"<!doctype html>")
-        await client.delete(name)
-        with pytest.raises(SessionNotFound):
-            await client.result(name)
+async def test_sessions_are_listed_searched_exported_and_deleted() -> None:
+    app = create_app(served_table(), auth=LocalUser(), limits=FREE)
+    with serving(app) as url:
+        async with RoundtableClient(url) as client:
+            for topic in ("First?", "Second?", "Third?"):
+                await client.debate(topic, rounds=1, mode="council")
+            page = await client.sessions(mode="council", limit=2)
+            assert [one.topic for one in page.sessions] == ["Third?", "Second?"]
+            rest = await client.sessions(mode="council", limit=2, cursor=page.next_cursor)
+            assert ([one.topic for one in rest.sessions], rest.next_cursor) == (["First?"], None)
+            assert len((await client.sessions(words="Tea", status="completed", limit=2)).sessions) == 2
+            name = rest.sessions[0].id
+            assert b"First?" in await client.export(name)
+            assert (await client.export(name, "html")).startswith(b"<!doctype html>")
+            await client.delete(name)
+            with pytest.raises(SessionNotFound):
+                await client.result(name)
 
 
 async def test_what_the_server_offers_is_said(url: str) -> None:

@@ -118,10 +118,11 @@ class EventStream:
             call = Call("GET", path_of("sessions", self.session_id, "events"), query, accept="text/event-stream")
             self._stream = await self._open.enter_async_context(self._connection.listen(call))
         if not self._waiting:
-            with anyio.move_on_after(self._silence_s) as silence:
-                piece = await anext(self._stream, None)
-            if silence.cancelled_caught:
-                raise APITimeoutError(f"the server said nothing for {self._silence_s:g} s")
+            try:
+                with anyio.fail_after(self._silence_s):
+                    piece = await anext(self._stream, None)
+            except TimeoutError as error:
+                raise APITimeoutError(f"the server said nothing for {self._silence_s:g} s") from error
             if piece is None:
                 await self._ended()
                 return None

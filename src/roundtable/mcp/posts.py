@@ -40,6 +40,7 @@ class PostCheck:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
+        body = None
         with anyio.move_on_after(self._body_s) as waiting:
             body = await _body(receive)
         if waiting.cancelled_caught:

@@ -115,10 +115,11 @@ def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
 
 
 def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
-    guarding: GuardOptions = {"clock": clock}
-    for name in ("hosts", "origins", "check_s"):
-        if name in options:
-            guarding[name] = options[name]
+    guarding: GuardOptions = {"clock": clock, "origins": options.get("origins", ())}
+    if "hosts" in options:
+        guarding["hosts"] = options["hosts"]
+    if "check_s" in options:
+        guarding["check_s"] = options["check_s"]
     return guarding
 
 

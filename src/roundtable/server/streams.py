@@ -19,7 +19,7 @@ from roundtable.server.failures import answer, error_event
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -115,7 +115,7 @@ class Streams:
             listener.place.end()
 
     @contextmanager
-    def listening(self, desk: Desk, session_id: str, after: int) -> Iterator[_Listener]:
+    def listening(self, desk: Desk, session_id: str, after: int) -> Generator[_Listener]:
         """Listen to a session from the event after number `after`, while the block is open."""
         wiring = desk.table.wiring
         place = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     import uvicorn
 
@@ -22,7 +22,7 @@ _END_S: Final = 15.0
 
 
 @contextmanager
-def serving(app: Callable[..., Any]) -> Iterator[str]:
+def serving(app: Callable[..., Any]) -> Generator[str]:
     """Serve an ASGI application, such as one of `roundtable.server.create_app`, while the block is open.
 
     It runs on a thread with an event loop of its own, at 127.0.0.1. Needs the extra `server`.
