@@ -45,7 +45,7 @@ def findings_in_words(result: DebateResult) -> Iterator[tuple[str, str]]:
     minority = result.minority_report
     if minority is not None and minority.dissents:
         held = "; ".join(f"{one.agent_name}: {one.choice or one.position}" for one in minority.dissents)
-        yield "Outside the largest camp", held
+        yield "No largest camp" if minority.majority is None else "Outside the largest camp", held
     yield from _baselines(result)
     swing = oxford_swing([turn for held in result.rounds for turn in held.turns]).swing
     if swing:

@@ -221,8 +221,11 @@ class DebateResult(Value):
 
         Raises:
             IndexError: There is no such round.
+            ConfigurationError: There is no such `by`.
         """
-        held = self.rounds[round if round < 0 else round - 1 if round else len(self.rounds)]
+        if round == 0 or abs(round) > len(self.rounds):
+            raise IndexError(f"there is no round {round}; {len(self.rounds)} were begun")
+        held = self.rounds[round if round < 0 else round - 1]
         cast = cast_votes(held, held.consensus, options=self.config.options is not None, by=by)
         return tuple(one.vote for one in cast)
 

@@ -261,6 +261,8 @@ def _shaped(result: TurnResult, context: DebateContext, shaper: TurnShaper | Non
         failure.usage = result.usage  # the answer was paid for
         raise failure from error
     breach = answer.role_violation
+    if breach is None and answer is result.answer:
+        return result
     told = result.warnings
     if breach is not None:
         told += (f"the stance is {breach.actual or 'missing'}, where {breach.expected} was assigned",)

@@ -10,6 +10,8 @@ import pytest
 from integration.command_kit import SPEAKS, Stubs
 
 from roundtable import Budget, Roundtable
+from roundtable.errors import ConfigurationError
+from roundtable.providers import chat_model
 from roundtable.providers.command import CLAUDE, CommandModel, plain_profile
 from roundtable.providers.command import model as command_model
 from roundtable.types import ChatRequest, Message
@@ -138,3 +140,33 @@ async def test_an_answer_comes_whole_where_pieces_are_asked_for(stubs: Stubs) ->
         assert [piece async for piece in pieces] == []
     assert pieces.response is not None
     assert json.loads(pieces.response.text)["position"] == "Coffee"
+
+
+async def test_the_name_of_the_program_leaves_the_choice_of_the_model_to_it(stubs: Stubs) -> None:
+    stubs.make("claude", SPEAKS)
+    for name, words in (("claude-cli:claude", []), ("claude-cli:opus", ["--model", "opus"])):
+        model = chat_model(name)
+        assert (await model.complete(ask("One."))).model == (words[1] if words else None)
+        argv = stubs.starts("claude")[-1]["argv"]
+        assert isinstance(argv, list)
+        assert [word for word in argv if word in {"--model", "opus", "claude"}] == words
+
+
+@pytest.mark.parametrize("session", ["--yolo", "-x", "a b", "a\nb", "", "x" * 300])
+async def test_a_conversation_that_a_program_names_like_an_option_is_not_gone_on_with(
+    stubs: Stubs, session: str
+) -> None:
+    """What a program writes may have been written by a model."""
+    stubs.make("claude", f"sys.stdin.read()\nenvelope('Tea.', session={session!r})")
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    for _ in range(2):
+        assert (await model.complete(ask("One."))).request_id is None
+    assert not any("--resume" in str(start["argv"]) for start in stubs.starts("claude"))
+
+
+@pytest.mark.parametrize("name", ["--dangerously-skip-permissions", "-p", " ", "a\nb", "x" * 201])
+def test_a_model_that_is_named_like_an_option_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="a model is named by a word"):
+        CommandModel(CLAUDE, name)
+    with pytest.raises(ConfigurationError, match=r"a model is named by a word|names no model"):
+        chat_model(f"claude-cli:{name}")

@@ -67,7 +67,7 @@ async def test_a_model_seated_at_two_tables_is_priced_by_each():
 
 
 async def test_what_a_failed_turn_consumed_is_charged_to_agent_and_round():
-    late = APITimeoutError()
+    late = APITimeoutError(retryable=False)
     paid = ChatResponse(text="?", usage=Usage(input_tokens=10, calls=1))
     model = ScriptedModel({"ada": [paid, late], "bo": said("Tea")})
     result = await table_of(model, "ada", "bo", prices=PRICES).debate("Tea or coffee?", rounds=1)

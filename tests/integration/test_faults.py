@@ -31,8 +31,8 @@ from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply, chat_chunks, chat_reply, http_reply, sse_reply
 from roundtable.types import ChatResponse, Usage
 
-RULE = RetryRule(base_delay_s=0.01)
-TIMEOUT_S = 1.0
+RULE = RetryRule(base_delay_s=0.001)
+TIMEOUT_S = 0.5
 SLACK_S = 2.0
 """What a busy machine may add to a limit; alone it is some hundredths of a second."""
 OK = chat_reply("ok")
@@ -93,7 +93,7 @@ async def scene(reply=None, *, first: Sequence[WireReply] = (), timeout_s=5.0, r
         await inner.aclose()
         with anyio.fail_after(2):
             while server.open_connections:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+                await anyio.sleep(0.002)
         assert open_files() <= files
     assert len(anyio.get_running_tasks()) == tasks
     assert server.traps == 0
@@ -291,7 +291,7 @@ async def test_the_deadline_is_that_of_the_whole_call(reply, streamed):
         assert len(fault.server.seen) == 1
         with anyio.fail_after(1):
             while not fault.server.hang_ups:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+                await anyio.sleep(0.002)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ async def test_a_consumer_that_leaves_hangs_up():
         await stream.aclose()
         with anyio.fail_after(1):
             while not fault.server.hang_ups:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+                await anyio.sleep(0.002)
         assert fault.model.lane.breaker.failures == 0
 
 
@@ -352,7 +352,7 @@ async def test_a_cancelled_call_hangs_up_and_is_nobodys_failure():
             await fault.call(streamed=False)
         with anyio.fail_after(1):
             while not fault.server.hang_ups:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+                await anyio.sleep(0.002)
         assert fault.model.lane.breaker.failures == 0
 
 

@@ -171,12 +171,12 @@ async def test_a_stream_ends_at_the_deadline(wire, stall):
         "P78 stall": WireReply([*sse_reply(cut(wire, 0), whole=False).parts, 60.0]),
         "P75 heartbeats": sse_reply([b": ping\n\n"] * 500, pause_s=0.02),
     }[stall]
-    async with scene(reply, timeout_s=TIMEOUT_S / 2, name=f"{wire.name}:m") as fault:
+    async with scene(reply, timeout_s=TIMEOUT_S, name=f"{wire.name}:m") as fault:
         began = time.monotonic()
         with pytest.raises(APITimeoutError):
             await fault.call(streamed=True)
         # Half a second is what a machine may need that does nothing else; a busy one needs more.
-        assert TIMEOUT_S / 2 - 0.01 <= time.monotonic() - began < TIMEOUT_S / 2 + 2
+        assert TIMEOUT_S - 0.01 <= time.monotonic() - began < TIMEOUT_S + 2
         assert len(fault.server.seen) == 1
 
 
@@ -321,11 +321,11 @@ SLOW = {
 @EACH
 @pytest.mark.parametrize("reply", SLOW.values(), ids=SLOW)
 async def test_a_plain_call_ends_at_its_deadline(wire, reply):
-    async with scene(reply, timeout_s=TIMEOUT_S / 2, name=f"{wire.name}:m") as fault:
+    async with scene(reply, timeout_s=TIMEOUT_S, name=f"{wire.name}:m") as fault:
         began = time.monotonic()
         with pytest.raises(APITimeoutError):
             await fault.call(streamed=False)
-        assert TIMEOUT_S / 2 - 0.01 <= time.monotonic() - began < TIMEOUT_S / 2 + 2
+        assert TIMEOUT_S - 0.01 <= time.monotonic() - began < TIMEOUT_S + 2
         assert len(fault.server.seen) == 1
 
 

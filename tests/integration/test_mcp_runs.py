@@ -226,16 +226,3 @@ async def test_prompts_are_given(era: str) -> None:
         ):
             with pytest.raises(MCPError, match=said):
                 await client.get_prompt(name, arguments)
-
-
-async def test_what_nobody_foresaw_reaches_the_caller_without_a_stack(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(_: str) -> Roundtable:
-        raise ValueError("the table has three legs")
-
-    async with connected(McpServer(broken)) as client:
-        error = await refused(client, "get_agents")
-        assert (error["name"], error["code"]) == ("ValueError", "INTERNAL_ERROR")
-        assert "three legs" in error["message"]
-        with pytest.raises(MCPError, match="three legs"):
-            await client.list_resources()
-    assert "three legs" in caplog.text

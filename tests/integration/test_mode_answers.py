@@ -10,8 +10,9 @@ import pytest
 from integration.engine_kit import CountingModel, table_of
 
 from roundtable.errors import ConfigurationError
+from roundtable.modes import BaseModeStrategy, Step, everything, nothing, parallel
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.types import AIConsensusResult
+from roundtable.types import AIConsensusResult, DebateContext, Seat, TurnSpec, Visible
 
 _VOTES = {"ada": ["For", "For"], "bo": ["Against", "For"], "cy": ["Against", "Against"]}
 
@@ -113,6 +114,31 @@ async def test_a_council_measures_the_answers_of_its_members_once() -> None:
     assert result.baselines is not None
     assert (result.baselines.single, result.baselines.majority, result.baselines.votes) == ("Zebra", "Fruit", 3)
     assert table.estimate("Tea?", mode="council", rounds=1).planned_calls == result.usage.calls
+
+
+class Revising(BaseModeStrategy):
+    """All answer alone, then each once more, having heard all."""
+
+    name = "revising"
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        def answer(seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
+            return TurnSpec(slot=0, agent=seat.id, sees=sees)
+
+        return parallel(view, answer, sees=nothing, name="first") + parallel(
+            view, answer, sees=everything, name="second"
+        )
+
+
+async def test_first_answers_that_later_ones_replace_are_measured_and_counted_beforehand() -> None:
+    reader = ScriptedModel([{"agreementLevel": level} for level in (0.25, 0.75, 1.0)])
+    table = table_of(members("Water"), seats={"analyzer": reader})
+    result = await table.debate("Tea?", mode=Revising(), rounds=2)
+    measured = result.rounds[0].consensus
+    assert measured is not None
+    assert (result.independent_agreement, measured.agreement_level) == (0.25, 0.75)
+    assert result.usage.calls == 2 * 6 + 3
+    assert table.estimate("Tea?", mode=Revising(), rounds=2).planned_calls == result.usage.calls
 
 
 async def test_a_council_with_options_answers_with_the_option_its_chair_chose() -> None:

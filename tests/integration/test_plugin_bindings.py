@@ -240,3 +240,23 @@ async def test_a_factory_that_fails_says_whose_it_is(kind: str, factory: Callabl
         await table.debate("Tea?", rounds=1)
     assert (caught.value.plugin, caught.value.stage) == ("Broker", "use")
     await table.aclose()
+
+
+async def test_what_a_plugin_lacks_it_says_itself() -> None:
+    def make(*_: object) -> Any:
+        raise ConfigurationError("it needs ACME_TOKEN")
+
+    table = Roundtable(
+        scripted_agents(SAYS), tools=["acme"], storage="memory://", plugins=[Broker(tools={"acme": make})]
+    )
+    with pytest.raises(ConfigurationError, match="it needs ACME_TOKEN"):
+        await table.debate("Tea?", rounds=1)
+    await table.aclose()
+
+
+async def test_the_formats_that_ship_are_exporters_like_any_other(table: Roundtable) -> None:
+    result = await table.debate("Tea?", rounds=1)
+    written = {one.name: "".join(one.thing(result)) for one in load_plugins(Plugins.none()).catalog.exporters}  # type: ignore[arg-type]  # all of them give pieces
+    assert written["html"].startswith("<!doctype html>")
+    assert written["csv"].startswith("sessionId,")
+    assert "Tea" in written["markdown"]

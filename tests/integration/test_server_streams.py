@@ -19,6 +19,7 @@ from roundtable.auth import LocalUser
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.providers import Delay
 from roundtable.server import create_app
+from roundtable.server.limits import Limits
 from roundtable.server.state import Reader
 from roundtable.server.streams import event_stream, resume_point
 from roundtable.testing import ScriptedModel
@@ -205,13 +206,24 @@ async def test_a_client_that_does_not_read_is_dropped_and_others_are_not() -> No
 
 async def test_beyond_the_most_streams_there_is_a_503() -> None:
     table = served_table(agents=[ScriptedModel({"*": Delay(0.5, "Tea")})])
-    async with telling(table, most_streams=1) as (web, _):
+    async with telling(table, limits=Limits(streams_total=1)) as (web, _):
         session = (await web.post("/begin")).json()
         async with web.stream("GET", f"/told/{session}") as answer:
             await anext(answer.aiter_bytes())
             refused = await web.get(f"/told/{session}")
             assert (refused.status_code, refused.json()["code"]) == (503, "SERVER_BUSY")
             assert int(refused.headers["retry-after"]) >= 1
+
+
+async def test_beyond_the_most_streams_of_a_user_there_is_a_429() -> None:
+    table = served_table(agents=[ScriptedModel({"*": Delay(0.5, "Tea")})])
+    async with telling(table, limits=Limits(streams_per_user=1)) as (web, _):
+        session = (await web.post("/begin")).json()
+        async with web.stream("GET", f"/told/{session}") as answer:
+            await anext(answer.aiter_bytes())
+            refused = await web.get(f"/told/{session}")
+            assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+            assert refused.json()["details"]["limit"] == "streams"
 
 
 async def test_the_end_of_the_server_is_the_last_word_of_a_stream() -> None:

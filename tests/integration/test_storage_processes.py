@@ -117,6 +117,7 @@ def kill_again_and_again(path: Path, kills: int, seed: int) -> int:
     return sum(known.values())
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_acknowledged_is_stored_once(path: Path) -> None:
     assert kill_again_and_again(path, kills=10, seed=1) > 40
 

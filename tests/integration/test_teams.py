@@ -285,7 +285,7 @@ async def test_the_conversation_before_the_request_is_shown_as_quotations() -> N
         ({"messages": [{"role": "assistant", "content": "Hi"}]}, "VALIDATION_ERROR", "at least one message"),
         ({"messages": [{"role": "robot", "content": "Hi"}]}, "VALIDATION_ERROR", r"messages\[0\].*role"),
         ({"messages": 7}, "VALIDATION_ERROR", "a text or a list"),
-        ({"messages": "x" * 10_001}, "CONFIGURATION_ERROR", "topic"),
+        ({"messages": "x" * 10_001}, "VALIDATION_ERROR", "10,000 characters"),
         ({"order": "random"}, "VALIDATION_ERROR", "'sequential' or 'parallel'"),
         ({"initiator": AgentProfile("chief")}, "VALIDATION_ERROR", "named 'initiator'"),
         ({"timeout_s": -1}, "CONFIGURATION_ERROR", "timeout_s"),

@@ -15,6 +15,7 @@ from roundtable.providers import Cassette
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.tools import (
     DefaultAgentToolkit,
+    ModelAsk,
     ModelSearch,
     PerplexitySearch,
     SearchWeb,
@@ -86,6 +87,62 @@ async def test_a_search_by_a_model_keeps_to_the_budget_of_the_debate() -> None:
     result = await table.debate(TOPIC, rounds=1, budget=roundtable.Budget(max_calls=1))
     assert not model.requests
     assert (result.status, result.exit.reason) == ("partial", "budget")
+
+
+async def test_the_worst_case_counts_what_tools_ask_models() -> None:
+    prices = {"scripted:scripted": {"input": 1.0, "output": 1.0}, "scripted:dear": {"input": 10.0, "output": 10.0}}
+    tools: list[Any] = [
+        PerplexitySearch(ModelSearch(ScriptedModel([]), max_tokens=10)),
+        Telling(ScriptedModel([], model="dear")),
+    ]
+    bare, equipped, nested = (
+        roundtable.Roundtable([seat(wishing(), toolkit=kit)], storage="memory://", tools=given, prices=prices)
+        for kit, given in (
+            (None, [lookup]),
+            (None, [lookup, *tools]),
+            (DefaultAgentToolkit(standard=False), []),
+        )
+    )
+    own = nested.wiring.options.agents[0].toolkit
+    inner = DefaultAgentToolkit(standard=False)
+    for one in tools:
+        inner.register_tool(one)
+    own.include(inner)
+    without, worst, within = (table.estimate(TOPIC, rounds=1) for table in (bare, equipped, nested))
+    most = 10  # tool calls of a turn, each with one call of a model
+    assert worst.calls - without.calls == most
+    assert within.calls == worst.calls
+    assert worst.output_tokens - without.output_tokens == most * 100  # of the dearer tool
+    assert worst.planned_calls == without.planned_calls == 1
+    assert worst.cost_usd > without.cost_usd + most * 100 * 10e-6
+
+
+async def test_a_budget_in_dollars_needs_the_prices_of_models_that_tools_ask() -> None:
+    tools = [PerplexitySearch(ModelSearch(ScriptedModel([], model="unpriced")))]
+    table = roundtable.Roundtable([seat(wishing())], storage="memory://", tools=tools, prices=PRICES)
+    with pytest.raises(ConfigurationError, match="no price is known for scripted:unpriced"):
+        await table.debate(TOPIC, rounds=1, budget=roundtable.Budget(max_cost_usd=1))
+    assert await table.sessions() == ()
+
+
+def lookup(word: str) -> str:
+    """Look a word up."""
+    return word
+
+
+class Telling:
+    """A tool of somebody's own that says which model it asks."""
+
+    definition = AgentTool(name="tell", description="Asks.", parameters={"type": "object"})
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def asks(self) -> list[ModelAsk]:
+        return [ModelAsk(self.model, ChatRequest(messages=(Message(role="user", content="?"),), max_tokens=100))]
+
+    async def run(self, tool_input: JsonObject) -> ToolResult:
+        return ToolResult(success=True)
 
 
 async def test_a_search_by_a_model_is_recorded_and_replayed(tmp_path: Path) -> None:

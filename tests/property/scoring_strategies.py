@@ -25,7 +25,12 @@ from roundtable.scoring import (
 OPTIONS = ("a", "b", "c", "d")
 
 EFFORT = pytest.mark.parametrize(
-    "effort", [pytest.param(20, id="everyday"), pytest.param(1500, id="deep", marks=pytest.mark.deep)]
+    "effort",
+    [
+        pytest.param(8, id="everyday"),
+        pytest.param(40, id="ci", marks=pytest.mark.slow),
+        pytest.param(1500, id="deep", marks=pytest.mark.deep),
+    ],
 )
 """How many random cases a law is tried on."""
 

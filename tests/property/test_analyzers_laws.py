@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.analysis import LexicalScorer, PlainAnalyzer, SemanticAnalyzer, StanceAnalyzer
@@ -41,7 +41,6 @@ def level(analyzer: PlainAnalyzer, positions: Sequence[str]) -> float:
 
 @pytest.mark.parametrize("analyzer", ANALYZERS)
 @given(positions=st.lists(POSITIONS, min_size=1, max_size=5), copies=st.integers(2, 3), data=st.data())
-@settings(max_examples=40)
 def test_order_names_and_copies_change_nothing(
     analyzer: PlainAnalyzer, positions: list[str], copies: int, data: st.DataObject
 ) -> None:
@@ -53,7 +52,6 @@ def test_order_names_and_copies_change_nothing(
 
 @pytest.mark.parametrize("analyzer", ANALYZERS)
 @given(positions=st.lists(st.sampled_from(["tea", "coffee", "milk", "water"]), min_size=2, max_size=6))
-@settings(max_examples=40)
 def test_joining_the_largest_camp_never_lowers_agreement(analyzer: PlainAnalyzer, positions: list[str]) -> None:
     found = analyzer.analyze(hold(positions, marked=isinstance(analyzer, StanceAnalyzer)))
     largest = found.clusters[0].summary
@@ -64,7 +62,6 @@ def test_joining_the_largest_camp_never_lowers_agreement(analyzer: PlainAnalyzer
 
 
 @given(one=POSITIONS, other=POSITIONS)
-@settings(max_examples=60)
 def test_a_pair_is_symmetric_and_a_text_agrees_with_itself(one: str, other: str) -> None:
     there, back, itself = LexicalScorer().score([(one, other), (other, one), (one, one)])
     assert there == back
@@ -73,7 +70,6 @@ def test_a_pair_is_symmetric_and_a_text_agrees_with_itself(one: str, other: str)
 
 
 @given(text=st.text(max_size=60))
-@settings(max_examples=60)
 def test_spelling_changes_nothing(text: str) -> None:
     respelt = f"  {unicodedata.normalize('NFD', text)} "
     assert (
@@ -83,7 +79,6 @@ def test_spelling_changes_nothing(text: str) -> None:
 
 
 @given(positions=st.lists(st.text(max_size=40), max_size=6))
-@settings(max_examples=60)
 def test_any_text_is_measured(positions: list[str]) -> None:
     found = SemanticAnalyzer().analyze(hold(positions))
     held = [agent for cluster in found.clusters for agent in cluster.agent_ids]
@@ -187,7 +182,6 @@ FIELDS = st.dictionaries(
 
 
 @given(fields=FIELDS, cut=st.floats(0, 1), before=st.text(max_size=10), fence=st.sampled_from(["", "```json\n", "```"]))
-@settings(max_examples=60)
 def test_any_answer_of_a_model_is_read_or_not_and_never_breaks(
     fields: dict[str, object], cut: float, before: str, fence: str
 ) -> None:
@@ -200,7 +194,6 @@ def test_any_answer_of_a_model_is_read_or_not_and_never_breaks(
 
 
 @given(level=st.floats(0, 1), cut=st.integers(0, 80))
-@settings(max_examples=60)
 def test_a_level_that_stands_whole_survives_any_cut_behind_it(level: float, cut: int) -> None:
     text = json.dumps({"agreementLevel": level, "summary": "They differ on the cost.", "commonGround": ["Teams"]})
     end = text.index(",") + 1

@@ -91,7 +91,7 @@ class Spending(RuleBasedStateMachine):
 
 
 TestSpending = Spending.TestCase
-TestSpending.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestSpending.settings = settings(stateful_step_count=40, deadline=None)
 
 
 @given(AMOUNTS, st.data())

@@ -224,7 +224,7 @@ class Delays(RuleBasedStateMachine):
 
 for _machine in (Breaker, Budget, Rate, Delays):
     globals()[f"Test{_machine.__name__}"] = _machine.TestCase
-    _machine.TestCase.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+    _machine.TestCase.settings = settings(stateful_step_count=50, deadline=None)
 
 
 @given(retry=st.integers(1, 5000), share=SHARE)

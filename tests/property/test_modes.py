@@ -10,7 +10,7 @@ from roundtable.prompts import load_mode_prompt
 from roundtable.testing.mode_samples import Played, debates, opening_views
 from roundtable.types import DebateContext, EndRound, FailedTurn, Stage
 
-LAW = settings(max_examples=60, deadline=None)
+LAW = settings(deadline=None)
 played_debates = debates(CollaborativeMode())
 
 

@@ -11,7 +11,7 @@ from snapshots.prompt_views import ADA, COMPACT, FULL, NONCE, ask, planned, said
 
 from roundtable.types import Citation, ContextResult, DebateContext, Message, ModelProfile
 
-LAW = settings(max_examples=60, deadline=None)
+LAW = settings(deadline=None)
 clean_hostile = [piece for piece in HOSTILE if piece.isascii() or not re.search("[\ud800-\udfff]", piece)]
 hostile = st.lists(st.sampled_from(clean_hostile) | st.text(max_size=6), min_size=1, max_size=6).map("".join)
 solid = hostile.filter(str.strip)

@@ -48,7 +48,7 @@ async def held(
     return folds[0], *(await storage.read(session.id))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
     replies=st.dictionaries(st.sampled_from(["ada", "bo", "cy"]), REPLIES, min_size=1),
     rounds=st.integers(1, 2),

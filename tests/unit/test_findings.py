@@ -26,6 +26,7 @@ from roundtable.analysis.response import cut_at_sentence
 from roundtable.errors import APINetworkError, ConfigurationError
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
+from roundtable.testing import scripted_agents
 from roundtable.types import (
     AgentConfig,
     AgentResponse,
@@ -200,6 +201,24 @@ def test_who_was_outvoted_and_stayed_or_brought_a_source_did_not_give_way() -> N
             ("이것은 규모가 커져도 잘 확장되는 구조입니다.", "팀은 서로 독립적으로 일할 수 있게 됩니다."),
             id="korean",
         ),
+        pytest.param(
+            "Because:\n- It scales very well.\n  - a detail of it\n* Teams work alone.\n\u2022 And it is fun.",
+            ("It scales very well.", "Teams work alone.", "And it is fun."),
+            id="bullets",
+        ),
+        pytest.param(
+            "Über alles ist gut nachgedacht. Öfter ging das schon gut, etwa 2. hier im Haus. 3.5 ist genug davon.",
+            ("Über alles ist gut nachgedacht.", "Öfter ging das schon gut, etwa 2. hier im Haus. 3.5 ist genug davon."),
+            id="umlauts",
+        ),
+        pytest.param(
+            "茶がいいと思います、なぜなら長く続くからですよ。牛乳もいいですが、高いと思いますので私は買いません。",
+            (
+                "茶がいいと思います、なぜなら長く続くからですよ。",
+                "牛乳もいいですが、高いと思いますので私は買いません。",
+            ),
+            id="japanese",
+        ),
         pytest.param("Short.", ("Short.",), id="short"),
         pytest.param("", (), id="none"),
     ],
@@ -285,6 +304,13 @@ _CHOICES = {"ada1": "tea", "ada2": "tea", "bo1": "tea", "bo2": "tea", "cy1": "mi
 
 def at(request: Any) -> str:
     return f"{request.metadata['agent']}{request.metadata['round']}"
+
+
+async def test_a_tie_has_no_largest_camp_to_be_outside_of() -> None:
+    table = rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Milk"}), storage="memory://")
+    text = (await table.debate("?", rounds=1)).to_markdown()
+    assert "**No largest camp:** Ada: Tea; Bo: Milk" in text
+    assert "Outside the largest camp" not in text
 
 
 async def test_who_gave_way_and_who_did_not_vote_are_told() -> None:

@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from roundtable import hookimpl, plugins
+from roundtable.api import AgentProfile
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import MaxRounds
 from roundtable.modes import BUILTIN_MODES, CollaborativeMode
@@ -258,6 +259,9 @@ def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
         ("tools", None, "'x' is registered with NoneType, where a function is wanted"),
         ("rules", veto, "'x' is registered with function, where a Rule is wanted"),
         ("exits", MaxRounds(1), "'x' is registered with MaxRounds, where a function is wanted"),
+        ("personas", "Nurse", "'x' is registered with str, where a Persona is wanted"),
+        ("profiles", "scout", "'x' is registered with str, where an AgentProfile of this name is wanted"),
+        ("profiles", AgentProfile("y", instructions="Look."), "where an AgentProfile of this name is wanted"),
     ],
 )
 def test_a_thing_of_another_kind_is_refused_where_it_is_registered(kind: str, thing: object, message: str) -> None:
@@ -267,3 +271,11 @@ def test_a_thing_of_another_kind_is_refused_where_it_is_registered(kind: str, th
     plugin = SimpleNamespace(**{f"roundtable_register_{kind}": hookimpl(add)})
     with pytest.raises(ConfigurationError, match=message):
         load_catalog([plugin])
+
+
+def test_what_a_hook_returns_means_nothing() -> None:
+    def chatty(registrar: ModeRegistrar) -> str:
+        registrar.add("quiet", CollaborativeMode())
+        return "done"
+
+    assert "quiet" in load_catalog([SimpleNamespace(roundtable_register_modes=hookimpl(chatty))]).modes

@@ -330,3 +330,9 @@ async def test_an_analyzer_and_a_tool_of_installed_plugins_are_asked_for_by_name
     await table.aclose()
     assert result.consensus is not None
     assert result.consensus.agreement_level == 1
+
+
+def test_requirements_of_other_things_and_for_other_places_are_passed_over(site: Site) -> None:
+    elsewhere = "roundtable-sdk>=99; sys_platform == 'nowhere'"
+    site.install("roundtable-court", requires=("anyio>=999", elsewhere, "roundtable-sdk>=0.1"))
+    assert "court" in load_plugins(Plugins.load()).catalog.modes

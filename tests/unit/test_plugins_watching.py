@@ -216,3 +216,29 @@ def test_an_observer_that_cannot_be_made_is_left_out_unless_it_is_named(caplog: 
     with pytest.raises(ConfigurationError, match="ACME_TOKEN"):
         _ = table(Refuses(), observers=["refuses"]).wiring
     assert Plugins().names == ()
+
+
+def test_an_observer_without_an_end_is_let_go() -> None:
+    class Endless:
+        def __init__(self) -> None:
+            self.heard: list[Event] = []
+
+        def notify(self, event: Event) -> None:
+            self.heard.append(event)
+
+    observer = Endless()
+    watcher = Watcher("endless", observer)
+    watcher.notify(event())
+    assert watcher.close()
+    assert len(observer.heard) == 1
+
+
+def test_an_observer_whose_queue_stays_full_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    gate, begun = threading.Event(), threading.Event()
+    watcher = Watcher("stuck", Notes(lambda _: (begun.set(), gate.wait(60))), most=1)
+    watcher.notify(event())
+    assert begun.wait(30)
+    watcher.notify(event())
+    assert not watcher.close(0.01)
+    assert "the observer stuck was not done when its table closed" in caplog.text
+    gate.set()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from unit.test_record_fold import BEGIN, RECORD, WHERE, broke, control, failed, over, turn
 
+from roundtable.errors import ConfigurationError
 from roundtable.record import fold_debate
 from roundtable.result import DebateResult
 from roundtable.types import (
@@ -101,8 +102,11 @@ def test_ballots_are_choices_stances_or_clusters() -> None:
     assert made.ballots() == made.ballots(1) == made.ballots(-1, by="cluster") == ("Tea", "Milk")
     assert made.ballots(by="choice") == made.ballots(by="stance") == (None, None)
     for number in (0, 2, -2):
-        with pytest.raises(IndexError):
+        with pytest.raises(IndexError, match=f"no round {number}; 1 were begun"):
             made.ballots(number)
+    wrong: Any = "wording"
+    with pytest.raises(ConfigurationError, match="by must be one of choice, stance, cluster, not 'wording'"):
+        made.ballots(by=wrong)
     open_round = result(*BEGIN, turn(0))
     assert open_round.ballots() == (None,)
 

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import runpy
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from roundtable.testing.servers import LoopbackServer
+import roundtable.testing
+from roundtable import Roundtable
+from roundtable.errors import APIAuthError
+from roundtable.testing import Delay, ManualClock, scripted_agents
+from roundtable.testing.analyzer_suite import AnalyzerSuite
+from roundtable.testing.exit_suite import ExitSuite
+from roundtable.testing.key_value_suite import KeyValueSuite
+from roundtable.testing.mode_suite import ModeSuite
+from roundtable.testing.provider_suite import ProviderSuite
+from roundtable.testing.rule_suite import RuleSuite
+from roundtable.testing.servers import LoopbackServer, WireReply
+from roundtable.testing.storage_list_laws import SearchLaws
+from roundtable.testing.storage_suite import StorageSuite
+from roundtable.testing.suite import Suite
+from roundtable.testing.tool_suite import ToolSuite
 
 BROKEN = """
 import pytest
@@ -55,3 +71,59 @@ def test_a_server_may_be_left_twice() -> None:
     assert server.open_connections == 0
     with pytest.raises(OSError):
         _ = server.url
+
+
+def test_a_suite_is_rewritten_only_where_pytest_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pytest")
+    assert "SUITES" in runpy.run_path(str(Path(roundtable.testing.__file__)))
+
+
+def heard_after(server: LoopbackServer, sent: bytes) -> bytes:
+    """Send something, and give all that comes until the server hangs up."""
+    with socket.create_connection(("127.0.0.1", int(server.origin.rpartition(":")[2])), timeout=30) as there:
+        there.sendall(sent)
+        there.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: there.recv(4096), b""))
+
+
+def test_a_server_does_as_it_is_told() -> None:
+    with LoopbackServer() as server:
+        assert b"first-model" in heard_after(server, b"GET /v1/models HTTP/1.1\r\n\r\n")
+        assert b'"content": "ok"' in heard_after(server, b"GET /trap HTTP/1.1\r\n\r\n")
+        assert heard_after(server, b"nonsense\r\n") == b""
+        assert (server.traps, [seen.path for seen in server.seen]) == (1, ["/trap"])
+        server.queue(WireReply([b"HTTP/1.1 200 OK\r\n"], "reset"))
+        with pytest.raises(OSError, match=r"reset|not connected"):
+            heard_after(server, b"GET / HTTP/1.1\r\n\r\n")
+        server.queue(WireReply([60.0, b"late"]))
+        assert heard_after(server, b"GET / HTTP/1.1\r\n\r\n") == b""
+        assert (len(server.hang_ups), server.connections) == (1, 5)
+
+
+async def test_scripted_agents_may_take_their_time_and_fail() -> None:
+    agents = scripted_agents({"ada": Delay(0.001, "Tea"), "bo": [Delay(0.0, APIAuthError()), '{"position": "Milk"}']})
+    async with Roundtable(agents, storage="memory://") as table:
+        result = await table.debate("Tea?", rounds=2)
+    assert [[said.position for said in held.responses] for held in result.rounds] == [["Tea"], ["Tea", "Milk"]]
+
+
+@pytest.mark.parametrize("law", [name for name in vars(SearchLaws) if name.startswith("test_")])
+async def test_a_storage_that_cannot_search_breaks_no_law_of_searching(law: str) -> None:
+    await getattr(StorageSuite(), law)(object())
+
+
+@pytest.mark.parametrize(
+    ("suite", "fixture"),
+    [
+        (AnalyzerSuite, "meter"), (ExitSuite, "criterion"), (KeyValueSuite, "kv"), (ModeSuite, "mode"),
+        (ProviderSuite, "make_model"), (RuleSuite, "rule"), (StorageSuite, "storage"), (ToolSuite, "tool"),
+    ],
+)  # fmt: skip
+def test_a_suite_says_which_fixture_it_lacks(suite: type[Suite], fixture: str) -> None:
+    lacking = getattr(suite, fixture).__wrapped__
+    with pytest.raises(NotImplementedError, match=f"needs a fixture `{fixture}`"):
+        lacking(suite())
+
+
+async def test_a_storage_that_does_not_tell_who_runs_a_session_breaks_no_law() -> None:
+    await StorageSuite().test_a_storage_that_tells_who_runs_a_session_takes_nothing_by_it(object(), ManualClock())  # type: ignore[arg-type]

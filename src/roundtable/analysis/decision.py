@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError
@@ -91,7 +91,12 @@ def ballots_of(
         responses: The positions of a round; `RoundRecord.responses` has left out those an agent has replaced.
         consensus: What was measured over them; without it nobody is in a cluster.
         by: What counts as the vote: the option chosen, the stance, or the cluster. An answer without one abstains.
+
+    Raises:
+        ConfigurationError: `by` is something else.
     """
+    if by not in get_args(BallotBasis):
+        raise ConfigurationError(f"by must be one of {', '.join(get_args(BallotBasis))}, not {by!r}")
     if by == "cluster":
         return _themes(responses, consensus)
     return tuple(response.choice if by == "choice" else response.stance for response in responses)

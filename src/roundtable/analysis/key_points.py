@@ -31,8 +31,8 @@ _MAX_TOKENS: Final = 1024
 _SHORTEST_LINE: Final = 10
 _SHORTEST_SENTENCE: Final = 20
 _HEAD_CHARS: Final = 200
-_NUMBERED: Final = re.compile(r"^\d{1,3}[.):]\s+(.+)$", re.MULTILINE)
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?。])\s+(?=[A-Z\uac00-\ud7a3])")
+_LISTED: Final = re.compile(r"^(?:\d{1,3}[.):]|[-*\u2022])\s+(.+)$", re.MULTILINE)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])|(?<=[。\uff01\uff1f])\s*(?=\S)")
 _TASK: Final = (
     "You pick the key points out of an answer that an agent gave in a debate. Give two to four points, each in one or "
     "two whole sentences that can be understood alone; add nothing of your own. Answer with one JSON object and "
@@ -51,7 +51,10 @@ _SCHEMA: Final = OutputSchema(
 
 
 def key_points_by_rules(reasoning: str, most: int = 4) -> tuple[str, ...]:
-    r"""Find the points of a text without a model: its numbered lines, else its sentences, else its beginning.
+    r"""Find the points of a text without a model: the lines of its list, else its sentences, else its beginning.
+
+    A list is numbered, or marked with `-`, `*` or a bullet; indented lines are details. A sentence begins with a letter
+    that is not a small one.
 
     Example:
         >>> key_points_by_rules("1. It scales very well.\n2. Teams can work alone.")
@@ -59,13 +62,22 @@ def key_points_by_rules(reasoning: str, most: int = 4) -> tuple[str, ...]:
         >>> key_points_by_rules("It is cheap.")
         ('It is cheap.',)
     """
-    lines = [line.strip() for line in _NUMBERED.findall(reasoning)]
+    lines = [line.strip() for line in _LISTED.findall(reasoning)]
     found = [line for line in lines if len(line) > _SHORTEST_LINE]
     if not found:
-        sentences = (" ".join(part.split()) for part in _SENTENCE_END.split(reasoning))
-        found = [part for part in sentences if len(part) > _SHORTEST_SENTENCE]
+        found = [part for part in _sentences(reasoning) if len(part) > _SHORTEST_SENTENCE]
     head = " ".join(reasoning[:_HEAD_CHARS].split())
     return tuple(found[:most]) or ((head,) if head else ())
+
+
+def _sentences(text: str) -> list[str]:
+    found: list[str] = []
+    begin = 0
+    for end in _SENTENCE_END.finditer(text):
+        if not text[end.end()].islower():
+            found.append(text[begin : end.start()])
+            begin = end.end()
+    return [" ".join(part.split()) for part in (*found, text[begin:])]
 
 
 class KeyPointsExtractor:

@@ -17,6 +17,7 @@ from roundtable.gateway.usage import TOKENLESS
 from roundtable.modes import check_config
 from roundtable.record import Fold
 from roundtable.stages import narrow
+from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import (
     AgentComplete,
     AgentEstimate,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.seats import Seated
     from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.tools import ModelAsk
     from roundtable.types import Answer, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
 __all__ = ["estimated", "meters_of"]
@@ -100,19 +102,23 @@ class _Sum:
             return None
         request = agent.first_request(narrow(view, spec))
         longest = request.max_tokens
-        for sent in _prompts(prompt_tokens(request), longest, _tool_results(agent, spec)):
-            self._call(request, sent)
+        results = _tool_results(agent, spec)
+        for sent in _prompts(prompt_tokens(request), longest, results):
+            self._call(agent.chat_model, request, sent)
+        # What the agent writes for a tool is part of its own answer, and so no longer than that.
+        for ask in _dearest(agent, spec, longest) * sum(results):
+            self._call(ask.model, ask.request, prompt_tokens(ask.request) + longest)
         return longest
 
     def ask(self, request: ChatRequest, most: int) -> None:
         """Add a call that no turn makes, made so often at most."""
         self.planned_calls += 1
         for _ in range(most):
-            self._call(request, prompt_tokens(request))
+            self._call(getattr(self.agent, "chat_model", None), request, prompt_tokens(request))
 
-    def _call(self, request: ChatRequest, sent: int) -> None:
+    def _call(self, model: object, request: ChatRequest, sent: int) -> None:
         first = True
-        for meter, tries in _tried(getattr(self.agent, "chat_model", None)):
+        for meter, tries in _tried(model):
             name = request.model if first and request.model else meter.model
             most = (0, 0) if meter.provider in TOKENLESS else (sent, request.max_tokens)
             price = meter.prices.worst(meter.provider, name, *most, endpoint=meter.endpoint)
@@ -178,6 +184,25 @@ def _tool_results(agent: BaseAgent, spec: TurnSpec) -> list[int]:
         return []
     rounds = min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
     return [spec.tools.max - rounds + 1, *[1] * (rounds - 1)] if rounds > 0 else []
+
+
+def _dearest(agent: BaseAgent, spec: TurnSpec, longest: int) -> tuple[ModelAsk, ...]:
+    """Give what one call of the tool that costs most asks models; nothing where no tool says that it asks any."""
+    if not isinstance(agent.toolkit, DefaultAgentToolkit):
+        return ()
+    return max(agent.toolkit.asks(spec.tools.allow), key=lambda asks: _price(asks, longest), default=())
+
+
+def _price(asks: Iterable[ModelAsk], longest: int) -> tuple[bool, Decimal, int]:
+    """Give what calls take at most, for comparing: an unknown price first, then dollars, then tokens."""
+    cost: Decimal | None = Decimal(0)
+    tokens = 0
+    for ask in asks:
+        size = prompt_tokens(ask.request) + longest, ask.request.max_tokens
+        tokens += sum(size)
+        for meter in meters_of(ask.model):
+            cost = _plus(cost, meter.prices.worst(meter.provider, meter.model, *size, endpoint=meter.endpoint))
+    return cost is None, cost or Decimal(0), tokens
 
 
 def _prompts(sent: int, longest: int, tool_results: Sequence[int]) -> Iterator[int]:
@@ -288,6 +313,7 @@ def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], num
                 role=spec.role,
                 timestamp=utc_now(),
                 result=TurnResult(answer=sums[spec.agent].longest_answer(spec, view, longest or 0)),
+                independent=not spec.sees,
             )
             fold.apply(
                 AgentComplete(session_id="estimate", timestamp=utc_now(), turn=turn, agent=agent.id, round=number)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from roundtable.agents import BaseAgent
 from roundtable.analysis import AIConsensusAnalyzer, AnalyzerChain
 from roundtable.api.estimate import Extra
+from roundtable.engine.closing import answers_alone
 from roundtable.types import AgentConfig, DebateContext
-from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.agents import Synthesizer
     from roundtable.protocols import ChatModel, ConsensusMeter
-    from roundtable.types import AgentResponse, ChatRequest, DebateConfig, DebateRecord
+    from roundtable.types import ChatRequest, DebateConfig, DebateRecord
 
 __all__ = ["agents_of", "analysis_extras", "synthesis_extra"]
 
@@ -46,16 +46,11 @@ def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
         return []
 
     def requests(record: DebateRecord) -> Sequence[ChatRequest]:
-        read = [answers for held in record.rounds for answers in (_alone(record, held.number), held.responses)]
+        read = [answers for held in record.rounds for answers in (answers_alone(held), held.responses)]
         one = [reader.request(answers, config.topic, record.session.id) for answers in read if len(answers) > 1]
         return one * reader.samples
 
     return [Extra(agent, requests) for agent in agents_of("analyzer", reader.models)]
-
-
-def _alone(record: DebateRecord, number: int) -> list[AgentResponse]:
-    turns = [turn for turn in record.rounds[number - 1].turns if turn.stage == BASELINE_STAGE]
-    return [turn.answer for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"]
 
 
 def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:

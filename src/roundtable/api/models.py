@@ -13,10 +13,11 @@ from roundtable.gateway.wrapping import make_ready
 from roundtable.plugins.using import make
 from roundtable.providers import Cassette
 from roundtable.providers.cassette import TapedModel
+from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from roundtable.api.options import Options
@@ -123,7 +124,7 @@ class Models:
         own = None if budget is None else budget.max_cost_usd
         if own is None and self.ledger.table.budget.max_cost_usd is None:
             return
-        models = [model for agent in agents for model in meters_of(getattr(agent, "chat_model", None))]
+        models = [meter for agent in agents for model in _asked_by(agent) for meter in meters_of(model)]
         unknown = sorted({f"{model.provider}:{model.model}" for model in models if not model.is_priced})
         if unknown:
             msg = f"max_cost_usd cannot be kept: no price is known for {', '.join(unknown)}"
@@ -137,3 +138,11 @@ class Models:
         """Give the models made so far, for closing; those asked for later are made anew."""
         made, self._made = tuple(self._made.values()), {}
         return made
+
+
+def _asked_by(agent: Agent) -> Iterator[object]:
+    """Give the model an agent speaks through, and those that its tools say they ask."""
+    yield getattr(agent, "chat_model", None)
+    toolkit = getattr(agent, "toolkit", None)
+    for asks in toolkit.asks() if isinstance(toolkit, DefaultAgentToolkit) else ():
+        yield from (ask.model for ask in asks)

@@ -110,4 +110,5 @@ def profile_of(given: object, known: Registry[AgentProfile]) -> AgentProfile:
         names = ", ".join(known.names()) or "none"
         msg = f"there is no agent {given!r}; known profiles: {names}"
         hint = "Give Roundtable(profiles=[...]), or an AgentProfile instead of the name."
-        raise ConfigurationError(msg, code="AGENT_NOT_FOUND", cause=error, hint=hint) from error
+        facts = {"field": "agents"}
+        raise ConfigurationError(msg, code="AGENT_NOT_FOUND", cause=error, hint=hint, details=facts) from error

@@ -24,24 +24,22 @@ if TYPE_CHECKING:
     from roundtable.api.live import Prepared
     from roundtable.api.wiring import Wiring
 
-__all__ = ["prepare_team"]
+__all__ = ["asked_of_team", "prepare_team"]
 
 _MOST_AGENTS: Final = 5
 _MOST_ROUNDS: Final = 10
 
 
-async def prepare_team(
-    debates: Debates,
+def asked_of_team(
     wiring: Wiring,
     agents: Sequence[str | AgentProfile],
     messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
     **options: Unpack[ConverseOptions],
-) -> Prepared:
-    """Check everything and store an empty session; nobody is asked anything yet.
+) -> Asked:
+    """Check what is asked for, and seat who works; nothing is stored, and nobody is asked anything yet.
 
     Raises:
         ConfigurationError: Something asked for does not exist or does not fit.
-        StorageError: The session could not be stored.
     """
     rounds, order = options.get("rounds", 2), options.get("order", "sequential")
     timeout_s, budget, metadata = options.get("timeout_s"), options.get("budget"), options.get("metadata")
@@ -68,9 +66,27 @@ async def prepare_team(
             metadata=dict(metadata or {}),
         )
     except ValidationError as error:
+        if error.errors()[0]["loc"] == ("topic",):
+            raise _invalid("messages", "must end with a request of 1 to 10,000 characters") from None
         raise unusable(error) from None
     ask = Ask(topic=request, mode="team", rounds=rounds, agents=(), budget=budget, deadline_s=timeout_s)
-    return await debates.begun(Asked(ask, seats, config, None, {}))
+    return Asked(ask, seats, config, None, {})
+
+
+async def prepare_team(
+    debates: Debates,
+    wiring: Wiring,
+    agents: Sequence[str | AgentProfile],
+    messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
+    **options: Unpack[ConverseOptions],
+) -> Prepared:
+    """Check everything and store an empty session; nobody is asked anything yet.
+
+    Raises:
+        ConfigurationError: Something asked for does not exist or does not fit.
+        StorageError: The session could not be stored.
+    """
+    return await debates.begun(asked_of_team(wiring, agents, messages, **options))
 
 
 def _invalid(field: str, why: str) -> ConfigurationError:

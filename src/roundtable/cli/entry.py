@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 import traceback
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -43,6 +44,8 @@ FLAGS: Final = frozenset(
 """Options of a debate that take no value."""
 TO_COME: Final = frozenset({"serve"})
 """Commands of later versions: a debate about these words is hardly what is meant."""
+_made = cache(typer.main.get_command)
+"""Makes the command of its functions' types, which takes longer than most commands do."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
 
 
@@ -113,9 +116,8 @@ def _run(arguments: list[str]) -> int:
         code = run_plugin_command(arguments)
         if code is not None:
             return code
-    command = typer.main.get_command(app)
     try:
-        code = command.main(complete_words(arguments), prog_name="roundtable", standalone_mode=False)
+        code = _made(app).main(complete_words(arguments), prog_name="roundtable", standalone_mode=False)
     except typer.TyperException as error:
         usage = f"{error.format_message()}"
         raise ConfigurationError(usage or "something is missing", hint=HELP) from None

@@ -91,7 +91,11 @@ SkipRounds = Annotated[
 ]
 Analyzer = Annotated[
     str,
-    typer.Option("--analyzer", metavar="NAME", help="How agreement is measured: auto, ai, semantic, stance or basic."),
+    typer.Option(
+        "--analyzer",
+        metavar="NAME",
+        help="How agreement is measured: auto, ai, semantic, stance, basic, or a plugin's.",
+    ),
 ]
 ExitEarly = Annotated[
     bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")

@@ -21,9 +21,20 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import AnyTurn, JsonValue, Measured, RoundRecord, SessionRecord, SessionStatus, Stage, Usage
+    from roundtable.types import (
+        AgentResponse,
+        AnyTurn,
+        JsonValue,
+        Measured,
+        RoundRecord,
+        SessionRecord,
+        SessionStatus,
+        Stage,
+        Usage,
+    )
 
 __all__ = [
+    "answers_alone",
     "broken_events",
     "end_event",
     "error_event",
@@ -153,9 +164,15 @@ async def measure_round(
     """
     chain = meter if isinstance(meter, AnalyzerChain) else AnalyzerChain([NamedMeter("analyzer", meter)])
     topic, looks = session.config.topic, mode.needs_groupthink_detection
-    alone = [turn.answer for turn in _alone(record) if turn.outcome == "answered" and turn.answer.kind == "position"]
+    alone = answers_alone(record)
     before = await chain.measure(alone, topic, session_id=session.id, groupthink=looks) if alone else None
     return await chain.measure(record.responses, topic, session_id=session.id, groupthink=looks), before
+
+
+def answers_alone(record: RoundRecord) -> list[AgentResponse]:
+    """Give the answers of a round that are measured by themselves, beside its positions; empty where none are."""
+    alone = _alone(record)
+    return [turn.answer for turn in alone if turn.outcome == "answered" and turn.answer.kind == "position"]
 
 
 def _private(record: RoundRecord) -> list[AnyTurn]:

@@ -138,7 +138,8 @@ class Subscription:
     def _is_news(self, event: DurableEvent | LiveEvent) -> bool:
         seq = getattr(event, "seq", None)
         if seq is None:
-            return True
+            # What was told before events that were read from the log is old by now.
+            return getattr(event, "after", 0) >= self.last_seq
         if seq <= self.last_seq:
             return False
         self.last_seq = seq

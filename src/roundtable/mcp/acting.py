@@ -8,7 +8,7 @@ import anyio
 
 from roundtable.api.offered import chosen_agents
 from roundtable.errors import RoundtableError
-from roundtable.mcp.failures import InvalidArguments
+from roundtable.mcp.failures import InvalidArguments, refused_value
 from roundtable.mcp.following import follow
 from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
 from roundtable.mcp.views import agent_of, debate_output
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput, SynthesisInput
     from roundtable.mcp.outputs import DebateOutput
     from roundtable.result import DebateResult
+    from roundtable.types import JsonValue
 
 __all__ = ["continue_debate", "control", "start_debate", "synthesize"]
 
@@ -60,7 +61,7 @@ async def continue_debate(call: Call, given: ContinueInput) -> DebateOutput:
             hint = "Wait for it with get_consensus, or pause it with control_session."
             raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
         return await _outcome(call, running, wait_s=given.wait, stops=given.on_cancel == "stop")
-    results = given.context_results
+    results = _fitting(before, given.context_results)
     if not given.force:
         results = (*results, *await _asked_for(call, before, results))
     rounds = given.rounds or (1 if before.session_status == "completed" else 0)
@@ -73,6 +74,27 @@ async def continue_debate(call: Call, given: ContinueInput) -> DebateOutput:
         force=given.force,
     )
     return await _outcome(call, handle, wait_s=given.wait, stops=given.on_cancel == "stop")
+
+
+def _fitting(before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:
+    """Give the answers of the caller, each to something that agents wait for.
+
+    A call that is made once more, because its answer got lost, is refused here rather than holding a round nobody asked
+    for.
+
+    Raises:
+        InvalidArguments: An answer belongs to no request, or says nothing.
+    """
+    waiting: list[JsonValue] = [one.id for one in before.context_requests]
+    for place, result in enumerate(results):
+        field = f"contextResults.{place}"
+        if result.request_id not in waiting:
+            problem = f"no agent waits for {result.request_id!r}"
+            raise refused_value("continue_roundtable", f"{field}.requestId", problem, waiting)
+        if result.success and not (result.result or "").strip():
+            problem = "success needs a result"
+            raise refused_value("continue_roundtable", f"{field}.result", problem, "text, or success false")
+    return tuple(results)
 
 
 async def _asked_for(call: Call, before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from typing import TYPE_CHECKING, Final
 
-from roundtable._foreign import error_text
 from roundtable.errors import RoundtableError
 from roundtable.logs import ROOT
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["InvalidArguments", "NotThere", "error_of", "refused_arguments"]
+__all__ = ["InvalidArguments", "NotThere", "error_of", "refused_arguments", "refused_value"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.mcp")
 
@@ -61,12 +61,36 @@ def refused_arguments(tool: str, error: ValidationError, properties: Mapping[str
 
 
 def error_of(error: Exception) -> JsonObject:
-    """Give an error as callers see it; one that nobody foresaw is written to the log with its stack."""
+    """Give an error as callers see it.
+
+    One of the library says all it knows. Of one that nobody foresaw they see its kind alone, because its words may hold
+    what is not theirs, such as a path or a key; the log has it whole, under the reference that they are given.
+    """
     if isinstance(error, RoundtableError):
         found = error.to_dict()
         if error.session_id is not None:
             found["sessionId"] = error.session_id
         return found
-    logger.error("a tool failed: %s", error_text(error), exc_info=error)
-    wrapped = RoundtableError(f"{type(error).__name__}: {error_text(error)}", code="INTERNAL_ERROR")
-    return {**wrapped.to_dict(), "name": type(error).__name__}
+    reference = secrets.token_hex(4)
+    logger.error("a tool failed (%s): %s", reference, error, exc_info=error)
+    told = RoundtableError(
+        f"the server failed in a way nobody foresaw ({type(error).__name__})",
+        code="INTERNAL_ERROR",
+        request_id=reference,
+        hint=f"Report it, with what the log of the server says under {reference}. What was stored is not lost.",
+    )
+    return told.to_dict()
+
+
+def refused_value(tool: str, field: str, problem: str, allowed: JsonValue) -> InvalidArguments:
+    """Say that an argument does not fit what is stored, and what would.
+
+    Args:
+        tool: Name of the tool.
+        field: The argument.
+        problem: What is wrong with it.
+        allowed: What is allowed.
+    """
+    problems: list[JsonValue] = [{"field": field, "problem": problem, "allowed": allowed}]
+    message = f"{tool} was called with arguments that do not fit. {field}: {problem}"
+    return InvalidArguments(message, details={"problems": problems})

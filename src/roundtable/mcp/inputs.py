@@ -16,6 +16,7 @@ from roundtable.types import (
     Topic,
     Value,
 )
+from roundtable.types.storage import Cursor
 
 __all__ = [
     "DEFAULT_WAIT_S",
@@ -160,7 +161,7 @@ class ListInput(Value):
     from_date: Annotated[Timestamp | None, Field(description="Created then or later, ISO 8601.")] = None
     to_date: Annotated[Timestamp | None, Field(description="Created then or earlier, ISO 8601.")] = None
     limit: Annotated[int, Field(ge=1, le=200, description="Most sessions on a page.")] = 50
-    cursor: Annotated[str | None, Field(max_length=200, description="nextCursor of the page before.")] = None
+    cursor: Annotated[Cursor | None, Field(max_length=200, description="nextCursor of the page before.")] = None
 
 
 class ThoughtsInput(Value):

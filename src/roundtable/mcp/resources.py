@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
 
+from roundtable.api.offered import offered_modes
 from roundtable.mcp.failures import NotThere
 from roundtable.mcp.inputs import ListInput, RoundInput
 from roundtable.mcp.reading import list_sessions, round_details
@@ -65,8 +66,8 @@ TEMPLATES: Final = (
 def modes_of(table: Roundtable) -> tuple[Kind, ...]:
     """Give a resource for each mode that a table knows."""
     return tuple(
-        Kind(f"{SCHEME}modes/{entry.name}", entry.name, f"Mode {entry.name}", entry.summary, _MARKDOWN)
-        for entry in table.wiring.catalog.modes
+        Kind(f"{SCHEME}modes/{mode.name}", mode.name, f"Mode {mode.name}", mode.summary, _MARKDOWN)
+        for mode in offered_modes(table.wiring)
     )
 
 
@@ -97,23 +98,23 @@ async def read(call: Call, uri: str) -> Page:
 
 
 def _overview(table: Roundtable) -> str:
-    lines = [f"- **{entry.name}**: {entry.summary}" for entry in table.wiring.catalog.modes]
+    lines = [f"- **{mode.name}**: {mode.summary}" for mode in offered_modes(table.wiring)]
     return "\n".join(["# Debate modes", "", *lines, ""])
 
 
 def _guide(table: Roundtable, name: str) -> str:
-    modes = table.wiring.catalog.modes
+    modes = {mode.name: mode for mode in offered_modes(table.wiring)}
     if name not in modes:
-        known = ", ".join(entry.name for entry in modes)
-        raise NotThere(f"there is no mode {name[:80]!r}", hint=f"Modes: {known}.")
-    entry = modes.entry(name)
-    rounds = entry.thing.rounds
-    use = getattr(entry.thing, "use_when", "")
-    most = min(rounds.stop - 1, table.wiring.settings.max_rounds)
-    told = [f"# {name}", "", entry.summary, ""]
-    if use:
-        told += [f"Use it when: {use}", ""]
-    told += [f"It holds {rounds.start} to {most} rounds.", ""]
-    if entry.thing.assigns_stances:
+        raise NotThere(f"there is no mode {name[:80]!r}", hint=f"Modes: {', '.join(modes)}.")
+    mode = modes[name]
+    told = [f"# {name}", "", mode.summary, ""]
+    if mode.use_when:
+        told += [f"Use it when: {mode.use_when}", ""]
+    needs = f", and needs at least {mode.min_agents} agents" if mode.min_agents > 1 else ""
+    told += [f"It holds {mode.min_rounds} to {mode.max_rounds} rounds{needs}.", ""]
+    if mode.options:
+        told += [f"Settable behind its name, as in `{name}:{next(iter(mode.options))}=...`:", ""]
+        told += [*(f"- `{option}`: {takes}" for option, takes in mode.options.items()), ""]
+    if mode.assigns_stances:
         told += ["Sides are assigned: agreement after the debate says little, and nothing ends early on it.", ""]
     return "\n".join([*told, f'Call `start_roundtable` with `"mode": "{name}"`.', ""])

@@ -31,13 +31,16 @@ def casefold(text: str) -> str:
         >>> casefold("  **Yes.** "), casefold("C#."), casefold("-5")
         ('yes', 'c#', '-5')
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    if text.isascii():  # most texts are, and hold nothing to normalise
+        folded = text.casefold()
+    else:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     collapsed = " ".join(folded.split())
     return _strip(collapsed) or collapsed
 
 
 def _is_outer(character: str) -> bool:
-    return character in " `" or unicodedata.category(character).startswith("P")
+    return not character.isalnum() and (character in " `" or unicodedata.category(character).startswith("P"))
 
 
 def _strip(text: str) -> str:

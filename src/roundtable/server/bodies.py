@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Final, Literal, TypeAlias
 
-from fastapi import Request
-from pydantic import AfterValidator, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, Field, JsonValue
 from pydantic_core import to_json
 
-from roundtable.auth.guard import MOST_BODY_BYTES
-from roundtable.errors import RoundtableError
 from roundtable.types import AnyPerspective, Budget, ChatMessage, ContextResult, JsonObject, RunningCalls, Share, Topic
 from roundtable.types.base import Value
 
@@ -21,7 +17,6 @@ __all__ = [
     "DebateBody",
     "ExtendBody",
     "ForkBody",
-    "JsonBody",
     "PauseBody",
     "ResumeBody",
     "StopBody",
@@ -32,8 +27,6 @@ LONGEST_WAIT_S: Final = 600.0
 """Most seconds a call waits for the end of what it began."""
 _LONGEST_DEADLINE_S: Final = 86_400.0
 _MOST_NOTES_BYTES: Final = 16 * 1024
-
-BodyT = TypeVar("BodyT", bound=Value)
 
 
 def _small(notes: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
@@ -202,59 +195,3 @@ class SynthesisBody(Value):
 
     by: _Name | None = None
     """Id of the agent whose model does it; a model of the server's when left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class JsonBody(Generic[BodyT]):
-    """A dependency: the body of a request, read strictly.
-
-    It stands behind who calls, so that nobody learns what a body should look like who may not send one.
-
-    Args:
-        model: What it is read as.
-        required: Whether there has to be one; otherwise everything has a default.
-    """
-
-    model: type[BodyT]
-    required: bool = True
-
-    async def __call__(self, request: Request) -> BodyT:
-        """Read it.
-
-        Raises:
-            RoundtableError: It is too large (`PAYLOAD_TOO_LARGE`), no JSON by its own words
-                (`UNSUPPORTED_MEDIA_TYPE`), or does not fit (`VALIDATION_ERROR`).
-        """
-        raw = await _read(request)
-        if not raw and not self.required:
-            raw = b"{}"
-        elif not _is_json(request.headers.get("content-type", "")):
-            msg = "the body has to be sent as JSON"
-            raise RoundtableError(msg, code="UNSUPPORTED_MEDIA_TYPE", hint="Send `Content-Type: application/json`.")
-        try:
-            return self.model.model_validate_json(raw, strict=True)
-        except ValidationError as error:
-            raise _refused(error) from None
-
-
-def _is_json(content_type: str) -> bool:
-    return content_type.partition(";")[0].strip().casefold() == "application/json"
-
-
-async def _read(request: Request) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BODY_BYTES:
-            msg = f"a request has at most {MOST_BODY_BYTES:,} bytes"
-            raise RoundtableError(msg, code="PAYLOAD_TOO_LARGE")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _refused(error: ValidationError) -> RoundtableError:
-    first: Any = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = ".".join(str(part) for part in first["loc"]) or "body"
-    message = str(first["msg"]).removeprefix("Value error, ")
-    details: dict[str, JsonValue] = {"field": field, "message": message}
-    return RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details)

@@ -9,9 +9,10 @@ from fastapi.responses import Response
 
 from roundtable.errors import SessionConflict
 from roundtable.server.answers import Started, links_of
-from roundtable.server.bodies import ExtendBody, ForkBody, JsonBody, PauseBody, ResumeBody, StopBody, SynthesisBody
+from roundtable.server.bodies import ExtendBody, ForkBody, PauseBody, ResumeBody, StopBody, SynthesisBody
 from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
 from roundtable.server.launching import Wanted, json_answer, launch
+from roundtable.server.reading import JsonBody
 from roundtable.server.sessions import SessionId
 from roundtable.server.state import Caller, Writer
 

@@ -11,8 +11,9 @@ from roundtable.api.offered import chosen_agents
 from roundtable.api.profiles import profile_of
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import exit_from_spec
-from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody, JsonBody
+from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody
 from roundtable.server.launching import Wanted, launch
+from roundtable.server.reading import JsonBody
 from roundtable.server.state import Caller, Writer
 
 if TYPE_CHECKING:

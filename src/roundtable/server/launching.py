@@ -13,6 +13,7 @@ from fastapi.responses import Response
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import LONGEST_WAIT_S
 from roundtable.server.idempotency import Keys
+from roundtable.server.starting import begun
 from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["Begin", "Wanted", "json_answer", "launch"]
+__all__ = ["Begin", "Wanted", "json_answer", "launch", "until_begun"]
 
 _LOOK_S: Final = 5.0
 """Seconds in which what keeps a run from going on is told in the answer."""
@@ -79,6 +80,18 @@ def json_answer(value: Value, status: int = 200, headers: dict[str, str] | None 
     return Response(value.to_json(), status, kept, media_type="application/json")
 
 
+def until_begun(begin: Begin) -> Begin:
+    """Have what begins a run also raise what keeps it from going on, which else only those hear who look later."""
+
+    async def start() -> DebateHandle:
+        handle = await begin()
+        with anyio.move_on_after(_LOOK_S):
+            await handle.begun()
+        return handle
+
+    return start
+
+
 async def launch(
     caller: Caller, wanted: _Wanted, begin: Begin, *, request: bytes, rounds: int, goes_on_from: int | None = None
 ) -> Response:
@@ -97,27 +110,16 @@ async def launch(
         RoundtableError: The run cannot begin.
     """
 
-    async def begun() -> str:
-        admission = await caller.state.limits.admit(caller.identity.user, rounds=rounds, begins=goes_on_from is None)
-        try:
-            handle = await begin()
-            with anyio.move_on_after(_LOOK_S):
-                # What keeps it from going on is told here, not only to whoever looks later.
-                await handle.begun()
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await admission.undo()
-            raise
-        caller.desk.keep(handle)
-        admission.hold(handle)
-        wanted.headers.update(admission.headers)
+    async def counted() -> str:
+        handle, headers = await begun(caller, until_begun(begin), rounds=rounds, begins=goes_on_from is None)
+        wanted.headers.update(headers)
         return handle.session_id
 
     if wanted.key is None:
-        return await _answer(caller, wanted, await begun(), goes_on_from)
+        return await _answer(caller, wanted, await counted(), goes_on_from)
     values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
     keys = Keys(values, caller.state.clock)
-    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, begun)
+    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, counted)
     return await _answer(caller, wanted, session_id, goes_on_from)
 
 

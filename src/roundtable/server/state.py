@@ -32,7 +32,7 @@ class ServerOptions(GuardOptions, total=False):
     """Whether browsers reach it over https, as through a proxy that ends TLS; by the scheme of each request when left
     out."""
     limits: Limits
-    """How much each user may do; as `Limits()` when left out."""
+    """How much each user may do; as the environment says when left out, else as `Limits()`."""
     models: Collection[str]
     """Models that callers may name beside the table's agents, as `"provider:model"`; none when left out."""
     most_calls: int
@@ -43,8 +43,10 @@ class ServerOptions(GuardOptions, total=False):
     """Seconds of silence after which a stream sends a comment, so that nobody takes it for dead; 15 when left out."""
     send_s: float
     """Seconds that a client may let pass without reading, before its stream is cut; 10 when left out."""
-    most_streams: int
-    """Most streams that are open at once; 1000 when left out."""
+    read_s: float
+    """Seconds in which the body of a request has to come; 30 when left out."""
+    conversation_s: float
+    """Seconds that a conversation of a team may take; 600 when left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from starlette.responses import Response
 from roundtable.api.stream import ends_run
 from roundtable.errors import RoundtableError
 from roundtable.server.failures import answer, error_event
+from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from roundtable.api.desks import Desk
     from roundtable.auth.guard import Message, Receive, Send
     from roundtable.engine import Subscription
+    from roundtable.server.limits import Limits
     from roundtable.server.state import Caller, ServerOptions
     from roundtable.types import Event, JsonObject
 
@@ -40,6 +43,8 @@ ABORT: Final = "roundtable.abort"
 _ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
 _KEPT: Final = 1024
 _POLL_S: Final = 0.25
+_POLL_HERE_S: Final = 1.0
+_SETTLE_S: Final = 0.02
 _BEAT: Final = b": keep-alive\n\n"
 
 
@@ -72,11 +77,12 @@ class Streams:
     """The open streams of a server; used with `async with`.
 
     Args:
+        limits: How many there may be, in all and of each user.
         options: See `ServerOptions`.
     """
 
-    def __init__(self, options: ServerOptions) -> None:
-        self.most: Final = options.get("most_streams", 1000)
+    def __init__(self, limits: Limits, options: ServerOptions) -> None:
+        self._limits = limits
         self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
         self.send_s: Final = options.get("send_s", 10.0)
         self._open: set[_Listener] = set()
@@ -96,13 +102,17 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def check_room(self) -> None:
-        """Refuse a stream beyond those that a server may have.
+    def check_room(self, desk: Desk) -> None:
+        """Refuse a stream beyond those that a server, or one of its users, may have.
 
         Raises:
-            RoundtableError: It has as many; the code is `SERVER_BUSY`.
+            RateLimited: The user has as many.
+            RoundtableError: The server has as many; the code is `SERVER_BUSY`.
         """
-        if len(self._open) >= self.most:
+        total, each = self._limits.streams_total, self._limits.streams_per_user
+        if each is not None and sum(listener.desk is desk for listener in self._open) >= each:
+            raise RateLimited("streams", each)
+        if total is not None and len(self._open) >= total:
             msg = "the server has as many open streams as it may have"
             raise RoundtableError(
                 msg, code="SERVER_BUSY", retryable=True, retry_after_s=5, hint="Try again in a few seconds."
@@ -115,15 +125,12 @@ class Streams:
             listener.place.end()
 
     @contextmanager
-    def listening(self, desk: Desk, session_id: str, after: int) -> Generator[_Listener]:
-        """Listen to a session from the event after number `after`, while the block is open."""
-        wiring = desk.table.wiring
-        place = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
-        place.fall_behind()
-        listener = _Listener(place)
+    def listening(self, desk: Desk, place: Subscription) -> Generator[_Listener]:
+        """Feed a place in a session while the block is open."""
+        listener, session_id = _Listener(desk, place), place.session_id
         feed = self._feeds.get((desk, session_id))
         if feed is None:
-            feed = self._feeds[desk, session_id] = _Feed(desk, session_id, after)
+            feed = self._feeds[desk, session_id] = _Feed(desk, session_id)
             self._group.start_soon(feed.run)
         feed.places.add(place)
         self._open.add(listener)
@@ -156,7 +163,8 @@ class Streams:
 class _Listener:
     """One client's place in a session."""
 
-    def __init__(self, place: Subscription) -> None:
+    def __init__(self, desk: Desk, place: Subscription) -> None:
+        self.desk = desk
         self.place = place
         self.dismissed = False
 
@@ -164,22 +172,24 @@ class _Listener:
 class _Feed:
     """Looks, for all who listen here to one session, for what another process stored of it."""
 
-    def __init__(self, desk: Desk, session_id: str, last: int) -> None:
+    def __init__(self, desk: Desk, session_id: str) -> None:
         self.places: set[Subscription] = set()
         self.scope = anyio.CancelScope()
         self._desk = desk
         self._session_id = session_id
-        self._last = last
+        self._last = 0
 
     async def run(self) -> None:
         with self.scope:
             while True:
-                await anyio.sleep(_POLL_S)
-                if self._desk.running(self._session_id) is None:
-                    await self._look()
+                # A run that is here may still wait for the one of another process to end.
+                here = self._desk.running(self._session_id) is not None
+                await anyio.sleep(_POLL_HERE_S if here else _POLL_S)
+                await self._look()
 
     async def _look(self) -> None:
         wiring = self._desk.table.wiring
+        self._last = max(self._last, min(place.last_seq for place in self.places))
         try:
             _, events = await wiring.storage.read(self._session_id, self._last, tenant=wiring.options.tenant)
         except RoundtableError as error:
@@ -201,8 +211,7 @@ class EventStream(Response):
     def __init__(
         self,
         caller: Caller,
-        session_id: str,
-        after: int,
+        place: Subscription,
         *,
         at_end: bool,
         speak: Speak,
@@ -213,21 +222,21 @@ class EventStream(Response):
         del self.headers["content-length"]
         self._streams = caller.state.streams
         self._desk = caller.desk
-        self._session_id = session_id
-        self._after = after
+        self._place = place
         self._at_end = at_end
         self._speak = speak
         self._ids = ids
         self._sent_at = 0.0
+        weakref.finalize(self, place.close).atexit = False  # of an answer that is never given
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Tell the session until a run of it ends, the client leaves, or it does not read."""
         try:
-            self._streams.check_room()
+            self._streams.check_room(self._desk)
         except RoundtableError as error:
             await answer(error)(scope, receive, send)
             return
-        with self._streams.listening(self._desk, self._session_id, self._after) as listener:
+        with self._streams.listening(self._desk, self._place) as listener:
             async with anyio.create_task_group() as group:
 
                 async def leave() -> None:
@@ -237,7 +246,7 @@ class EventStream(Response):
 
                 group.start_soon(leave)
                 if not await self._told(listener, send):
-                    logger.info("a client that did not read was dropped", extra={"session": self._session_id})
+                    logger.info("a client that did not read was dropped", extra={"session": self._place.session_id})
                     abort = scope.get("extensions", {}).get(ABORT)
                     if abort is not None:
                         abort()
@@ -265,15 +274,22 @@ class EventStream(Response):
     async def _tell(self, listener: _Listener, send: Send) -> bool:
         place, at_end = listener.place, self._at_end
         while True:
-            silent_s = anyio.current_time() - self._sent_at
-            event = await place.take(0 if at_end else max(0.0, self._streams.heartbeat_s - silent_s))
-            if event is None and (at_end or listener.dismissed):
-                return True
-            line = _BEAT if event is None else self._streams.line(event, self._speak, ids=self._ids)
+            quiet_s = max(0.0, self._sent_at + self._streams.heartbeat_s - anyio.current_time())
+            goes_on = self._desk.running(place.session_id) is not None
+            if at_end:
+                # A run that goes on here will store something yet, or be over at once.
+                quiet_s = min(quiet_s, _SETTLE_S) if goes_on else 0
+            event = await place.take(quiet_s)
+            line = b""
             if event is not None:
+                line = self._streams.line(event, self._speak, ids=self._ids)
                 at_end = ends_run(event, so_far=at_end)
                 if at_end:
                     place.fall_behind()
+            elif listener.dismissed or (at_end and not goes_on):
+                return True
+            elif anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
+                line = _BEAT
             if line and not await self._sent(send, {"type": "http.response.body", "body": line, "more_body": True}):
                 return False
 
@@ -293,6 +309,7 @@ async def event_stream(
     session_id: str,
     *,
     after: int = 0,
+    begun: bool = False,
     speak: Speak = whole,
     ids: bool = False,
     headers: Mapping[str, str] | None = None,
@@ -307,22 +324,27 @@ async def event_stream(
         caller: Who listens.
         session_id: To what.
         after: Number of the last event the client has; one that the session does not have counts as 0.
+        begun: Whether it has just begun here, and this is called before anything else is waited for: its very first
+            event is then told, live ones too.
         speak: What is told of an event; everything when left out. A function of a module, since what it gives is kept.
         ids: Whether durable events have an `id` line before their `data` line.
         headers: Further headers.
 
     Raises:
         SessionNotFound: There is no such session, or it is somebody else's.
-        RoundtableError: The server has no room for another stream.
+        RateLimited: The user has as many open streams as they may have.
+        RoundtableError: The server has; the code is `SERVER_BUSY`.
         StorageError: The session could not be read.
     """
-    caller.state.streams.check_room()
-    wiring = caller.desk.table.wiring
-    _, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
-    last = events[-1].seq if events else 0
-    after = after if 0 <= after <= last else 0
-    at_end = False
-    for event in events:
-        if event.seq <= after:
-            at_end = ends_run(event, so_far=at_end)
-    return EventStream(caller, session_id, after, at_end=at_end, speak=speak, ids=ids, headers=headers or {})
+    wiring, at_end = caller.desk.table.wiring, False
+    if not begun:
+        caller.state.streams.check_room(caller.desk)
+        _, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        after = after if 0 <= after <= (events[-1].seq if events else 0) else 0
+        for event in events:
+            if event.seq <= after:
+                at_end = ends_run(event, so_far=at_end)
+    place = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
+    if not begun:
+        place.fall_behind()
+    return EventStream(caller, place, at_end=at_end, speak=speak, ids=ids, headers=headers or {})

@@ -26,7 +26,7 @@ from roundtable.testing.suite import Suite, at_once
 __all__ = ["ExitSuite", "played_rounds"]
 
 _LAW = settings(
-    max_examples=40,
+    max_examples=min(40, settings().max_examples),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )

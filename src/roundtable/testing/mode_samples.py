@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, get_args
 
 from hypothesis import strategies as st
 
@@ -19,6 +21,7 @@ from roundtable.types import (
     ScoresAnswer,
     Seat,
     Stage,
+    Stance,
     TextAnswer,
     Turn,
     TurnResult,
@@ -39,6 +42,11 @@ MAX_STAGES = 40
 LATER = datetime(2031, 5, 17, 13, tzinfo=UTC)
 """An hour after everything else happened."""
 _NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
+
+# Made and drawn once each: a debate of many turns spends most of its time on drawing.
+_SEVERAL_OPTIONS = st.none() | st.just((f"{MARK} one", f"{MARK} two"))
+_FOCUS = st.none() | st.just(f"{MARK}, really?")
+_SAID = st.sampled_from(tuple(product("abc", (0.0, 0.5, 1.0), (None, *get_args(Stance)))))
 
 
 @dataclass(slots=True)
@@ -66,14 +74,14 @@ def opening_views(
 ) -> DebateContext:
     """Draw the view a mode has before anything was said."""
     count = draw(st.integers(fewest_agents, max(fewest_agents, most_agents)))
-    options = draw(st.none() | st.just((f"{MARK} one", f"{MARK} two")))
+    options = draw(_SEVERAL_OPTIONS)
     return DebateContext(
         session_id="s",
         topic=f"{MARK}?",
         mode="sample",
         total_rounds=draw(st.integers(1, most_rounds)),
         options=options,
-        focus_question=draw(st.none() | st.just(f"{MARK}, really?")),
+        focus_question=draw(_FOCUS),
         agents=tuple(Seat(id=f"a{number}", name=f"Agent {number}") for number in range(count)),
         seed=draw(st.integers(0, 9)),
     )
@@ -168,16 +176,22 @@ def _taken(draw: st.DrawFn, view: DebateContext, stage: str, spec: TurnSpec, *, 
 
 
 def _position(draw: st.DrawFn, spec: TurnSpec, name: str) -> Answer:
+    letter, confidence, stance = draw(_SAID)
     return AgentResponse(
         agent_id=spec.agent,
         agent_name=name,
-        position=f"{MARK} {draw(st.sampled_from('abc'))}",
+        position=f"{MARK} {letter}",
         reasoning=MARK,
-        confidence=draw(st.sampled_from((0.0, 0.5, 1.0))),
-        stance=draw(st.sampled_from((None, "YES", "NO", "NEUTRAL"))),
-        choice=draw(st.sampled_from(spec.options)) if spec.options else None,
+        confidence=confidence,
+        stance=stance,
+        choice=draw(_one_of(spec.options)) if spec.options else None,
         timestamp=_NOON,
     )
+
+
+@cache
+def _one_of(options: tuple[str | None, ...]) -> st.SearchStrategy[str | None]:
+    return st.sampled_from(options)
 
 
 def _named(spec: TurnSpec) -> tuple[str, ...]:
@@ -186,7 +200,7 @@ def _named(spec: TurnSpec) -> tuple[str, ...]:
 
 _ANSWERS: dict[AnswerKind, Callable[[st.DrawFn, TurnSpec, str], Answer]] = {
     "position": _position,
-    "ballot": lambda draw, spec, _: BallotAnswer(choice=draw(st.sampled_from((None, *_named(spec))))),
+    "ballot": lambda draw, spec, _: BallotAnswer(choice=draw(_one_of((None, *_named(spec))))),
     "ranking": lambda draw, spec, _: RankingAnswer(
         ranking=tuple((option,) for option in draw(st.permutations(_named(spec))))
     ),

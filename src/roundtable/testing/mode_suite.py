@@ -23,7 +23,7 @@ __all__ = ["ModeSuite"]
 
 # A mode holds no state, so one fixture may serve every drawn debate; the suite is inherited by design.
 _LAW = settings(
-    max_examples=30,
+    max_examples=min(30, settings().max_examples),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RuleSuite"]
 
 _LAW = settings(
-    max_examples=40,
+    max_examples=min(40, settings().max_examples),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )

@@ -52,12 +52,13 @@ if TYPE_CHECKING:
         submit_response,
     )
     from roundtable.tools.toolkit import DefaultAgentToolkit, ToolOutcome, bound, create_default_toolkit
-    from roundtable.tools.turn import ToolTurn, TurnTool
+    from roundtable.tools.turn import AsksModels, ModelAsk, ToolTurn, TurnTool
 
 __all__ = [
     "TOOL_ATTEMPTS",
     "TOOL_BASE_DELAY_S",
     "TOOL_TIMEOUT_S",
+    "AsksModels",
     "DefaultAgentToolkit",
     "Evidence",
     "FactCheck",
@@ -65,6 +66,7 @@ __all__ = [
     "FunctionTool",
     "GetContext",
     "McpToolkit",
+    "ModelAsk",
     "ModelSearch",
     "PerplexitySearch",
     "PerplexitySearchInput",
@@ -128,7 +130,7 @@ _HOME = {
         ("GetContext", "StandardTool", "SubmitResponse", "ToolSpec", "get_context", "submit_response"), "standard"
     ),
     **dict.fromkeys(("DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"), "toolkit"),
-    **dict.fromkeys(("ToolTurn", "TurnTool"), "turn"),
+    **dict.fromkeys(("AsksModels", "ModelAsk", "ToolTurn", "TurnTool"), "turn"),
 }
 
 __getattr__: Callable[[str], object]

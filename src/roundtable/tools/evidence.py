@@ -18,6 +18,7 @@ from roundtable.tools.sources import (
     SnakeValue,
 )
 from roundtable.tools.standard import StandardTool, ToolSpec
+from roundtable.tools.turn import AsksModels
 from roundtable.types import ToolResult
 from roundtable.types.base import NonEmpty, Value
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
-    from roundtable.tools.turn import ToolTurn
+    from roundtable.tools.turn import ModelAsk, ToolTurn
 
 __all__ = [
     "FactCheck",
@@ -199,6 +200,10 @@ class PerplexitySearch(StandardTool[PerplexitySearchInput]):
         if own is not None and isinstance(self._provider, ModelSearch):
             own._provider = self._provider.for_turn(turn)  # noqa: SLF001  (its own class)
         return own
+
+    def asks(self) -> Sequence[ModelAsk]:
+        """Give the calls to models that one search makes; see `AsksModels`."""
+        return self._provider.asks() if isinstance(self._provider, AsksModels) else ()
 
     async def answer(self, given: PerplexitySearchInput) -> ToolResult:
         """Ask."""

@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from roundtable.tools.sources import PerplexitySearchResult
+from roundtable.tools.turn import ModelAsk
 from roundtable.types import ChatRequest, Message, NativeSearch
 
 if TYPE_CHECKING:
@@ -49,6 +50,17 @@ class ModelSearch:
         own._turn = turn  # noqa: SLF001  (its own class)
         return own
 
+    def asks(self) -> tuple[ModelAsk, ...]:
+        """Give the call that a search makes; see `AsksModels`."""
+        return (ModelAsk(self._model, self._request("", NativeSearch())),)
+
+    def _request(self, query: str, wanted: NativeSearch) -> ChatRequest:
+        return ChatRequest(
+            messages=(Message(role="system", content=_SYSTEM), Message(role="user", content=query)),
+            max_tokens=self._max_tokens,
+            search=wanted,
+        )
+
     async def search(self, search_input: PerplexitySearchInput) -> PerplexitySearchResult:
         """Answer.
 
@@ -61,11 +73,7 @@ class ModelSearch:
             images=search_input.return_images,
             related_questions=search_input.return_related_questions,
         )
-        request = ChatRequest(
-            messages=(Message(role="system", content=_SYSTEM), Message(role="user", content=search_input.query)),
-            max_tokens=self._max_tokens,
-            search=wanted,
-        )
+        request = self._request(search_input.query, wanted)
         asking = self._model.complete(request) if self._turn is None else self._turn.ask(self._model, request)
         answer = await asking
         return PerplexitySearchResult(

@@ -18,15 +18,16 @@ from roundtable.tools.definition import check_tool_name
 from roundtable.tools.evidence import FactCheck, PerplexitySearch, SearchWeb
 from roundtable.tools.results import failed
 from roundtable.tools.standard import GetContext, SubmitResponse
-from roundtable.tools.turn import ToolTurn, TurnTool
+from roundtable.tools.turn import AsksModels, ToolTurn, TurnTool
 from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
     from datetime import datetime
 
     from roundtable.protocols import AgentToolkit, ChatModel, Tool
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
+    from roundtable.tools.turn import ModelAsk
     from roundtable.types import AgentTool, DebateContext, JsonObject, ToolResult
 
 __all__ = ["DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"]
@@ -119,6 +120,19 @@ class DefaultAgentToolkit:
         own = copy.copy(self)
         own._guard = guard  # noqa: SLF001  (its own class)
         return own
+
+    def asks(self, allow: Collection[str] | None = None) -> tuple[tuple[ModelAsk, ...], ...]:
+        """Give, for each tool that asks models, the calls that one call of it makes at most.
+
+        Args:
+            allow: Names of tools that count; all when left out.
+        """
+        wanted = [tool for name, tool in self._tools.items() if allow is None or name in allow]
+        own = [tool.asks() for tool in wanted if isinstance(tool, AsksModels)]
+        guard = self._guard
+        guarded = (tuple(ask if guard is None else ask._replace(model=guard(ask.model)) for ask in one) for one in own)
+        others = (one.over(guard) if guard else one for one in self._toolkits if isinstance(one, DefaultAgentToolkit))
+        return (*(one for one in guarded if one), *(one for other in others for one in other.asks(allow)))
 
     def for_turn(self, context: DebateContext) -> DefaultAgentToolkit:
         """Give the toolkit of one turn: the same tools, in a state of its own."""

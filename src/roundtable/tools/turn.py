@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from roundtable.errors import RoundtableError
 from roundtable.types import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from roundtable.protocols import ChatModel, Tool
     from roundtable.types import ChatRequest, ChatResponse, ContextRequest, DebateContext, JsonObject
 
-__all__ = ["ToolTurn", "TurnTool"]
+__all__ = ["AsksModels", "ModelAsk", "ToolTurn", "TurnTool"]
 
 
 @dataclass(slots=True)
@@ -70,3 +70,20 @@ class TurnTool(Protocol):
 
     def for_turn(self, turn: ToolTurn) -> Tool | None:
         """Give the tool for one turn; `None` where the turn has no use for it."""
+
+
+class ModelAsk(NamedTuple):
+    """A call that a tool may make of a model."""
+
+    model: ChatModel
+    """Which model."""
+    request: ChatRequest
+    """What it is asked, without what the agent writes into it."""
+
+
+@runtime_checkable
+class AsksModels(Protocol):
+    """What a `Tool` may have besides, so that `estimate` and a budget in dollars know of the models it asks."""
+
+    def asks(self) -> Sequence[ModelAsk]:
+        """Give the calls to models that one call of the tool makes at most."""

@@ -86,6 +86,8 @@ class Usage(Value):
             return NotImplemented
         if self._is_nothing:
             return other
+        if other._is_nothing:
+            return self
         cost, partial = _add_costs(self, other)
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field
 
 from roundtable.types.base import JsonValue, Timestamp, Value
 from roundtable.types.debate import DebateMode, SessionStatus
 
-__all__ = ["Lease", "Owner", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
+__all__ = ["Cursor", "Lease", "Owner", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
 
 
 def _placed(cursor: str) -> str:
@@ -25,6 +25,10 @@ def _place(cursor: str) -> tuple[datetime, str]:
     if created_at is None or created_at.tzinfo is None:
         raise ValueError("a cursor is what `SessionSummary.cursor` of the last session of a page gave")
     return created_at, session_id
+
+
+Cursor: TypeAlias = Annotated[str, AfterValidator(_placed)]
+"""A place in a list of sessions, as `SessionSummary.cursor` gives it."""
 
 
 class Owner(Value):
@@ -72,7 +76,7 @@ class SessionFilter(Value):
     """Last changed before this time."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Notes of the caller's that a session must have, each with this very value."""
-    after: Annotated[str, AfterValidator(_placed)] | None = None
+    after: Cursor | None = None
     """The next page: `cursor` of the last session of the page before."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 50
     """Most sessions returned."""

@@ -1,0 +1,100 @@
+"""Bodies of requests, read strictly: JSON as its standard has it, with nothing that is not known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from fastapi import Request
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from roundtable.errors import RoundtableError
+from roundtable.types.base import Value
+
+if TYPE_CHECKING:
+    from roundtable.types import JsonObject
+
+__all__ = ["JsonBody", "check_json"]
+
+BodyT = TypeVar("BodyT", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonBody(Generic[BodyT]):
+    """A dependency: the body of a request, read strictly.
+
+    It stands behind who calls, so that nobody learns what a body should look like who may not send one.
+
+    Args:
+        model: What it is read as.
+        required: Whether there has to be one; otherwise everything has a default.
+    """
+
+    model: type[BodyT]
+    required: bool = True
+
+    async def __call__(self, request: Request) -> BodyT:
+        """Read it.
+
+        Raises:
+            RoundtableError: It is no JSON by its own words (`UNSUPPORTED_MEDIA_TYPE`), or does not fit
+                (`VALIDATION_ERROR`).
+        """
+        raw = await request.body()
+        if not raw and not self.required:
+            raw = b"{}"
+        elif not _is_json(request.headers.get("content-type", "")):
+            msg = "the body has to be sent as JSON"
+            raise RoundtableError(msg, code="UNSUPPORTED_MEDIA_TYPE", hint="Send `Content-Type: application/json`.")
+        check_json(raw)
+        try:
+            return self.model.model_validate_json(raw, strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            raise _invalid(field or "body", first["msg"].removeprefix("Value error, ")) from None
+
+
+def check_json(raw: bytes) -> None:
+    """Refuse what readers of JSON may understand differently: repeated names, `NaN`, what is no UTF-8 or too deep.
+
+    Raises:
+        RoundtableError: The code is `VALIDATION_ERROR`.
+
+    Example:
+        >>> check_json(b'{"rounds": 1, "rounds": 9}')
+        Traceback (most recent call last):
+        roundtable.errors.RoundtableError: body: is no JSON: the name 'rounds' stands twice in one object
+    """
+    try:
+        from_json(raw, allow_inf_nan=False, cache_strings=False)  # this one knows a limit for depth
+        json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise _invalid("body", f"is no JSON: {error}") from None
+
+
+def _is_json(content_type: str) -> bool:
+    kind, _, parameters = content_type.partition(";")
+    charset = parameters.strip().casefold()
+    return kind.strip().casefold() == "application/json" and charset in {"", "charset=utf-8", 'charset="utf-8"'}
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = sorted(name for name, _ in pairs)
+        twice = next(one for one, next_one in pairwise(names) if one == next_one)
+        raise ValueError(f"the name {twice[:100]!r} stands twice in one object")
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _invalid(field: str, message: str) -> RoundtableError:
+    details: JsonObject = {"field": field, "message": message}
+    return RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details)
