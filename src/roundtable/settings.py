@@ -3,71 +3,39 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from roundtable.errors import ConfigurationError
+from roundtable._variables import LOG_LEVELS, VARIABLES, VariableReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["LOG_LEVELS", "Settings"]
 
-LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-"""Values `LOG_LEVEL` may take; `warn` and `fatal` are read as `warning` and `critical`."""
-
-_LEVEL_ALIASES: Final = {"warn": "warning", "fatal": "critical"}
 _DATABASE: Final = Path("data/roundtable.db")
-_TRUE: Final = frozenset({"1", "true", "yes", "on"})
-_FALSE: Final = frozenset({"0", "false", "no", "off"})
-_DECIMAL: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
-
-_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic_api_key": ("ANTHROPIC_API_KEY",),
-    "openai_api_key": ("OPENAI_API_KEY",),
-    "google_api_key": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    "perplexity_api_key": ("PERPLEXITY_API_KEY",),
-    "compatible_api_key": ("ROUNDTABLE_API_KEY",),
-    "brave_api_key": ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),
-    "tavily_api_key": ("TAVILY_API_KEY",),
-    "searxng_url": ("SEARXNG_URL",),
-    "anthropic_base_url": ("ANTHROPIC_BASE_URL",),
-    "openai_base_url": ("OPENAI_BASE_URL",),
-    "google_base_url": ("GOOGLE_BASE_URL",),
-    "perplexity_base_url": ("PERPLEXITY_BASE_URL",),
-    "compatible_base_url": ("ROUNDTABLE_BASE_URL",),
-    "compatible_model": ("ROUNDTABLE_MODEL",),
-    "ollama_host": ("OLLAMA_HOST",),
-    "model_path": ("ROUNDTABLE_MODEL_PATH",),
-    "cache_home": ("XDG_CACHE_HOME",),
-    "data_home": ("XDG_DATA_HOME",),
-    "database_path": ("DATABASE_PATH",),
-    "log_level": ("LOG_LEVEL",),
-    "max_agents": ("ROUNDTABLE_MAX_AGENTS",),
-    "default_agent_count": ("ROUNDTABLE_DEFAULT_AGENT_COUNT",),
-    "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
-    "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
-    "plugins": ("ROUNDTABLE_PLUGINS",),
-    "disable_plugins": ("ROUNDTABLE_DISABLE_PLUGINS",),
-    "exit_enabled": ("ROUNDTABLE_EXIT_ENABLED",),
-    "exit_consensus_threshold": ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD",),
-    "exit_convergence_rounds": ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS",),
-    "exit_confidence_threshold": ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD",),
-    "high_consensus_threshold": ("ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD",),
-    "medium_consensus_threshold": ("ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD",),
-    "low_confidence_threshold": ("ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD",),
-    "confidence_variance_threshold": ("ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD",),
-    "min_reasoning_length_ratio": ("ROUNDTABLE_MIN_REASONING_LENGTH_RATIO",),
-    "high_confidence_action_threshold": ("ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD",),
-    "low_confidence_action_threshold": ("ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD",),
-    "very_low_confidence_action_threshold": ("ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD",),
-    "consensus_summary_max_length": ("ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH",),
-}
-"""Field to the variables it is read from, the first one set wins."""
-
+_TEXTS: Final = (
+    "anthropic_api_key",
+    "openai_api_key",
+    "google_api_key",
+    "perplexity_api_key",
+    "compatible_api_key",
+    "brave_api_key",
+    "tavily_api_key",
+    "searxng_url",
+    "anthropic_base_url",
+    "openai_base_url",
+    "google_base_url",
+    "perplexity_base_url",
+    "compatible_base_url",
+    "compatible_model",
+    "ollama_host",
+    "plugins",
+    "disable_plugins",
+)
+"""Settings that are taken as they are."""
 
 _RESPONSE_SHARES: Final[Mapping[str, str]] = {
     "high_consensus_threshold": "0.7",
@@ -197,6 +165,19 @@ class Settings:
     consensus_summary_max_length: int = 200
     """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: most characters of the agreement in words; 0 or -1 does not
     limit it."""
+    limit_conversations: int | None = 5
+    """`ROUNDTABLE_LIMIT_CONVERSATIONS`: conversations and debates that a user of the HTTP server may begin within any
+    60 minutes; `none` does not limit them."""
+    limit_concurrent: int | None = 2
+    """`ROUNDTABLE_LIMIT_CONCURRENT`: conversations and debates that a user of the HTTP server may have running at the
+    same time, or `none`."""
+    limit_rounds: int | None = 100
+    """`ROUNDTABLE_LIMIT_ROUNDS`: rounds that a user of the HTTP server may ask for within any 24 hours, or `none`."""
+    limit_user_streams: int | None = 6
+    """`ROUNDTABLE_LIMIT_USER_STREAMS`: streams of events that a user may have open at one process of the HTTP server,
+    or `none`."""
+    limit_streams: int | None = 1000
+    """`ROUNDTABLE_LIMIT_STREAMS`: streams of events that may be open at one process of the HTTP server, or `none`."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Every variable as it was found, for providers of plugins."""
 
@@ -212,24 +193,12 @@ class Settings:
                 variable, the value and what is allowed.
         """
         source = dict(os.environ if environ is None else environ)
-        read = _Reader(source)
+        read = VariableReader(source)
         max_agents = read.count("max_agents", 5, least=2, most=10)
+        given: dict[str, Any] = {name: read.text(name) for name in _TEXTS}
+        given |= {name: read.share(name, default) for name, default in _RESPONSE_SHARES.items()}
         return cls(
-            anthropic_api_key=read.text("anthropic_api_key"),
-            openai_api_key=read.text("openai_api_key"),
-            google_api_key=read.text("google_api_key"),
-            perplexity_api_key=read.text("perplexity_api_key"),
-            compatible_api_key=read.text("compatible_api_key"),
-            brave_api_key=read.text("brave_api_key"),
-            tavily_api_key=read.text("tavily_api_key"),
-            searxng_url=read.text("searxng_url"),
-            anthropic_base_url=read.text("anthropic_base_url"),
-            openai_base_url=read.text("openai_base_url"),
-            google_base_url=read.text("google_base_url"),
-            perplexity_base_url=read.text("perplexity_base_url"),
-            compatible_base_url=read.text("compatible_base_url"),
-            compatible_model=read.text("compatible_model"),
-            ollama_host=read.text("ollama_host"),
+            **given,
             model_path=read.path("model_path"),
             cache_home=read.path("cache_home"),
             data_home=read.path("data_home"),
@@ -239,14 +208,16 @@ class Settings:
             default_agent_count=min(read.count("default_agent_count", 4, least=2, most=10), max_agents),
             max_rounds=read.count("max_rounds", 10),
             debug_mode=read.flag("debug_mode", default=False),
-            plugins=read.text("plugins"),
-            disable_plugins=read.text("disable_plugins"),
             exit_enabled=read.flag("exit_enabled", default=True),
             exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
             exit_convergence_rounds=read.count("exit_convergence_rounds", 2),
             exit_confidence_threshold=read.share("exit_confidence_threshold", "0.85"),
-            **{name: read.share(name, default) for name, default in _RESPONSE_SHARES.items()},
             consensus_summary_max_length=read.limit("consensus_summary_max_length", 200),
+            limit_conversations=read.quota("limit_conversations", 5),
+            limit_concurrent=read.quota("limit_concurrent", 2),
+            limit_rounds=read.quota("limit_rounds", 100),
+            limit_user_streams=read.quota("limit_user_streams", 6),
+            limit_streams=read.quota("limit_streams", 1000),
             environment=source,
         )
 
@@ -293,7 +264,7 @@ class Settings:
             >>> Settings(openai_api_key="sk-1", environment={"ACME_API_KEY": "k"}).get("ACME_API_KEY")
             'k'
         """
-        for name, variables in _VARIABLES.items():
+        for name, variables in VARIABLES.items():
             if variable in variables:
                 value = getattr(self, name)
                 if isinstance(value, bool):
@@ -309,67 +280,4 @@ class Settings:
             >>> Settings.variables("google_api_key")
             ('GOOGLE_API_KEY', 'GEMINI_API_KEY')
         """
-        return _VARIABLES[name]
-
-
-class _Reader:
-    def __init__(self, source: Mapping[str, str]) -> None:
-        self._source = source
-
-    def _find(self, name: str) -> tuple[str, str]:
-        for variable in _VARIABLES[name]:
-            text = self._source.get(variable, "").strip()
-            if text:
-                return variable, text
-        return _VARIABLES[name][0], ""
-
-    def text(self, name: str) -> str | None:
-        return self._find(name)[1] or None
-
-    def path(self, name: str) -> Path | None:
-        variable, text = self._find(name)
-        try:
-            return Path(text).expanduser() if text else None
-        except RuntimeError as exc:
-            raise _refusal(variable, text, "a path; '~' needs a home folder") from exc
-
-    def count(self, name: str, default: int, *, least: int = 1, most: int | None = None) -> int:
-        variable, text = self._find(name)
-        if not text:
-            return default
-        # Length first: int() of thousands of digits is refused by Python with an error of its own.
-        plain = text.isascii() and text.isdigit() and len(text) <= 9
-        if not plain or int(text) < least or (most is not None and int(text) > most):
-            raise _refusal(variable, text, f"a whole number from {least}" + (f" to {most}" if most else ""))
-        return int(text)
-
-    def limit(self, name: str, default: int) -> int:
-        """Read a count in which -1 is another word for 0, no limit."""
-        return 0 if self._find(name)[1] == "-1" else self.count(name, default, least=0)
-
-    def flag(self, name: str, *, default: bool) -> bool:
-        variable, text = self._find(name)
-        if text and text.lower() not in _TRUE | _FALSE:
-            raise _refusal(variable, text, "true or false")
-        return text.lower() in _TRUE if text else default
-
-    def share(self, name: str, default: str) -> Decimal:
-        variable, text = self._find(name)
-        if text and (len(text) > 20 or not _DECIMAL.fullmatch(text) or Decimal(text) > 1):
-            raise _refusal(variable, text, "a decimal from 0 to 1, such as 0.8")
-        return Decimal(text or default)
-
-    def log_level(self, name: str) -> str:
-        variable, text = self._find(name)
-        level = text.lower() or "info"
-        level = _LEVEL_ALIASES.get(level, level)
-        if level not in LOG_LEVELS:
-            raise _refusal(variable, text, " or ".join((", ".join(LOG_LEVELS[:-1]), LOG_LEVELS[-1])))
-        return level
-
-
-def _refusal(variable: str, text: str, allowed: str) -> ConfigurationError:
-    shown = text if len(text) <= 80 else f"{text[:80]}..."
-    return ConfigurationError(
-        f"{variable}={shown!r} is not allowed; allowed: {allowed}", hint=f"Correct {variable}, or unset it."
-    )
+        return VARIABLES[name]

@@ -10,6 +10,7 @@ import pytest
 from integration.command_kit import SPEAKS, Stubs
 
 from roundtable import Budget, Roundtable
+from roundtable.errors import ConfigurationError
 from roundtable.providers import chat_model
 from roundtable.providers.command import CLAUDE, CommandModel, plain_profile
 from roundtable.providers.command import model as command_model
@@ -149,3 +150,23 @@ async def test_the_name_of_the_program_leaves_the_choice_of_the_model_to_it(stub
         argv = stubs.starts("claude")[-1]["argv"]
         assert isinstance(argv, list)
         assert [word for word in argv if word in {"--model", "opus", "claude"}] == words
+
+
+@pytest.mark.parametrize("session", ["--yolo", "-x", "a b", "a\nb", "", "x" * 300])
+async def test_a_conversation_that_a_program_names_like_an_option_is_not_gone_on_with(
+    stubs: Stubs, session: str
+) -> None:
+    """What a program writes may have been written by a model."""
+    stubs.make("claude", f"sys.stdin.read()\nenvelope('Tea.', session={session!r})")
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    for _ in range(2):
+        assert (await model.complete(ask("One."))).request_id is None
+    assert not any("--resume" in str(start["argv"]) for start in stubs.starts("claude"))
+
+
+@pytest.mark.parametrize("name", ["--dangerously-skip-permissions", "-p", " ", "a\nb", "x" * 201])
+def test_a_model_that_is_named_like_an_option_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="a model is named by a word"):
+        CommandModel(CLAUDE, name)
+    with pytest.raises(ConfigurationError, match=r"a model is named by a word|names no model"):
+        chat_model(f"claude-cli:{name}")

@@ -325,3 +325,17 @@ async def test_an_end_that_could_not_be_stored_is_written_by_who_resumes() -> No
     storage.full = False
     result = await table.resume(session_id)
     assert (result.status, result.synthesis is not None, len(result.rounds)) == ("completed", True, 1)
+
+
+async def test_private_answers_are_seen_by_no_synthesizer() -> None:
+    def answer(request: Any) -> str:
+        return "Secret" if "by yourself" in request.messages[0].content else "Tea"
+
+    writer = ScriptedModel([{"conclusion": "Tea."}])
+    table = table_of(CountingModel(answer), seats={"synthesizer": writer})
+    result = await table.debate("?", mode="adversarial", rounds=1, baseline=True, synthesize=True)
+    assert result.baselines is not None
+    assert result.baselines.single == "Secret"
+    (asked,) = writer.requests
+    assert "Secret" not in asked.messages[1].content
+    assert asked.messages[1].content.count("Position: Tea") == 3

@@ -198,8 +198,18 @@ async def test_nobody_reads_one_answer_where_there_is_no_model_to_say_so() -> No
             },
             [("Milk", "cda"), ("tea", "b")],
         ),
+        (
+            {
+                "agreementLevel": 0.4,
+                "clusters": [
+                    {"theme": "Hot", "agentIds": ["Answer A1", "(a3): Milk", "A2 and A4", 4, None]},
+                    {"theme": "Other", "agentIds": ["nobody", "A9"]},
+                ],
+            },
+            [("Hot", "ac"), ("tea", "b"), ("milk", "d")],
+        ),
     ],
-    ids=["none", "a level alone", "some", "one theme twice"],
+    ids=["none", "a level alone", "some", "one theme twice", "wordy names"],
 )
 async def test_no_answer_is_left_out_of_the_clusters_of_a_model(
     reading: Reply, clusters: list[tuple[str, str]]

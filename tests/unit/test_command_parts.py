@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import suppress
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from roundtable.errors import AgentError, ConfigurationError
 from roundtable.providers.command import CLAUDE, CODEX, GEMINI, CommandModel, CommandProvider, plain_profile
 from roundtable.providers.command.calls import Call
+from roundtable.providers.command.process import started
 from roundtable.providers.command.readers import clean, parse_output, read_claude, read_codex, read_gemini, read_plain
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
@@ -177,3 +179,13 @@ def test_models_by_name_have_a_limit_where_the_program_keeps_one() -> None:
     tool = CommandProvider(None)("mytool", ProviderConfig(), Settings())
     assert repr(tool) == "CommandModel('command', 'mytool')"
     assert CommandModel(CLAUDE).cost_limit_usd is None
+
+
+def test_where_this_program_is_no_python_there_is_no_keeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that was frozen into one file would start itself again."""
+    assert started(("/bin/tool", "x"))[-3:] == ["/bin/tool", "/bin/tool", "x"]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert started(("/bin/tool", "x")) == ["/bin/tool", "x"]
+    monkeypatch.delattr(sys, "frozen")
+    monkeypatch.setattr(sys, "executable", "")
+    assert started(("/bin/tool", "x")) == ["/bin/tool", "x"]

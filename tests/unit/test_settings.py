@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.errors import ConfigurationError
+from roundtable.server import Limits
 from roundtable.settings import LOG_LEVELS, Settings
 
 KEYS = {
@@ -123,3 +124,16 @@ def test_variables_without_a_field_are_found_as_well():
     assert (settings.get("ACME_API_KEY"), settings.get("EMPTY"), settings.get("NONE")) == ("k", None, None)
     assert Settings(max_rounds=3).get("ROUNDTABLE_MAX_ROUNDS") == "3"
     assert Settings.variables("google_api_key") == ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+
+
+def test_limits_of_the_server_are_a_number_or_none():
+    assert Settings.from_env({"ROUNDTABLE_LIMIT_ROUNDS": "None"}).limit_rounds is None
+    assert Settings.from_env({"ROUNDTABLE_LIMIT_ROUNDS": "7"}).limit_rounds == 7
+    with pytest.raises(ConfigurationError, match="from 1, or none"):
+        Settings.from_env({"ROUNDTABLE_LIMIT_ROUNDS": "many"})
+    with pytest.raises(ConfigurationError, match="from 1"):
+        Settings.from_env({"ROUNDTABLE_LIMIT_ROUNDS": "0"})
+
+
+def test_limits_of_the_server_are_the_same_with_and_without_an_environment():
+    assert Limits.from_settings(Settings()) == Limits()

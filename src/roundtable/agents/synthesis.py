@@ -13,6 +13,7 @@ from roundtable.parsing import find_document
 from roundtable.prompts import Fence, Quotation, estimate_tokens, fit_texts, fresh_nonce, quote_answer
 from roundtable.report import in_words
 from roundtable.types import AgentConfig, ChatRequest, Message, OutputSchema, SynthesisResult, Usage
+from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,11 +138,13 @@ async def ask_for_synthesis(
 def synthesis_request(model: ChatModel, config: AgentConfig, context: DebateContext, fence: Fence) -> ChatRequest:
     """Write the request; of a debate too long for the model's window the latest answers are shown.
 
-    Turns are shown by round, with votes and rankings; without any, the positions of `context.previous_responses` are.
+    Turns are shown by round, with votes and rankings, but not private answers, which nobody sees; without any, the
+    positions of `context.previous_responses` are.
     """
     system = _TASK + fence.rule
     head = [fence.quote(context.topic, label="question"), f"Mode: {context.mode}. Rounds: {context.current_round}."]
-    said = [_turn(turn, fence) for turn in context.transcript if turn.outcome == "answered"]
+    heard = [turn for turn in context.transcript if turn.outcome == "answered" and turn.stage != BASELINE_STAGE]
+    said = [_turn(turn, fence) for turn in heard]
     said = said or [
         fence.quote(f"Position: {one.position}\nReasoning: {one.reasoning}", label=f"answer of {one.agent_name}")
         for one in context.previous_responses

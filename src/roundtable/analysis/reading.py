@@ -24,6 +24,7 @@ _MOST_POINTS: Final = 4
 _LEVEL: Final = re.compile(
     r"[\"']?agreement_?level[\"']?\s*[:=]\s*[\"']?([01](?:\.\d+)?|\.\d+)(?![\d.%])", re.IGNORECASE
 )
+_ANSWER: Final = re.compile(r"\bA[1-9]\d*\b", re.IGNORECASE)
 _SUMMARY: Final = re.compile(r"[\"']summary[\"']\s*:\s*\"((?:[^\"\\]|\\.){1,2000})\"")
 
 _TASK: Final = """You compare the answers that several agents gave to one question, and say how far they agree.
@@ -145,6 +146,13 @@ def _ids(responses: Sequence[AgentResponse]) -> dict[str, str]:
     return told | {name.casefold(): said.agent_id for name, said in answer_names(responses).items()}
 
 
+def _meant(name: str, names: Mapping[str, str]) -> str | None:
+    """Give the agent a name means: one of its own, or a text such as "Answer A1" that holds one name of an answer."""
+    known = names.get(name.casefold())
+    held = {*_ANSWER.findall(name)} if known is None else set()
+    return names.get(held.pop().casefold()) if len(held) == 1 else known
+
+
 def _text(value: JsonValue) -> str:
     return value.strip() if isinstance(value, str) else ""
 
@@ -162,7 +170,7 @@ def _clusters(value: JsonValue, names: Mapping[str, str]) -> tuple[Cluster, ...]
     for item in value if isinstance(value, list) else []:
         if not isinstance(item, dict):
             continue
-        told = [names.get(name.casefold()) for name in list_of_texts(item.get("agentIds"), 1000)]
+        told = [_meant(name, names) for name in list_of_texts(item.get("agentIds"), 1000)]
         ids = tuple(dict.fromkeys(agent for agent in told if agent is not None and agent not in placed))
         theme = _text(item.get("theme")) or _text(item.get("summary"))
         if ids and theme:
@@ -207,7 +215,7 @@ def _points(value: JsonValue, names: Mapping[str, str]) -> dict[str, tuple[str, 
     found: dict[str, tuple[str, ...]] = {}
     for item in value if isinstance(value, list) else []:
         if isinstance(item, dict):
-            agent = names.get(_text(item.get("agentId")).casefold())
+            agent = _meant(_text(item.get("agentId")), names)
             points = list_of_texts(item.get("points"), _MOST_POINTS)
             if agent is not None and points:
                 found.setdefault(agent, points)

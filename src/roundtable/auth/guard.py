@@ -35,6 +35,7 @@ __all__ = [
     "Receive",
     "Send",
     "bearer",
+    "is_this_machine",
 ]
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -64,6 +65,16 @@ class GuardOptions(TypedDict, total=False):
     """Seconds within which a revoked token ends an open stream; 60 when left out."""
     clock: SleepingClock
     """What is waited on; the machine's when left out."""
+
+
+def is_this_machine(host: str) -> bool:
+    """Tell whether an address to listen on can be reached from this machine alone.
+
+    Example:
+        >>> [is_this_machine(host) for host in ("127.0.0.1", "[::1]", "0.0.0.0", "192.168.1.4")]
+        [True, True, False, False]
+    """
+    return host.strip("[]").casefold() in {"127.0.0.1", "localhost", "::1"}
 
 
 def bearer(headers: Mapping[str, str]) -> str | None:

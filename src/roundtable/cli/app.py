@@ -42,6 +42,7 @@ from roundtable.cli.options import (
     Timeout,
     Tools,
 )
+from roundtable.cli.serve import serve
 from roundtable.cli.tokens import tokens
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ app.add_typer(tokens, name="tokens")
 app.add_typer(bench, name="bench")
 app.add_typer(kept)  # without a name: its commands stand beside those below
 app.add_typer(mcp)
+app.add_typer(serve)
 
 
 def _version(wanted: bool) -> None:

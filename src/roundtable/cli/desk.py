@@ -44,6 +44,7 @@ class Ask:
     tools: tuple[str, ...] = ()
     search: str | None = None
     fetch: bool = False
+    profiles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,12 @@ def make_table(ask: Ask, settings: Settings, storage: str | Storage, tenant: str
         providers={name: ProviderConfig(base_url=url) for name, url in _overrides(ask.base_urls).items()},
         storage=storage,
         tools=_tools(ask),
+        profiles=ask.profiles,
         quorum=ask.quorum,
         seed=ask.seed,
         analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
-        plugins=Plugins.load(),
+        plugins=Plugins.load(to_stderr=True),
         tenant=tenant,
         settings=settings,
     )

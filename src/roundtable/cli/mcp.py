@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import anyio
 import typer
 
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.desk import Ask, Desk, find_surroundings, make_table, open_desk, split_list
+from roundtable.cli.door import Door
 from roundtable.cli.options import (
     Agents,
     AllowHosts,
@@ -27,9 +26,6 @@ from roundtable.cli.options import (
     Tools,
 )
 from roundtable.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from roundtable.auth import Authenticator
 
 __all__ = ["mcp"]
 
@@ -77,33 +73,8 @@ def serve_mcp(
     if not http:
         anyio.run(_serve_one, ask)
         return ExitCode.OK
-    door = _Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
+    door = Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
     return open_desk(ask).run(lambda desk: _serve_many(desk, door))
-
-
-class _Door(NamedTuple):
-    """Where a server over HTTP is reached, and by whom."""
-
-    host: str
-    port: int
-    hosts: tuple[str, ...]
-    origins: tuple[str, ...]
-    asks: bool
-    """Whether it asks for a token."""
-
-    def check(self) -> None:
-        """Refuse to be open to everybody, or to nobody.
-
-        Raises:
-            ConfigurationError: It would be.
-        """
-        if self.host.strip("[]") in {"127.0.0.1", "localhost", "::1"}:
-            return
-        if not self.asks:
-            raise ConfigurationError("--no-auth goes with an address of this machine", hint="Leave out --host.")
-        if not self.hosts:
-            msg = "on an address of the network, --allow-host has to say by which name clients call the server"
-            raise ConfigurationError(msg, hint=f"Such as --host {self.host} --allow-host debates.example.org")
 
 
 async def _serve_one(ask: Ask) -> None:
@@ -114,20 +85,12 @@ async def _serve_one(ask: Ask) -> None:
     await create_mcp_server(tables=lambda tenant: make_table(ask, settings, place.url, tenant)).start()
 
 
-async def _serve_many(desk: Desk, door: _Door) -> ExitCode:
+async def _serve_many(desk: Desk, door: Door) -> ExitCode:
     """Serve over HTTP; all users share one storage, and the limits of one table."""
     door.check()
-    from roundtable.auth.guard import LOOPBACK
     from roundtable.mcp import create_mcp_server
 
     server = create_mcp_server(tables=desk.table.for_tenant)
-    names = {*LOOPBACK, door.host, *door.hosts}
-    authenticator = _authenticator(desk, asks=door.asks)
-    await server.serve_http(authenticator, host=door.host, port=door.port, hosts=names, origins=door.origins)
+    authenticator = door.authenticator(desk.table.wiring.storage, "mcp")
+    await server.serve_http(authenticator, host=door.host, port=door.port, hosts=door.names, origins=door.origins)
     return ExitCode.OK
-
-
-def _authenticator(desk: Desk, *, asks: bool) -> Authenticator:
-    from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
-
-    return TokenAuthenticator(TokenStore.of(desk.table.wiring.storage), audience="mcp") if asks else LocalUser()

@@ -32,7 +32,7 @@ def create(
     days: Annotated[float, typer.Option("--days", help="How long it works.")] = 90,
     never: Annotated[bool, typer.Option("--never-expires", help="It works until it is revoked.")] = False,
     audience: Annotated[
-        str | None, typer.Option("--audience", help="The only server that takes it: mcp or api.", show_default="any")
+        str | None, typer.Option("--audience", help="The only server that takes it: mcp or http.", show_default="any")
     ] = None,
     label: Annotated[str, typer.Option("--label", help="What it is for.")] = "",
     database: Database = None,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from roundtable.settings import Settings
+
 __all__ = ["DAY_S", "HOUR_S", "LEASE_S", "Account", "Limits", "Request", "Standing"]
 
 HOUR_S: Final = 3_600
@@ -42,6 +44,23 @@ class Limits(Value):
     """Streams of events that may be open at this process; as many connections as a browser opens to one host."""
     streams_total: _Most = 1_000
     """Streams of events of all users that may be open at this process."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Take the limits that the environment says.
+
+        Example:
+            >>> from roundtable.settings import Settings
+            >>> Limits.from_settings(Settings.from_env({"ROUNDTABLE_LIMIT_ROUNDS": "none"})).rounds_per_day is None
+            True
+        """
+        return cls(
+            conversations_per_hour=settings.limit_conversations,
+            concurrent=settings.limit_concurrent,
+            rounds_per_day=settings.limit_rounds,
+            streams_per_user=settings.limit_user_streams,
+            streams_total=settings.limit_streams,
+        )
 
 
 class Request(NamedTuple):

@@ -21,6 +21,7 @@ __all__ = ["Readiness", "router"]
 router: APIRouter = APIRouter(tags=["health"])
 
 _PATIENCE_S: Final = 2.0
+_OBSTACLES: Final = "It cannot be used now; `reason` is `storage` or `ending`."
 _TENANT: Final = ":health"  # no user is called so
 
 
@@ -51,13 +52,13 @@ class Readiness:
         return None
 
 
-@router.get("/health")
+@router.get("/health", operation_id="getHealth")
 async def health() -> dict[str, str]:
     """Say that the server runs."""
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/ready", responses={503: {"description": "It cannot be used now; `reason` is `storage` or `ending`."}})
+@router.get("/ready", operation_id="getReadiness", responses={503: {"description": _OBSTACLES}})
 async def ready(request: Request) -> JSONResponse:
     """Say whether the server can be used now: whether its storage answers, and whether it is not about to end."""
     obstacle = await state_of(request).readiness.obstacle()

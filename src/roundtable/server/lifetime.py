@@ -37,7 +37,8 @@ def lifetime(
         ConfigurationError: The storage keeps no values beside sessions.
     """
     values = values_of(table.wiring.storage, "limits")
-    limits = UserLimits(values, options.get("limits") or Limits(), clock=clock, refused=figures.refused)
+    chosen = options.get("limits") or Limits.from_settings(table.wiring.settings)
+    limits = UserLimits(values, chosen, clock=clock, refused=figures.refused)
 
     @asynccontextmanager
     async def alive(app: FastAPI) -> AsyncGenerator[None]:

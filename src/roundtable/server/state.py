@@ -32,7 +32,7 @@ class ServerOptions(GuardOptions, total=False):
     """Whether browsers reach it over https, as through a proxy that ends TLS; by the scheme of each request when left
     out."""
     limits: Limits
-    """How much each user may do; as `Limits()` when left out."""
+    """How much each user may do; as the environment says when left out, else as `Limits()`."""
     models: Collection[str]
     """Models that callers may name beside the table's agents, as `"provider:model"`; none when left out."""
     most_calls: int

@@ -17,6 +17,7 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.providers.command.binary import find_binary, visible_environment
+from roundtable.providers.command.options import is_session
 from roundtable.providers.command.process import run_command
 from roundtable.settings import Settings, process_environment
 
@@ -147,7 +148,8 @@ async def _make_call(call: Call, variables: Mapping[str, str], on_progress: Call
         error = AgentError(f"{profile.title} agent error: {reply.text[:SHOWN_CHARS]}", hint=_agent_hint(reply.text))
         error.usage = reply.usage
         raise error
-    return reply
+    # What a program writes may be what a model made up, and the next call puts the id among the arguments.
+    return reply if is_session(reply.session_id) else reply._replace(session_id="")
 
 
 def _read(call: Call, finished: Finished) -> Reply:

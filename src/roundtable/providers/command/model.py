@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
 from roundtable.providers.command.calls import SKIPPED, Call, Gone, make_call
+from roundtable.providers.command.options import check_model
 from roundtable.providers.command.profiles import CLAUDE, CODEX, GEMINI, CommandProfile, plain_profile
 from roundtable.providers.command.whole import WholeAnswers
 from roundtable.settings import process_environment
@@ -54,6 +55,9 @@ class CommandModel(WholeAnswers):
         yolo: Whether it may do everything without asking.
         environment: Variables to choose from; this process's when left out.
 
+    Raises:
+        ConfigurationError: The model's name could pass for an option.
+
     Example:
         >>> CommandModel(CLAUDE, "sonnet").model
         'sonnet'
@@ -71,6 +75,7 @@ class CommandModel(WholeAnswers):
         yolo: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
+        check_model(model)
         self.provider: str = profile.name
         self.model: str = model or profile.program
         self.profile: ModelProfile = profile.profile

@@ -11,10 +11,19 @@ from pydantic import AfterValidator, Field
 from roundtable.errors import ConfigurationError
 from roundtable.types.base import Value
 
-__all__ = ["CliAgentResponse", "ResumeOptions", "SpawnOptions", "check_prompt", "check_session"]
+__all__ = [
+    "CliAgentResponse",
+    "ResumeOptions",
+    "SpawnOptions",
+    "check_model",
+    "check_prompt",
+    "check_session",
+    "is_session",
+]
 
 _SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 _LONGEST_PROMPT: Final = 100_000
+_LONGEST_NAME: Final = 200
 _DAY_S: Final = 86_400.0
 
 
@@ -26,14 +35,14 @@ def _folder(given: str | None) -> str | None:
 
 
 def _model(given: str) -> str:
-    if not given.strip() or given.startswith("-") or not given.isprintable():
+    if not given.strip() or given.startswith("-") or not given.isprintable() or len(given) > _LONGEST_NAME:
         msg = "a model is named by a word such as 'opus', 'sonnet' or 'haiku'"
         raise ValueError(msg)
     return given
 
 
 Folder = Annotated[str | None, AfterValidator(_folder)]
-Model = Annotated[str, Field(max_length=200), AfterValidator(_model)]
+Model = Annotated[str, Field(max_length=_LONGEST_NAME), AfterValidator(_model)]
 Seconds = Annotated[float, Field(gt=0, le=_DAY_S)]
 Turns = Annotated[int, Field(ge=1, le=10_000)]
 Usd = Annotated[float, Field(gt=0)]
@@ -104,12 +113,34 @@ def check_prompt(prompt: str) -> None:
         raise ConfigurationError(msg, hint="Put long material in a file in the agent's working directory.")
 
 
+def check_model(name: str) -> None:
+    """Refuse what is no name of a model, above all what a program could take for an option; empty leaves it to that.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    try:
+        _model(name or "any")
+    except ValueError as error:
+        raise ConfigurationError(f"{error}, not {name[:50]!r}") from None
+
+
+def is_session(session_id: str) -> bool:
+    """Tell whether this can be the id of a session, as the argument of an option.
+
+    Example:
+        >>> is_session("5f2e-11"), is_session("--yolo")
+        (True, False)
+    """
+    return bool(_SESSION.fullmatch(session_id))
+
+
 def check_session(session_id: str) -> None:
     """Refuse what is no session id, above all what a program could take for an option.
 
     Raises:
         ConfigurationError: It is none.
     """
-    if not _SESSION.fullmatch(session_id):
+    if not is_session(session_id):
         msg = f"{session_id[:50]!r} is no session id: letters, digits, '-' and '_', and no '-' first"
         raise ConfigurationError(msg, hint="Give the `session_id` of the response before.")

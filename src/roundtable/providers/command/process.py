@@ -135,14 +135,18 @@ async def run_command(
 
 
 async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str | None, title: str) -> Process:
-    started = [*words]
-    if sys.platform == "linux":
-        started = [sys.executable, "-I", "-S", "-c", KEEPER, str(os.getpid()), words[0], *words]
     try:
-        return await anyio.open_process(started, env=dict(environment), cwd=cwd, start_new_session=True)
+        return await anyio.open_process(started(words), env=dict(environment), cwd=cwd, start_new_session=True)
     except (OSError, ValueError) as error:
         msg = f"Failed to spawn {title}: {error}"
         raise AgentError(msg, hint="Check the working directory, and that nothing holds a zero byte.") from error
+
+
+def started(words: Sequence[str]) -> list[str]:
+    """Give the words that start a program: on Linux a keeper's, where there is an interpreter to run it."""
+    if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
+        return [*words]
+    return [sys.executable, "-I", "-S", "-c", KEEPER, str(os.getpid()), words[0], *words]
 
 
 def _pipes(process: Process) -> tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]:

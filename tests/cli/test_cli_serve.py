@@ -1,0 +1,71 @@
+"""The command that serves over HTTP: what it refuses before it listens, and one run from beginning to end."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from urllib.request import ProxyHandler, Request, build_opener
+
+import pytest
+from cli.kit import PROGRAM, Command, always, as_process, clean_environment
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--host", "0.0.0.0"], "--allow-host debates.example.org"),
+        (["--no-auth", "--host", "0.0.0.0", "--allow-host", "a.example"], "address of this machine"),
+        (["--no-auth", "--allow-host", "a.example"], "its own names"),
+        (["--storage", "memory://"], "--no-auth"),
+        (["--limit-rounds", "0"], "--limit-rounds takes a whole number from 1, or none, not '0'"),
+        (["--limit-streams", "many"], "--limit-streams"),
+        (["--profiles", "nowhere.toml"], "profiles cannot be read"),
+    ],
+)
+def test_what_does_not_fit_is_said_at_the_start(command: Command, words: list[str], said: str) -> None:
+    done = command("serve", *words)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+@pytest.mark.slow
+def test_it_serves_until_it_is_asked_to_end(tmp_path: Path) -> None:
+    agents = always(tmp_path, {"ada": "Tea", "bo": "Tea"})
+    words = ["serve", "--port", "0", "--db", "a.db", "--agents", agents, "--limit-conversations", "1"]
+    made = as_process(tmp_path, ["tokens", "create", "ann", "--audience", "http", "--db", "a.db", "--json"])
+    token = json.loads(made.out)["token"]
+    process = subprocess.Popen(
+        [*PROGRAM, *words],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path, ROUNDTABLE_LIMIT_ROUNDS="none"),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    timer = threading.Timer(60, process.kill)
+    timer.start()
+    try:
+        assert process.stderr is not None
+        told = [process.stderr.readline(), process.stderr.readline()]
+        found = re.search(r"http://127\.0\.0\.1:\d+", told[0])
+        assert found is not None
+        assert "roundtable tokens create NAME --audience http --db a.db" in told[1]
+        open_url = build_opener(ProxyHandler({})).open
+        asked = Request(
+            f"{found[0]}/api/debates?wait=30",
+            json.dumps({"topic": "Tea?", "rounds": 1}).encode(),
+            {"authorization": f"Bearer {token}", "content-type": "application/json"},
+        )
+        with open_url(asked, timeout=40) as answer:
+            assert json.load(answer)["answer"] == "Tea"
+            assert answer.headers["ratelimit-policy"] == '"conversations";q=1;w=3600, "concurrent";q=2'
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+    finally:
+        timer.cancel()
+        process.kill()
+        process.wait()
+        process.stderr.close()

@@ -1,0 +1,161 @@
+"""Running the server: where it listens, and how it leaves when it is asked to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import httpx
+import pytest
+from integration.server_kit import served_table
+
+from roundtable import Roundtable
+from roundtable.auth import LocalUser
+from roundtable.errors import ConfigurationError
+from roundtable.providers import Delay
+from roundtable.server import create_app
+from roundtable.server.serving import serve
+from roundtable.storage import SQLiteStorage
+from roundtable.testing import ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+
+class Running:
+    """A server in a task of this process."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.listens = anyio.Event()
+        self.ended = anyio.Event()
+
+    def listening(self, url: str) -> None:
+        self.url = url
+        self.listens.set()
+
+    def ask_to_end(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+@asynccontextmanager
+async def running(app: Any, **options: Any) -> AsyncIterator[tuple[Running, httpx.AsyncClient]]:
+    """Serve; ends with a signal unless there was one."""
+    state = Running()
+
+    async def run() -> None:
+        await serve(app, port=0, listening=state.listening, **options)
+        state.ended.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        with anyio.fail_after(30):
+            await state.listens.wait()
+        async with httpx.AsyncClient(base_url=state.url, timeout=30, trust_env=False) as web:
+            yield state, web
+            if not state.ended.is_set():
+                state.ask_to_end()
+                with anyio.fail_after(10):
+                    await state.ended.wait()
+
+
+async def test_asked_to_end_it_tells_every_stream_and_leaves_debates_to_be_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    slow = ScriptedModel({"*": ["Tea", Delay(60, "Coffee")]})
+    app = create_app(Roundtable([slow], storage=SQLiteStorage(path)), auth=LocalUser("ann"))
+    async with running(app) as (server, web):
+        started = await web.post("/api/debates", json={"topic": "Tea?", "rounds": 3})
+        session = started.json()["sessionId"]
+        state = app.state.roundtable
+        assert state.limits.running == 1
+        async with web.stream("GET", f"/api/sessions/{session}/events") as answer:
+            lines = answer.aiter_lines()
+            heard = [await anext(lines)]
+            server.ask_to_end()
+            with anyio.fail_after(10):
+                heard.extend([line async for line in lines])
+                await server.ended.wait()
+        assert '"SERVER_SHUTDOWN"' in [line for line in heard if line][-1]
+    storage = SQLiteStorage(path)
+    after = Roundtable([ScriptedModel({"*": "Tea"})], storage=storage, tenant="ann")
+    assert (await after.session(session)).session.status == "paused"
+    assert (await storage.kv.scan("user/", tenant=":limits"))[0][1]["places"] == {}, "its place came free"
+    result = await after.resume(session, on_change="adopt")
+    assert result.status == "completed"
+    await storage.aclose()
+
+
+async def test_it_says_that_it_is_not_ready_before_it_ends() -> None:
+    async with running(create_app(served_table(), auth=LocalUser()), drain_s=1.0) as (server, web):
+        assert (await web.get("/ready")).status_code == 200
+        server.ask_to_end()
+        with anyio.fail_after(10):
+            while (answer := await web.get("/ready")).status_code == 200:
+                pass
+        assert answer.json() == {"status": "unavailable", "reason": "ending"}
+        assert (await web.get("/health")).status_code == 200
+
+
+async def test_asked_twice_it_does_not_wait() -> None:
+    app = create_app(served_table(), auth=LocalUser())
+
+    @app.get("/for-ever")
+    async def for_ever() -> None:
+        await anyio.sleep_forever()
+
+    async with running(app, drain_s=60.0) as (server, web), anyio.create_task_group() as group:
+
+        async def ask() -> None:
+            with pytest.raises(httpx.TransportError):
+                await web.get("/for-ever")
+
+        group.start_soon(ask)
+        await anyio.sleep(0.1)
+        with anyio.fail_after(5):
+            while not server.ended.is_set():
+                server.ask_to_end()
+                await anyio.sleep(0.05)
+
+
+async def test_a_port_that_is_taken_is_said() -> None:
+    app = create_app(served_table(), auth=LocalUser())
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(ConfigurationError, match=r"cannot listen on 127\.0\.0\.1"),
+    ):
+        await serve(app, port=taken.getsockname()[1])
+
+
+async def test_several_may_share_a_port() -> None:
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as other:
+        app = create_app(served_table(), auth=LocalUser())
+        port = other.getsockname()[1]
+        ended = anyio.Event()
+        async with anyio.create_task_group() as group:
+
+            def stop(url: str) -> None:
+                assert url == f"http://127.0.0.1:{port}"
+                ended.set()
+                os.kill(os.getpid(), signal.SIGTERM)
+
+            group.start_soon(lambda: serve(app, port=port, reuse_port=True, listening=stop))
+        assert ended.is_set()
+
+
+async def test_without_tokens_it_listens_on_this_machine_alone() -> None:
+    with pytest.raises(ConfigurationError, match="asks for no token"):
+        await serve(create_app(served_table(), auth=LocalUser()), host="0.0.0.0", port=0)
+
+
+async def test_who_is_called_ipv6_is_written_in_brackets() -> None:
+    app = create_app(served_table(), auth=LocalUser())
+    async with running(app, host="::1") as (server, web):
+        assert server.url.startswith("http://[::1]:")
+        assert (await web.get("/health")).status_code == 200
