@@ -6,15 +6,42 @@ import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx
 from integration.server_kit import served_table, token_for
 
+from roundtable.agents import BaseAgent
 from roundtable.server import create_app
+from roundtable.testing import ScriptedModel
+from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["Visitor", "visiting"]
+__all__ = ["Visitor", "typing_agents", "visiting"]
+
+
+class Typing(ScriptedModel):
+    """A model that can be watched while it writes."""
+
+    piece_s = 0.05
+
+    async def _stream(self, request):
+        async for piece in super()._stream(request):
+            yield piece
+            await anyio.sleep(self.piece_s)
+
+
+def typing_agents(says: dict[str, list[str]], *, chunks: int, piece_s: float) -> list[BaseAgent]:
+    """Give agents that say one thing in each round, piece by piece."""
+    agents = []
+    for name, said in says.items():
+        replies = [{"position": word, "reasoning": f"{name} has thought about it.", "confidence": 0.8} for word in said]
+        model = Typing({name: replies}, chunks=chunks)
+        model.piece_s = piece_s
+        config = AgentConfig(id=name, name=name.title(), provider="scripted", model="scripted")
+        agents.append(BaseAgent(config, model))
+    return agents
 
 
 class Visitor:

@@ -271,8 +271,7 @@ async def test_a_debate_is_started_from_a_form_and_shown() -> None:
     ("filled", "told"),
     [
         ({"topic": " ", "rounds": "1"}, "topic"),
-        ({"topic": "Tea?", "rounds": "0"}, "Rounds"),
-        ({"topic": "Tea?", "rounds": "\u0663"}, "Rounds"),
+        ({"topic": "Tea?", "rounds": "0"}, "rounds"),
         ({"topic": "Tea?", "rounds": "99"}, "rounds"),
         ({"topic": "Tea?", "rounds": "2", "mode": "none"}, "none"),
     ],

@@ -13,7 +13,7 @@ from roundtable.report.tags import Html, join, link, tag
 from roundtable.report.words import initials, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from roundtable.report.view import OptionView, Parts, ReportView, RoundView, SourceView, SpeakerView
 
@@ -60,9 +60,16 @@ def page_parts(view: ReportView) -> Iterator[str]:
     yield f"\n</main>\n{tag('footer', made).text}\n</body>\n</html>\n"
 
 
-def section_parts(view: ReportView) -> Iterator[str]:
-    """Render the sections alone, part by part, for a page that brings the style sheet and all else."""
+def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterator[str]:
+    """Render the sections alone, part by part, for a page that brings the style sheet and all else.
+
+    Args:
+        view: What they show.
+        without: Ids of sections that are left out.
+    """
     for name in _titles(view):
+        if name in without:
+            continue
         if name == "rounds":
             yield from _rounds(view)
         else:

@@ -105,7 +105,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
 
 def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
     from roundtable.server.failures import error_body, error_event
-    from roundtable.server.pages.answers import refusal
+    from roundtable.server.rendering import refusal
 
     return Manners(
         credential=entrance.cookie.credential,

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from roundtable.auth.guard import IDENTITY
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
 from roundtable.server.limits import RateLimited
-from roundtable.server.pages.answers import failure_page, wants_page
+from roundtable.server.rendering import failure_page, wants_page
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["Begin", "Wanted", "json_answer", "launch"]
+__all__ = ["Begin", "Wanted", "json_answer", "launch", "until_begun"]
 
 _LOOK_S: Final = 5.0
 """Seconds in which what keeps a run from going on is told in the answer."""
@@ -80,6 +80,18 @@ def json_answer(value: Value, status: int = 200, headers: dict[str, str] | None 
     return Response(value.to_json(), status, kept, media_type="application/json")
 
 
+def until_begun(begin: Begin) -> Begin:
+    """Have what begins a run also raise what keeps it from going on, which else only those hear who look later."""
+
+    async def start() -> DebateHandle:
+        handle = await begin()
+        with anyio.move_on_after(_LOOK_S):
+            await handle.begun()
+        return handle
+
+    return start
+
+
 async def launch(
     caller: Caller, wanted: _Wanted, begin: Begin, *, request: bytes, rounds: int, goes_on_from: int | None = None
 ) -> Response:
@@ -98,15 +110,8 @@ async def launch(
         RoundtableError: The run cannot begin.
     """
 
-    async def start() -> DebateHandle:
-        handle = await begin()
-        with anyio.move_on_after(_LOOK_S):
-            # What keeps it from going on is told here, not only to whoever looks later.
-            await handle.begun()
-        return handle
-
     async def counted() -> str:
-        handle, headers = await begun(caller, start, rounds=rounds, begins=goes_on_from is None)
+        handle, headers = await begun(caller, until_begun(begin), rounds=rounds, begins=goes_on_from is None)
         wanted.headers.update(headers)
         return handle.session_id
 

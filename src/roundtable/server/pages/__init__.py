@@ -12,6 +12,6 @@ __all__ = ["routers"]
 
 def routers() -> tuple[APIRouter, ...]:
     """Give the endpoints of all pages."""
-    from roundtable.server.pages import entry, lists, starting, static_files, view
+    from roundtable.server.pages import entry, lists, start, static_files, view
 
-    return (entry.router, static_files.router, lists.router, starting.router, view.router)
+    return (entry.router, static_files.router, lists.router, start.router, view.router)

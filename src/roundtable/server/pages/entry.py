@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
 from roundtable.auth import Unauthorized
-from roundtable.server.pages.answers import page, see
 from roundtable.server.pages.forms import form_of
+from roundtable.server.rendering import page, see
 from roundtable.server.state import state_of
 
 __all__ = ["router"]

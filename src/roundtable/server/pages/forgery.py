@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse
 
 from roundtable.auth import Forbidden
 from roundtable.auth.guard import IDENTITY
-from roundtable.server.pages.answers import refusal
 from roundtable.server.pages.logins import PageUser
+from roundtable.server.rendering import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from roundtable.errors import ConfigurationError
-from roundtable.server.pages.answers import page
+from roundtable.server.rendering import page
 from roundtable.server.state import Reader
 from roundtable.types import SearchHit, SessionFilter, SessionStatus
 

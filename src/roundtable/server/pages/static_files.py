@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from roundtable.report import STYLE
-from roundtable.server.pages.answers import INERT
+from roundtable.server.rendering import INERT
 
 __all__ = ["PREFIX", "router"]
 

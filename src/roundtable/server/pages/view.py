@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from roundtable._view import view_of
 from roundtable.report import Html, section_parts
-from roundtable.server.pages.answers import page, see
-from roundtable.server.pages.running import run
+from roundtable.result import DebateResult
+from roundtable.server.launching import until_begun
+from roundtable.server.pages.telling import tell
+from roundtable.server.rendering import page, see
+from roundtable.server.starting import begun
 from roundtable.server.state import Reader, Writer
+from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
-    from roundtable.result import DebateResult
     from roundtable.server.state import Caller
 
 __all__ = ["router"]
@@ -26,16 +29,27 @@ _STATES: Final = {
     "completed": "completed",
     "error": "broken",
 }
-_MAY_RUN: Final = frozenset({"created", "active"})
+_AT_END: Final = frozenset({"answer", "synthesis", "minority", "sources"})
+_AFTER_A_ROUND: Final = frozenset({"decision", "trajectory"})
+_LOOKS: Final = 40
+_LOOK_S: Final = 0.05
 
 router: APIRouter = APIRouter(include_in_schema=False)
+
+
+class Seated(NamedTuple):
+    """One agent at the table, as it is shown while a session runs."""
+
+    id: str
+    name: str
+    place: int
+    state: str
 
 
 @router.get("/sessions/{session_id}")
 async def session(session_id: str, caller: Reader) -> Response:
     """Show a session as it stands; the script of the page follows it."""
-    result = await caller.desk.table.session(session_id)
-    running = result.session_status in _MAY_RUN and await _runs(caller, session_id)
+    result, last_seq, running = await _standing(caller, session_id)
     view = view_of(result)
     return page(
         "session",
@@ -44,9 +58,18 @@ async def session(session_id: str, caller: Reader) -> Response:
         view=view,
         state=_state(result, running=running),
         running=running,
+        last_seq=last_seq,
+        seats=_seats(result),
         actions=_actions(result, running=running) if caller.identity.may("write") else (),
-        sections=Html("".join(section_parts(view))),
+        sections=Html("".join(section_parts(view, without=_not_yet(result, running=running)))),
     )
+
+
+@router.get("/sessions/{session_id}/events")
+async def events(session_id: str, request: Request, caller: Reader, after: int = 0) -> Response:
+    """Tell the page of a session what happens."""
+    _, last, _ = resume_point(request, session_id)
+    return await event_stream(caller, session_id, after=last or after, speak=tell, ids=True)
 
 
 @router.post("/sessions/{session_id}/{action}")
@@ -59,15 +82,30 @@ async def act(session_id: str, action: Literal["pause", "resume", "stop"], calle
         case "stop":
             await table.stop(session_id)
         case "resume":
-            await run(caller, partial(table.carry_on, session_id))
+            await begun(caller, until_begun(partial(table.carry_on, session_id)), rounds=0, begins=False)
     return see(f"/sessions/{session_id}")
 
 
-async def _runs(caller: Caller, session_id: str) -> bool:
-    """Tell whether somebody runs a session, here or in another process."""
-    if caller.desk.running(session_id) is not None:
-        return True
-    return bool(await caller.desk.table.wiring.sessions.is_run(session_id))
+async def _standing(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:
+    """Give a session, the number of its last event, and whether somebody runs it, here or in another process."""
+    desk, sessions = caller.desk, caller.desk.table.wiring.sessions
+    for _ in range(_LOOKS):
+        record = (await sessions.load(session_id)).to_record()
+        here = desk.running(session_id) is not None
+        if not here or record.status not in {"paused", "error"}:
+            break
+        # A run that begins has not said so yet, or one that ended has not been left yet.
+        await caller.state.clock.sleep(_LOOK_S)
+    begun = record.status in {"created", "active"}
+    running = begun and (here or bool(await sessions.is_run(session_id)))
+    return DebateResult.from_record(record), record.last_seq, running
+
+
+def _not_yet(result: DebateResult, *, running: bool) -> frozenset[str]:
+    """Name the sections that say nothing while a session runs."""
+    if not running:
+        return frozenset()
+    return _AT_END if result.consensus is not None else _AT_END | _AFTER_A_ROUND
 
 
 def _state(result: DebateResult, *, running: bool) -> str:
@@ -83,3 +121,12 @@ def _actions(result: DebateResult, *, running: bool) -> tuple[tuple[str, str], .
     if result.session_status == "completed":
         return ()
     return (("resume", "Resume"), ("stop", "Stop")) if result.session_status != "error" else (("resume", "Resume"),)
+
+
+def _seats(result: DebateResult) -> tuple[Seated, ...]:
+    """Say of everybody at the table what became of their turn in the present round."""
+    last = result.rounds[-1] if result.rounds else None
+    states = {} if last is None else {turn.agent_id: turn.outcome for turn in last.turns}
+    return tuple(
+        Seated(agent.id, agent.name, place, states.get(agent.id, "")) for place, agent in enumerate(result.agents)
+    )
