@@ -10,6 +10,7 @@ from roundtable._clock import SystemClock
 from roundtable._version import __version__
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard, Manners
+from roundtable.auth.nearby import Nearby
 from roundtable.auth.values import values_of
 from roundtable.errors import ConfigurationError
 
@@ -46,7 +47,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
-    from roundtable.server.failures import error_body, tell_failures
+    from roundtable.server.failures import LastResort, error_body, tell_failures
     from roundtable.server.figures import Figures
     from roundtable.server.intake import READ_S, Intake
     from roundtable.server.lifetime import lifetime
@@ -66,7 +67,10 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     app.add_middleware(ForgeryGuard, error_body)
     app.add_middleware(Intake, options.get("read_s", READ_S))
     app.add_middleware(Guard, entrance.people, _manners(entrance, options), **_guarding(options, clock))
+    if isinstance(authenticator, LocalUser):
+        app.add_middleware(Nearby, error_body)
     app.add_middleware(RequestTimes, figures, clock)
+    app.add_middleware(LastResort)
     app.add_middleware(RequestNumbers)
     return app
 
@@ -87,6 +91,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         # The pages that FastAPI brings along load their scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     routers = (
         health.router,
