@@ -16,6 +16,14 @@ from roundtable.testing import ManualClock
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
 
+def taken_away(folder: Path) -> dict[Path, bytes]:
+    """Remove all files of a folder; give what was in them."""
+    kept = {file: file.read_bytes() for file in folder.iterdir()}
+    for file in kept:
+        file.unlink()
+    return kept
+
+
 async def test_without_its_database_it_is_not_ready_until_it_is_back(tmp_path: Path) -> None:
     path = tmp_path / "secret-name.db"
     storage = SQLiteStorage(path)
@@ -25,9 +33,7 @@ async def test_without_its_database_it_is_not_ready_until_it_is_back(tmp_path: P
         assert begun.status_code == 200
         (listed,) = (await web.get("/api/sessions")).json()["sessions"]
         session = listed["sessionId"]
-        kept = {file: file.read_bytes() for file in tmp_path.iterdir()}
-        for file in kept:
-            file.unlink()
+        kept = taken_away(tmp_path)
         path.write_bytes(b"no database " * 1000)
         answer = await web.get("/ready")
         assert (answer.status_code, answer.json()) == (503, {"status": "unavailable", "reason": "storage"})
