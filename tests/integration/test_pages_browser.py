@@ -66,7 +66,7 @@ class Site:
             async with httpx.AsyncClient(trust_env=False) as web:
                 answer = await web.post(
                     f"{self.url}/api/conversations",
-                    json={"agents": agents, "messages": request, "rounds": 2},
+                    json={"agents": agents, "messages": [{"role": "user", "content": request}], "rounds": 2},
                     headers={"authorization": f"Bearer {self.token}"},
                 )
                 return answer.json()["sessionId"]
@@ -299,7 +299,7 @@ def test_nothing_acts_whatever_agents_wrote(browser: Browser) -> None:
         context.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_every_page_fits_the_screen_and_everybody_can_read_it(browser: Browser, width: int, scheme: str) -> None:
     table = served_table(agents=talkers(piece_s=0.1, rounds=8))
     with site(table) as here:
@@ -307,22 +307,29 @@ def test_every_page_fits_the_screen_and_everybody_can_read_it(browser: Browser, 
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page = here.page(context, logged_in=False)
         page.goto(f"{here.url}/login")
-        assert grave_faults(page) == []
+        check_readable(page, width, scheme)
         page = here.page(context)
         here.begun(page, rounds=5)
-        assert grave_faults(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == width
+        check_readable(page, width, scheme)
         page.get_by_role("button", name="Stop").click()
         page.locator("#state", has_text="completed").wait_for()
         for path in ("/", "/sessions?q=tea", "/start", "/admin", f"/sessions/{held}"):
             page.goto(here.url + path)
-            assert (path, grave_faults(page)) == (path, [])
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-            assert page.locator("h1").count() == 1
+            check_readable(page, width, scheme)
         here.check_quiet()
         page.goto(f"{here.url}/nowhere")
-        assert grave_faults(page) == []
+        check_readable(page, width, scheme)
         context.close()
+
+
+def check_readable(page: Page, width: int, scheme: str) -> None:
+    """Check a page by all rules, and its contrast in the other scheme as well."""
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.locator("h1").count() == 1
+    assert (page.url, grave_faults(page)) == (page.url, [])
+    page.emulate_media(color_scheme="light" if scheme == "dark" else "dark")
+    assert (page.url, grave_faults(page, "color-contrast")) == (page.url, [])
+    page.emulate_media(color_scheme=scheme)
 
 
 def test_no_page_can_be_framed_and_paper_shows_what_was_said(browser: Browser) -> None:
