@@ -13,6 +13,7 @@ import uvicorn
 from roundtable import Roundtable
 from roundtable.auth import LocalUser, TokenStore
 from roundtable.server import create_app
+from roundtable.server.wire import WireProtocol
 from roundtable.testing import scripted_agents
 
 if TYPE_CHECKING:
@@ -39,11 +40,12 @@ async def token_for(table: Roundtable, user: str, *scopes: Any) -> str:
 
 
 @asynccontextmanager
-async def served(app: FastAPI) -> AsyncIterator[str]:
+async def served(app: FastAPI, http: type[WireProtocol] = WireProtocol) -> AsyncIterator[str]:
     """Serve an application on a free port; give its address."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
+        config = uvicorn.Config(app, http=http, log_config=None, ws="none", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
         async with anyio.create_task_group() as group:
             group.start_soon(server._serve, [taken])
             with anyio.fail_after(20):

@@ -142,6 +142,14 @@ def test_content_is_counted_over_all_answers() -> None:
     ).content
     assert (found.avg_confidence, round(found.confidence_variance, 6)) == (0.75, 0.041667)
     assert (dict(found.tool_calls_per_agent), found.citation_count) == ({"ada": 3, "bo": 0}, 1)
+    assert found.role_violations == 0
+
+
+def test_answers_that_left_their_side_are_counted() -> None:
+    agents = scripted_agents({"ada": {"position": "Yes", "stance": "YES"}, "bo": {"position": "Yes", "stance": "YES"}})
+    with Roundtable(agents, storage="memory://") as table:
+        result = table.debate("Tea?", mode="oxford:reask=false", rounds=1)
+    assert metrics_of(result).content.role_violations == 1
 
 
 def test_without_a_measure_the_words_stand_in_and_say_so() -> None:

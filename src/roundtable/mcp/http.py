@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+from roundtable.auth import LocalUser
 from roundtable.auth.guard import MOST_BODY_BYTES, Guard, Manners
+from roundtable.auth.nearby import Nearby
 from roundtable.mcp.posts import PostCheck
 
 if TYPE_CHECKING:
@@ -41,7 +43,9 @@ def http_app(server: Server[Any], authenticator: Authenticator, **options: Unpac
         # The guard before it checks both, and more strictly.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return Guard(PostCheck(inner), authenticator, Manners(marks=_marks), **options)
+    manners = Manners(marks=_marks)
+    app: ASGIApp = Guard(PostCheck(inner), authenticator, manners, **options)
+    return Nearby(app, manners.body) if isinstance(authenticator, LocalUser) else app
 
 
 async def serve_http(

@@ -10,6 +10,7 @@ from roundtable._clock import SystemClock
 from roundtable._version import __version__
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard, Manners
+from roundtable.auth.nearby import Nearby
 from roundtable.auth.values import values_of
 from roundtable.errors import ConfigurationError
 
@@ -46,7 +47,8 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
-    from roundtable.server.failures import error_body, tell_failures
+    from roundtable.server.cors import let_pages_in
+    from roundtable.server.failures import LastResort, error_body, tell_failures
     from roundtable.server.figures import Figures
     from roundtable.server.intake import READ_S, Intake
     from roundtable.server.lifetime import lifetime
@@ -66,27 +68,34 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     app.add_middleware(ForgeryGuard, error_body)
     app.add_middleware(Intake, options.get("read_s", READ_S))
     app.add_middleware(Guard, entrance.people, _manners(entrance, options), **_guarding(options, clock))
+    if isinstance(authenticator, LocalUser):
+        app.add_middleware(Nearby, error_body)
     app.add_middleware(RequestTimes, figures, clock)
+    app.add_middleware(LastResort)
     app.add_middleware(RequestNumbers)
+    let_pages_in(app, options.get("origins", ()))
     return app
 
 
 def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
     """Put the endpoints together."""
-    from fastapi import Depends, FastAPI
+    from fastapi import Depends
 
     from roundtable.server import chat, control, debates, health, monitoring, offers, sessions
+    from roundtable.server.openapi import Application
     from roundtable.server.pages import routers as pages
 
-    app = FastAPI(
+    app = Application(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
         dependencies=[Depends(monitoring.note_route)],
         openapi_url="/api/openapi.json",
+        separate_input_output_schemas=False,
         # The pages that FastAPI brings along load their scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     routers = (
         health.router,
@@ -117,10 +126,11 @@ def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
 
 
 def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
-    guarding: GuardOptions = {"clock": clock}
-    for name in ("hosts", "origins", "check_s"):
-        if name in options:
-            guarding[name] = options[name]
+    guarding: GuardOptions = {"clock": clock, "origins": options.get("origins", ())}
+    if "hosts" in options:
+        guarding["hosts"] = options["hosts"]
+    if "check_s" in options:
+        guarding["check_s"] = options["check_s"]
     return guarding
 
 

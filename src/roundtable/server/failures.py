@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from roundtable.auth.guard import IDENTITY
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
@@ -19,9 +20,10 @@ from roundtable.server.rendering import failure_page, wants_page
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
+    from roundtable.auth.guard import ASGIApp, Message, Receive, Send
     from roundtable.types import JsonObject
 
-__all__ = ["answer", "error_body", "error_event", "status_of", "tell_failures"]
+__all__ = ["LastResort", "answer", "error_body", "error_event", "status_of", "tell_failures"]
 
 _STATUSES: Final = {
     "VALIDATION_ERROR": 400,
@@ -94,7 +96,6 @@ def tell_failures(app: FastAPI) -> None:
     app.exception_handler(RoundtableError)(_ours)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_plain)
-    app.exception_handler(Exception)(_unforeseen)
 
 
 def answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
@@ -140,11 +141,49 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 
 async def _plain(request: Request, error: HTTPException) -> Response:
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "VALIDATION_ERROR")
-    return _told(request, RoundtableError(str(error.detail), code=code), error.status_code)
+    told = _told(request, RoundtableError(str(error.detail), code=code), error.status_code)
+    told.headers.update(error.headers or {})
+    if error.status_code == 405:
+        told.headers["allow"] = ", ".join(_allowed(request))
+    return told
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
-    number = REQUEST_ID.get()
-    logger.error("%s %s failed", request.method, request.url.path, exc_info=error, extra={"request": number})
-    told = RoundtableError("Internal server error", code="INTERNAL_ERROR", hint=f"Report the request {number}.")
-    return _told(request, told, 500)
+def _allowed(request: Request) -> list[str]:
+    """List the methods for a path; the framework names those of one endpoint alone."""
+    routes = request.app.router.routes
+    return [
+        method
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+
+
+class LastResort:
+    """Answers what nobody foresaw, inside of what numbers requests: with 500, and without a word of what it was.
+
+    Args:
+        app: The server.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        began = False
+
+        async def watched(message: Message) -> None:
+            nonlocal began
+            began = began or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            if scope["type"] != "http" or began:
+                raise  # what has begun can only break off
+            number = REQUEST_ID.get()
+            logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error, extra={"request": number})
+            hint = f"Report the request {number}."
+            told = RoundtableError("Internal server error", code="INTERNAL_ERROR", hint=hint)
+            await _told(Request(scope), told, 500)(scope, receive, send)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from roundtable.auth.guard import IDENTITY
+from roundtable.auth.nearby import is_from_here
 from roundtable.server.exposition import CONTENT_TYPE
 from roundtable.server.figures import Period
 from roundtable.server.reports import MetricsReport
@@ -24,10 +25,8 @@ router: APIRouter = APIRouter(tags=["monitoring"])
 
 _ROUTE: Final = "roundtable.route"
 _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
-_HERE: Final = frozenset({"127.0.0.1", "::1"})
 _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
 """Asked every few seconds by programs; to count them would tell nothing, and write as often."""
-_FORWARDED: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
 
 
 @router.get(
@@ -51,13 +50,7 @@ async def report(
 
 def is_scrape_from_here(scope: Message) -> bool:
     """Tell whether a program of this machine asks for `/metrics` by itself, and not a proxy for somebody else."""
-    client = scope.get("client")
-    return (
-        scope["path"] == "/metrics"
-        and client is not None
-        and client[0] in _HERE
-        and not any(name in _FORWARDED for name, _ in scope["headers"])
-    )
+    return scope["path"] == "/metrics" and is_from_here(scope)
 
 
 async def note_route(request: Request) -> None:
