@@ -236,7 +236,7 @@ async def test_a_session_is_forked() -> None:
         large = await web.post(
             f"/api/sessions/{name}/fork", json={"atRound": 0, "mode": "self-consistency:samples=900"}
         )
-        assert (large.status_code, large.json()["code"]) == (400, "VALIDATION_ERROR")
+        assert (large.status_code, large.json()["code"]) == (400, "CONFIGURATION_ERROR")
         early = await web.post(f"/api/sessions/{name}/fork", json={"atRound": 2})
         assert early.status_code == 400
 
