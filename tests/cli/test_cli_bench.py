@@ -89,6 +89,8 @@ def test_a_single_debate_shows_its_figures(command: Command) -> None:
     silent = always(Path.cwd(), {"ada": "Yes", "bo": "Yes"})
     assert "Signs of groupthink" in command("bench", "single", "Tea?", "--agents", silent, "--rounds", "1").out
     assert command("bench", "single", " ", "--agents", agents).code == 2
+    strayed = command("bench", "single", "Tea?", "--agents", silent, "--rounds", "1", "--mode", "devils-advocate").out
+    assert "answers left the side they were given" in strayed
 
 
 def test_experiments_are_listed(command: Command) -> None:
@@ -119,6 +121,10 @@ def test_a_study_shows_its_tables(command: Command) -> None:
     found = command(*words, "--json").json
     assert [one["correct"] for one in found["arms"]] == [1] * 7  # type: ignore[index]
     assert command("bench", "study", "q.csv", "--agents", agents, "--normalise", "fuzzy").code == 2
+    wordy = ",".join(script(Path.cwd(), name, {"*": said("It is 4, I think.")}) for name in ("ada", "bo", "cy"))
+    assert "| single | 0 of 2" in command("bench", "study", "q.csv", "--agents", wordy).out
+    assert "| single | 1 of 2" in command("bench", "study", "q.csv", "--agents", wordy, "--extract", "number").out
+    assert command("bench", "study", "q.csv", "--agents", wordy, "--extract", "(").code == 2
 
 
 @pytest.mark.parametrize("file", ["none.yaml", "q.csv"])

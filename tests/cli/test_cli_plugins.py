@@ -74,3 +74,11 @@ def test_a_command_of_a_plugin_gets_the_words_behind_it(
     site.install("roundtable-score", hook("commands", f"def score(words):\n    {lines}\nregistrar.add('score', score)"))
     done = command("score", "a", "--b")
     assert (done.code, shown in done.both) == (code, True)
+
+
+def test_what_a_plugin_prints_while_it_is_loaded_is_no_part_of_the_output(command: Command, site: Site) -> None:
+    site.install("roundtable-loud", f"print('welcome to court')\n{MODE}")
+    done = command("plugins", "--json")
+    assert isinstance(done.json, list)
+    assert [one["name"] for one in done.json] == ["roundtable-loud"]
+    assert "welcome to court" in done.err

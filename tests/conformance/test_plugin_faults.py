@@ -18,13 +18,14 @@ from roundtable.analysis import ConsensusAnalyzer
 from roundtable.errors import SessionNotFound
 from roundtable.exits import Exit
 from roundtable.modes import BaseModeStrategy
-from roundtable.protocols import ExitRound
+from roundtable.protocols import ExitRound, KeyValue
 from roundtable.providers import HttpProvider, OpenAIChat, ProviderSpec
 from roundtable.scoring import Outcome, Rule, first_places, rule_registry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.analyzer_suite import AnalyzerSuite
 from roundtable.testing.exit_suite import ExitSuite
+from roundtable.testing.key_value_suite import KeyValueSuite
 from roundtable.testing.mode_suite import ModeSuite
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
@@ -177,6 +178,20 @@ class KeepsItsConnection(Acme):
         return Deaf()  # type: ignore[return-value]
 
 
+class LocksForEver(Acme):
+    """Lets nobody in behind a call that was cancelled."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.lock = anyio.Semaphore(1)
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        await self.lock.acquire()
+        response = await super().complete(request)
+        self.lock.release()
+        return response
+
+
 class Http(ProviderSuite):
     capabilities = frozenset({Capability.HTTP, Capability.STREAMING, Capability.TOOLS})
 
@@ -197,6 +212,7 @@ PROVIDERS: dict[type[Acme], tuple[str, dict[str, Any]]] = {
     DropsCalls: ("test_tools_are_described_to_it", {}),
     ForgetsWhenToTryAgain: ("test_a_refusal_is_an_error_of_ours", {"status": 429, "kind": None}),
     FollowsRedirects: ("test_a_redirect_is_not_followed", {}),
+    LocksForEver: ("test_a_call_that_is_cancelled_holds_up_no_other", {}),
     KeepsItsConnection: ("test_a_stream_that_is_left_lets_its_connection_go", {}),
 }
 
@@ -212,7 +228,7 @@ async def test_a_provider_with_a_fault_is_caught(
     async def hold(suite: Http, made: type[Acme]) -> None:
         with LoopbackServer(lambda seen: Http.stream_answer if seen.wants_stream else Http.answer) as server:
             model = made(server.url)
-            taken = {"server": server} if name.count("it_answers") + name.count("whole_answer") == 0 else {}
+            taken = {"server": server} if not name.endswith(("it_answers", "whole_answer", "no_other")) else {}
             try:
                 await getattr(suite, name)(model=model, **taken, **more)
             finally:
@@ -520,3 +536,14 @@ async def test_a_storage_that_keeps_what_it_has_to_itself_is_caught(tmp_path: Pa
     await law(MemoryStorage(clock), None)
     with pytest.raises(SessionNotFound):
         await law(MemoryStorage(clock), memory)
+
+
+async def test_values_that_another_process_does_not_find_are_caught() -> None:
+    async def elsewhere() -> KeyValue:
+        return MemoryStorage(ManualClock()).kv
+
+    here = MemoryStorage(ManualClock()).kv
+    law = KeyValueSuite().test_another_process_finds_what_was_put
+    await law(here, None)
+    with pytest.raises(AssertionError):
+        await law(here, elsewhere)

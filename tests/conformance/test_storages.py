@@ -49,3 +49,13 @@ class TestSQLiteKeyValue(KeyValueSuite):
         storage = SQLiteStorage(tmp_path / "debates.db", clock=clock)
         yield storage.kv
         await storage.aclose()
+
+    @pytest.fixture
+    async def reopen(self, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Callable[[], Awaitable[KeyValue]]]:
+        other = SQLiteStorage(tmp_path / "debates.db", clock=clock)
+
+        async def reopen() -> KeyValue:
+            return other.kv
+
+        yield reopen
+        await other.aclose()

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integration.mcp_kit import command
+from integration.mcp_kit import command, slow_command
 from integration.test_mcp_processes import service
+
+from roundtable.mcp import TOOLS
 
 FOLDER = Path(os.environ.get("ROUNDTABLE_MCP_CLIENTS") or "/nowhere")
 pytestmark = [
@@ -60,18 +62,57 @@ def test_the_typescript_sdk_calls_every_tool_over_http(tmp_path: Path) -> None:
         check(said("node", str(HERE / "mcp_client.mjs"), str(FOLDER), "http", url))
 
 
-def test_the_command_line_of_inspector_lists_and_calls(tmp_path: Path) -> None:
-    inspector = (str(FOLDER / "node_modules/.bin/mcp-inspector"), "--cli", *command(tmp_path))
-    listed = said(*inspector, "--method", "tools/list")
-    assert len(listed["tools"]) == 12
-    begun = said(*inspector, "--method", "tools/call", "--tool-name", "start_roundtable",
-                 "--tool-arg", "topic=Tea or coffee?", "--tool-arg", "rounds=1")  # fmt: skip
-    named = ("--tool-arg", f"sessionId={begun['structuredContent']['sessionId']}")
-    details = ("--tool-name", "get_round_details", *named, "--tool-arg", "roundNumber=1")
-    held = said(*inspector, "--method", "tools/call", *details)
-    assert held["structuredContent"]["complete"]
-    refused = said(*inspector, "--method", "tools/call", "--tool-name", "get_consensus", "--tool-arg", "sessionId=none")
-    assert (refused["isError"], json.loads(refused["content"][0]["text"])["code"]) == (True, "SESSION_ERROR")
+def inspected(*target: str) -> Any:
+    """Give a function that has the command line of MCP Inspector do something to a server."""
+    program = str(FOLDER / "node_modules/.bin/mcp-inspector")
+
+    def call(tool: str, **arguments: object) -> Any:
+        given = [word for name, value in arguments.items() for word in ("--tool-arg", f"{name}={value}")]
+        found = said(program, "--cli", *target, "--method", "tools/call", "--tool-name", tool, *given)
+        answer = json.loads(found["content"][0]["text"])
+        assert found.get("isError", False) or answer == found["structuredContent"]
+        return answer
+
+    return call
+
+
+def test_the_command_line_of_inspector_starts_the_command(tmp_path: Path) -> None:
+    words = command(tmp_path)
+    listed = said(str(FOLDER / "node_modules/.bin/mcp-inspector"), "--cli", *words, "--method", "tools/list")
+    assert [tool["name"] for tool in listed["tools"]] == [*TOOLS]
+    call = inspected(*words)
+    begun = call("start_roundtable", topic="Tea or coffee?", rounds=1)
+    # The next call starts the command once more.
+    assert call("get_round_details", sessionId=begun["sessionId"], roundNumber=1)["complete"]
+
+
+def test_the_command_line_of_inspector_calls_every_tool(tmp_path: Path) -> None:
+    with service(command(tmp_path)) as url:
+        call = inspected(url, "--transport", "http")
+        begun = call("start_roundtable", topic="Tea or coffee?", rounds=2, step=True)
+        named = {"sessionId": begun["sessionId"]}
+        spoken = {**named, "agentId": begun["agentResponses"][0]["agentId"]}
+        assert call("continue_roundtable", **named)["status"] == "completed"
+        assert call("get_consensus", **named)["analyzedRound"] == 2
+        assert call("get_agents")["count"] == 3
+        assert call("list_sessions")["count"] == 1
+        assert call("get_thoughts", **spoken)["rounds"] == 2
+        assert "# Tea or coffee?" in call("export_session", **named)["content"]
+        assert call("get_round_details", **named, roundNumber=2)["complete"]
+        assert len(call("get_response_detail", **spoken)["responses"]) == 2
+        assert call("get_citations", **named)["totalCitations"] == 0
+        assert call("synthesize_debate", **named)["code"] == "PARSE_ERROR"
+        assert call("control_session", **named, action="pause")["code"] == "SESSION_ERROR"
+
+
+@pytest.mark.deep
+def test_a_debate_of_forty_seconds_completes_for_a_client_whose_requests_end_ten_seconds_after_the_last_progress(
+    tmp_path: Path,
+) -> None:
+    found = said("node", str(HERE / "mcp_patient_client.mjs"), str(FOLDER), "10000", *slow_command(tmp_path, 10))
+    assert found["status"] == "completed"
+    assert found["seconds"] >= 40
+    assert found["beats"] >= 12
 
 
 def test_fastmcp_calls_every_tool(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -231,3 +232,27 @@ async def test_a_debate_goes_on_when_its_client_vanishes() -> None:
             session = (await call(client, "list_sessions"))["sessions"][0]["id"]
             done = await call(client, "get_consensus", sessionId=session, wait=20)
             assert (done["status"], done["currentRound"]) == ("completed", 5)
+
+
+async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    asked: list[int] = []
+    # The web server passes a signal on when it has ended.
+    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    try:
+        async with anyio.create_task_group() as group, httpx.AsyncClient(trust_env=False) as web:
+            group.start_soon(lambda: server_of().serve_http(LocalUser(), port=port))
+            with anyio.fail_after(20):
+                while True:
+                    try:
+                        answer = await web.post(f"http://127.0.0.1:{port}/mcp", content=b"garbage")
+                        break
+                    except httpx.TransportError:
+                        await anyio.sleep(0.02)
+            assert answer.json()["error"]["code"] == -32700
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert asked == [signal.SIGTERM]

@@ -149,23 +149,22 @@ async def test_a_server_killed_in_mid_debate_loses_nothing(tmp_path: Path) -> No
         assert first.items() <= {one["agentId"]: one["timestamp"] for one in kept["responses"]}.items()
 
 
-async def outlast(folder: Path, *, scale: float) -> None:
-    """Hold a debate of 40 units for clients whose requests end after 10."""
+async def outlast(folder: Path, *, scale: float, patience_s: float) -> None:
+    """Hold a debate of 40 units for clients whose requests end after 10, or some time after the last sign of life."""
     words = slow_command(folder, 10 * scale)
     beats: list[float] = []
-
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        beats.append(progress)
-
     async with over_stdio(words) as client:
-        # One that takes progress for a sign of life: as those do that extend their time with it.
-        result = await client.call_tool(
-            "start_roundtable",
-            {"topic": "Tea?", "rounds": 4, "wait": 60 * scale + 20},
-            read_timeout_seconds=90 * scale + 30,
-            progress_callback=hear,
-        )
-        assert result.structured_content["status"] == "completed"
+        await call(client, "get_agents")
+        with anyio.CancelScope(deadline=anyio.current_time() + patience_s) as request:
+
+            async def hear(progress: float, total: float | None, message: str | None) -> None:
+                beats.append(progress)
+                request.deadline = anyio.current_time() + patience_s
+
+            asked: dict[str, Any] = {"topic": "Tea?", "rounds": 4, "wait": 60 * scale + 20}
+            result = await client.call_tool("start_roundtable", asked, progress_callback=hear)
+            assert result.structured_content["status"] == "completed"
+        assert not request.cancelled_caught
         assert len(beats) >= 8
         # One whose calls end early, whatever it hears.
         asked = {"topic": "Coffee?", "rounds": 4, "wait": 60}
@@ -177,7 +176,7 @@ async def outlast(folder: Path, *, scale: float) -> None:
         state: dict[str, Any] = {}
         while state.get("status") != "completed":
             result = await client.call_tool(
-                "get_consensus", {**named, "wait": 8 * scale}, read_timeout_seconds=10 * scale + 5
+                "get_consensus", {**named, "wait": 8 * scale}, read_timeout_seconds=max(10 * scale, 5)
             )
             state, looks = result.structured_content, looks + 1
         assert state["analyzedRound"] == 4
@@ -186,9 +185,25 @@ async def outlast(folder: Path, *, scale: float) -> None:
 
 @pytest.mark.slow
 async def test_a_long_debate_completes_for_clients_whose_calls_end_early(tmp_path: Path) -> None:
-    await outlast(tmp_path, scale=0.05)
+    await outlast(tmp_path, scale=0.05, patience_s=20)
 
 
 @pytest.mark.deep
 async def test_a_debate_of_forty_seconds_completes_for_clients_whose_calls_end_after_ten(tmp_path: Path) -> None:
-    await outlast(tmp_path, scale=1.0)
+    await outlast(tmp_path, scale=1.0, patience_s=10)
+
+
+@pytest.mark.slow
+async def test_a_client_that_vanishes_in_mid_debate_loses_nothing_that_was_stored(tmp_path: Path) -> None:
+    words = slow_command(tmp_path, 0.4)
+    async with over_stdio(words) as client:
+        begun = await call(client, "start_roundtable", topic="Tea?", rounds=4, wait=0)
+        named = {"sessionId": begun["sessionId"]}
+        await call(client, "get_round_details", **named, roundNumber=1, wait=60)
+    async with over_stdio(words) as client:
+        before = await call(client, "get_round_details", **named, roundNumber=1)
+        assert (before["running"], before["complete"]) == (False, True)
+        done = await call(client, "continue_roundtable", **named, wait=60)
+        assert (done["status"], done["currentRound"]) == ("completed", 4)
+        kept = await call(client, "get_round_details", **named, roundNumber=1)
+        assert kept["responses"] == before["responses"]

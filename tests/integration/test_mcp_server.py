@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +17,11 @@ from roundtable.engine import DebateEngine, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.mcp import TOOLS, create_mcp_server
 from roundtable.mcp.listing import listed_tools
-from roundtable.modes import ModeRegistry
+from roundtable.modes import CollaborativeMode, ModeRegistry
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
-from roundtable.types import AgentConfig, ChatRequest
+from roundtable.types import AgentConfig, ChatRequest, ChatResponse, Citation
 
 QUICK = {"topic": "Tea or coffee?", "rounds": 2}
 
@@ -263,3 +264,58 @@ async def test_a_server_over_an_engine_and_a_registry() -> None:
     assert (await SessionManager(storage).get_session(done["sessionId"])) is not None
     with pytest.raises(ConfigurationError, match="tables"):
         create_mcp_server(engine, tables=lambda _: Roundtable())
+
+
+async def test_sources_are_listed_once_in_the_order_of_their_first_use() -> None:
+    def reply(request: ChatRequest) -> ChatResponse:
+        name, number = request.metadata["agent"], request.metadata["round"]
+        found = [Citation(title=f"{name} {number}", url=f"https://{place}.example/") for place in ("all", name, number)]
+        return ChatResponse(text=answer("Tea"), citations=found)
+
+    agents = [
+        BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted"), ScriptedModel(reply))
+        for name in ("ada", "bo")
+    ]
+    async with connected(server_of(agents)) as client:
+        done = await call(client, "start_roundtable", **QUICK)
+        assert done["evidence"]["totalCitations"] > 0
+        named = {"sessionId": done["sessionId"]}
+        every = await call(client, "get_citations", **named)
+        cited = {one["url"]: (one["agentId"], one["roundNumber"]) for one in every["citations"]}
+        assert len(cited) == every["totalCitations"] == 5
+        assert cited["https://all.example/"] == cited["https://ada.example/"] == ("ada", 1)
+        assert (cited["https://bo.example/"], cited["https://2.example/"]) == (("bo", 1), ("ada", 2))
+        some = await call(client, "get_citations", **named, agentId="bo", roundNumber=2)
+        assert [one["title"] for one in some["citations"]] == ["bo 2"] * 3
+
+
+async def test_a_debate_that_rests_is_stopped_for_good() -> None:
+    async with connected(server_of()) as client:
+        begun = await call(client, "start_roundtable", **QUICK, step=True)
+        named = {"sessionId": begun["sessionId"]}
+        stopped = await call(client, "control_session", **named, action="stop")
+        assert stopped["message"] == "The session was active and is completed."
+        assert (stopped["previousStatus"], stopped["newStatus"]) == ("active", "completed")
+
+
+async def test_an_engine_lends_its_modes_and_the_environment_says_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = ModeRegistry()
+    modes.register_mode("mine", CollaborativeMode())
+    engine = DebateEngine(SessionManager(MemoryStorage()), AgentRegistry(), modes)
+    table = create_mcp_server(engine)._tables("default")
+    assert table.wiring.engine.modes.has_mode("mine")
+    monkeypatch.setenv("DATABASE_PATH", str(tmp_path / "kept.db"))
+    registry = AgentRegistry()
+    for agent in talkers():
+        registry.add_agent(agent)
+    async with connected(create_mcp_server(agent_registry=registry, name="mine")) as client:
+        assert (await call(client, "get_agents"))["count"] == 3
+        assert (await call(client, "list_sessions"))["count"] == 0
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtable.mcp.server.find_spec", lambda _: None)
+    with pytest.raises(ConfigurationError, match="extra 'mcp'"):
+        create_mcp_server()

@@ -7,13 +7,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from roundtable.mcp import create_mcp_server
 from roundtable.mcp.stdio import MOST_LINE_BYTES, Wire
 
 TESTS = Path(__file__).parents[1]
@@ -121,3 +124,45 @@ async def test_lines_are_whole_and_bounded() -> None:
     heard = [line async for line in Wire(source, target)]
     assert [json.loads(line)["method"] for line in heard] == ["ping"]
     assert json.loads(target.getvalue())["error"]["code"] == -32600
+
+
+@contextmanager
+def piped(said: bytes) -> Iterator[Path]:
+    """Have this process read a text on its standard input, and give where its standard output goes meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "in"), Path(folder, "out")
+        source.write_bytes(said)
+        target.touch()
+        kept = os.dup(0), os.dup(1)
+        for path, number, flags in ((source, 0, os.O_RDONLY), (target, 1, os.O_WRONLY)):
+            opened = os.open(path, flags)
+            os.dup2(opened, number)
+            os.close(opened)
+        try:
+            yield target
+        finally:
+            for number, old in enumerate(kept):
+                os.dup2(old, number)
+                os.close(old)
+
+
+async def test_a_server_in_a_program_serves_until_its_input_ends() -> None:
+    noisy: list[str] = []
+
+    def broken(tenant: str) -> Any:
+        noisy.append(tenant)
+        os.write(1, b"noise")
+        raise ValueError("no table")
+
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_agents", "arguments": {}}}
+    known = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+    lines = (json.dumps(HELLO).encode(), known, b"", b"garbage", b"[]", json.dumps(call).encode())
+    with piped(b"\n".join((*lines, b"x" * (MOST_LINE_BYTES + 1)))) as target:
+        with anyio.fail_after(30):
+            await create_mcp_server(tables=broken).start()
+        heard = [json.loads(line) for line in target.read_bytes().splitlines()]
+    codes = [one["error"]["code"] for one in heard if one["id"] is None]
+    assert codes == [-32700, -32600, -32600]
+    (hello,) = (one["result"] for one in heard if one["id"] == 0)
+    assert hello["serverInfo"]["name"] == "ai-roundtable"
+    assert b"noise" not in json.dumps(heard).encode()

@@ -6,13 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
-from integration.server_kit import served, served_table
+from integration.server_kit import client_of, served, served_table, token_for
 
 from roundtable.auth import LocalUser
-from roundtable.server import create_app
+from roundtable.providers import Delay
+from roundtable.server import Limits, create_app
 from roundtable.server.limits import RateLimited
+from roundtable.testing import ScriptedModel
 
 CHILD = Path(__file__).with_name("limits_child.py")
 
@@ -31,6 +34,85 @@ async def test_a_refusal_says_when_to_come_back() -> None:
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "12")
     assert answer.headers["ratelimit"] == '"x";r=0;t=12'
     assert (answer.json()["code"], answer.json()["details"]["limit"]) == ("RATE_LIMIT_EXCEEDED", "conversations")
+
+
+TOPIC = {"topic": "Tea?", "rounds": 1}
+
+
+def told(answer: httpx.Response) -> dict[str, str]:
+    """Give what an answer says is left, by limit."""
+    parts = [part.split(";") for part in answer.headers["ratelimit"].split(", ")]
+    return {name.strip('"'): left.removeprefix("r=") for name, left, *_ in parts}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
+async def test_what_is_wrong_or_not_allowed_counts_for_nothing() -> None:
+    table = served_table()
+    reader = await token_for(table, "ann", "read")
+    async with client_of(table, token=await token_for(table, "ann")) as web:
+        for path, body, status in [
+            ("/api/debates", {"topic": ""}, 400),
+            ("/api/debates", {**TOPIC, "rounds": 11}, 400),
+            ("/api/debates", {**TOPIC, "mode": "nowhere"}, 400),
+            ("/api/debates", {**TOPIC, "agents": ["nobody:x"]}, 404),
+            ("/api/chat/multi", {"agents": ["nobody"], "rounds": 1, "messages": []}, 400),
+            ("/api/sessions/none/resume", {}, 404),
+        ]:
+            answer = await web.post(path, json=body)
+            assert answer.status_code == status, answer.text
+            assert "ratelimit" not in answer.headers
+        for headers, status in [({"authorization": "Bearer rt_no"}, 401), ({"authorization": f"Bearer {reader}"}, 403)]:
+            assert (await web.post("/api/debates", json=TOPIC, headers=headers)).status_code == status
+        left = told(await web.post("/api/debates?wait=30", json=TOPIC))
+    assert left == {"conversations": "4", "rounds": "99", "concurrent": "1"}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
+async def test_who_is_recognised_counts_and_not_the_token_or_the_address() -> None:
+    table = served_table()
+    tokens = [await token_for(table, user) for user in ("ann", "ann", "bo")]
+    async with client_of(table, token="rt_none", limits=Limits(conversations_per_hour=2)) as web:
+
+        async def ask(token: str, address: str) -> int:
+            headers = {"authorization": f"Bearer {token}", "x-forwarded-for": address, "x-real-ip": address}
+            return (await web.post("/api/debates?wait=30", json=TOPIC, headers=headers)).status_code
+
+        statuses = [await ask(tokens[at % 2], f"10.0.0.{at}") for at in range(4)]
+        assert statuses == [200, 200, 429, 429]
+        assert await ask(tokens[2], "10.0.0.0") == 200
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
+async def test_a_place_comes_free_with_the_end_of_a_conversation() -> None:
+    slow = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
+    async with client_of(slow, limits=Limits(concurrent=1)) as web:
+        session = (await web.post("/api/debates", json=TOPIC)).json()["sessionId"]
+        answer = await web.post("/api/debates", json=TOPIC)
+        assert (answer.status_code, answer.json()["details"]) == (429, {"limit": "concurrent", "quota": 1})
+        assert 0 < int(answer.headers["retry-after"]) <= 30
+        await web.post(f"/api/sessions/{session}/stop")
+        with anyio.fail_after(10):
+            while (answer := await web.post("/api/debates", json=TOPIC)).status_code == 429:
+                pass
+        assert answer.status_code == 202
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
+async def test_streams_beyond_the_limits_are_refused_and_counted() -> None:
+    slow = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
+    async with client_of(slow, limits=Limits(streams_per_user=1)) as web:
+        session = (await web.post("/api/debates", json=TOPIC)).json()["sessionId"]
+        async with web.stream("GET", f"/api/sessions/{session}/events") as stream:
+            await anext(stream.aiter_lines())
+            answer = await web.get(f"/api/sessions/{session}/events")
+            assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
+        counted = (await web.get("/api/admin/metrics")).json()["refusals"]
+        assert [one["name"] for one in counted] == ["user_streams"]
+        await web.post(f"/api/sessions/{session}/stop")
 
 
 @pytest.mark.slow

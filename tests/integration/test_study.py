@@ -14,7 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 from roundtable import Budget, Roundtable
-from roundtable.bench import Question, StudyReport, read_questions, run_study
+from roundtable.bench import Question, StudyReport, extract_last, read_questions, run_study
 from roundtable.errors import AgentError, ConfigurationError, RoundtableError
 from roundtable.exits import ConsensusReached
 from roundtable.providers.scripted import ScriptedModel
@@ -248,6 +248,28 @@ def test_a_question_on_which_extract_breaks_is_left_out(extract: Any) -> None:
     assert report.failed["2"].startswith("extract ")
     assert "- left out: 1 question that failed in at least one way.\n  - 2: extract " in report.to_markdown()
     assert report.arm("single").questions == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "answer"),
+    [
+        ("number", "17 times 24 is 408.", "408"),
+        ("number", "It is 1,024.5, not 7/8", "7/8"),
+        ("number", "between 17-24", "24"),
+        ("number", "-5 of A4", "-5"),
+        ("number", "no idea", None),
+        (r"answer is (\w+)", "The Answer is A. No: the answer is B!", "B"),
+        (r"\b[AB]\b", "a or B", "B"),
+        ("(x)?y", "y", None),
+    ],
+)
+def test_an_answer_is_the_last_match_of_a_pattern(pattern: str, text: str, answer: str | None) -> None:
+    assert extract_last(pattern)(text) == answer
+
+
+def test_a_pattern_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="'\\(' is no regular expression"):
+        extract_last("(")
 
 
 def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:

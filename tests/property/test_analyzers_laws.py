@@ -200,3 +200,9 @@ def test_a_level_that_stands_whole_survives_any_cut_behind_it(level: float, cut:
     found = read_analysis(text[: max(end, len(text) - cut)], hold(["tea", "coffee"]), groupthink=False)
     assert found is not None
     assert found.agreement_level == level
+
+
+@given(level=st.floats(0, 1), cut=st.integers(1, 40))
+def test_a_level_that_is_cut_off_is_none(level: float, cut: int) -> None:
+    text = json.dumps({"summary": "They differ.", "agreementLevel": level})[:-1]
+    assert read_analysis(text[:-cut], hold(["tea", "coffee"]), groupthink=False) is None

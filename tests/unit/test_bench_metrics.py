@@ -23,7 +23,7 @@ from roundtable.bench import (
 from roundtable.errors import ConfigurationError
 from roundtable.sync import Roundtable
 from roundtable.testing import scripted_agents
-from roundtable.types import AgentResponse, Citation, ConsensusResult, ToolCallRecord, Usage
+from roundtable.types import AgentResponse, Citation, ConsensusResult, RoundRecord, ToolCallRecord, Usage
 
 
 class Ticking:
@@ -69,6 +69,13 @@ def test_a_look_at_a_round_that_was_not_held_changes_nothing() -> None:
     collector = MetricsCollector("s", 3)
     assert collector.get_responses(2) == ()
     assert collector.get_metrics().rounds_held == 0
+
+
+def test_a_round_without_turns_takes_no_time() -> None:
+    collector = MetricsCollector("s", 1)
+    collector.record_round(RoundRecord(number=1))
+    found = collector.get_metrics()
+    assert (found.rounds_held, found.latency.total_ms, found.consensus.method) == (1, 0, "none")
 
 
 def test_reset_forgets_everything() -> None:
@@ -142,6 +149,14 @@ def test_content_is_counted_over_all_answers() -> None:
     ).content
     assert (found.avg_confidence, round(found.confidence_variance, 6)) == (0.75, 0.041667)
     assert (dict(found.tool_calls_per_agent), found.citation_count) == ({"ada": 3, "bo": 0}, 1)
+    assert found.role_violations == 0
+
+
+def test_answers_that_left_their_side_are_counted() -> None:
+    agents = scripted_agents({"ada": {"position": "Yes", "stance": "YES"}, "bo": {"position": "Yes", "stance": "YES"}})
+    with Roundtable(agents, storage="memory://") as table:
+        result = table.debate("Tea?", mode="oxford:reask=false", rounds=1)
+    assert metrics_of(result).content.role_violations == 1
 
 
 def test_without_a_measure_the_words_stand_in_and_say_so() -> None:

@@ -22,7 +22,7 @@ __all__ = ["ANALYSIS_SCHEMA", "analysis_messages", "answer_names", "list_of_text
 _MOST_ITEMS: Final = 20
 _MOST_POINTS: Final = 4
 _LEVEL: Final = re.compile(
-    r"[\"']?agreement_?level[\"']?\s*[:=]\s*[\"']?([01](?:\.\d+)?|\.\d+)(?![\d.%])", re.IGNORECASE
+    r"[\"']?agreement_?level[\"']?\s*[:=]\s*[\"']?([01](?:\.\d+)?|\.\d+)(?![\d.%e])", re.IGNORECASE
 )
 _ANSWER: Final = re.compile(r"\bA[1-9]\d*\b", re.IGNORECASE)
 _SUMMARY: Final = re.compile(r"[\"']summary[\"']\s*:\s*\"((?:[^\"\\]|\\.){1,2000})\"")
@@ -83,11 +83,13 @@ def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: 
     put in no group are grouped by their wording, so that no vote is lost to a slip.
     """
     found = find_document(text, lambda fields: "agreementLevel" in fields or "agreement_level" in fields)
-    if found is not None:
+    cut = found is not None and bool(found.partial & {"agreementLevel", "agreement_level"})
+    if found is not None and not cut:
         level = share_of(found.fields.get("agreementLevel", found.fields.get("agreement_level")))
-        if level is not None and not found.partial & {"agreementLevel", "agreement_level"}:
+        if level is not None:
             return _result(level, found.fields, responses, groupthink=groupthink)
-    levels = _LEVEL.findall(text)
+    # Of an answer that is cut off within its level, the digits that came are another number.
+    levels = [one[1] for one in _LEVEL.finditer(text) if not cut or one.end() < len(text.rstrip())]
     if not levels or not 0 <= float(levels[-1]) <= 1:
         return None
     summary = _SUMMARY.search(text)

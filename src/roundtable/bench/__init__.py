@@ -1,6 +1,6 @@
 """Benchmarks: scenarios and experiments, and studies that say whether debating pays."""
 
-from roundtable.bench.arms import BASELINES, Extract, StudyAnswer
+from roundtable.bench.arms import BASELINES, Extract, StudyAnswer, extract_last
 from roundtable.bench.collector import MetricsCollector, metrics_of
 from roundtable.bench.comparison import Comparison, Delta, Recommendation, calculate_delta, compare_metrics
 from roundtable.bench.experiment_run import ExperimentRun, run_experiment
@@ -61,6 +61,7 @@ __all__ = [
     "Worth",
     "calculate_delta",
     "compare_metrics",
+    "extract_last",
     "interaction_score",
     "mcnemar_test",
     "metrics_of",

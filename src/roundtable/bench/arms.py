@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -17,13 +18,43 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
     from roundtable.types import AgentResponse, RoundRecord
 
-__all__ = ["BASELINES", "Drawn", "Extract", "Reader", "StudyAnswer", "answers_of", "drawn_from"]
+__all__ = ["BASELINES", "Drawn", "Extract", "Reader", "StudyAnswer", "answers_of", "drawn_from", "extract_last"]
 
 Extract: TypeAlias = Callable[[str], str | None]
 """From a position to the answer in it; `None` where there is none."""
 
+_NUMBER: Final = r"(?<!\w)[-+\u2212]?\d+(?:,\d{3})*(?:\.\d+)?(?:/\d+)?"
+
 BASELINES: Final = ("single", "self-consistency", "independent-vote")
 """What stands beside a debate: one answer of one agent, many of one agent, and some of each."""
+
+
+def extract_last(pattern: str) -> Extract:
+    r"""Give an `extract` for a study: the last match of a pattern in a position, or its first group where it has one.
+
+    Args:
+        pattern: A regular expression, read without regard to case; `"number"` stands for a number, as in 408, -1/2 and
+            1,024.5.
+
+    Raises:
+        ConfigurationError: It is no regular expression.
+
+    Example:
+        >>> extract_last("number")("17 times 24 is 408."), extract_last("answer is (\\w+)")("The answer is B.")
+        ('408', 'B')
+        >>> extract_last("number")("I do not know.") is None
+        True
+    """
+    try:
+        wanted = re.compile(_NUMBER if pattern == "number" else pattern, re.IGNORECASE)
+    except re.error as error:
+        raise ConfigurationError(f"{pattern!r} is no regular expression: {error}", cause=error) from error
+
+    def extract(text: str) -> str | None:
+        found = [*wanted.finditer(text)]
+        return found[-1][1 if wanted.groups else 0] if found else None
+
+    return extract
 
 
 class StudyAnswer(Value):

@@ -123,7 +123,7 @@ def _round(held: RoundRecord, output: ExperimentOutput) -> JsonObject:
     return {
         "round": held.number,
         "complete": held.complete,
-        "responses": [_response(said, output) for said in held.responses],
+        "responses": [_response(said, output) for said in held.spoken],
         "failed": [{"agentId": turn.agent_id, "error": turn.error.model_dump(mode="json")} for turn in failed],
         "consensus": None if held.consensus is None else held.consensus.model_dump(mode="json"),
     }

@@ -78,6 +78,8 @@ class ContentMetrics(Value):
     """Tools called, by agent id."""
     citation_count: _Amount
     """Sources named in all answers."""
+    role_violations: _Amount = 0
+    """Answers that left the side they were given, or did not say it."""
 
 
 class ConsensusMetrics(Value):
@@ -160,6 +162,7 @@ def measure_content(rounds: Sequence[Sequence[AgentResponse]]) -> ContentMetrics
         confidence_variance=pvariance(sure) if sure else 0.0,
         tool_calls_per_agent=tools,
         citation_count=sum(len(one.citations) for one in said),
+        role_violations=sum(one.role_violation is not None for one in said),
     )
 
 

@@ -123,6 +123,7 @@ def mean_metrics(found: Sequence[BenchmarkMetrics]) -> BenchmarkMetrics:
             confidence_variance=fmean(one.content.confidence_variance for one in found),
             tool_calls_per_agent=_mean_by_key([dict(one.content.tool_calls_per_agent) for one in found]),
             citation_count=fmean(one.content.citation_count for one in found),
+            role_violations=fmean(one.content.role_violations for one in found),
         ),
         consensus=ConsensusMetrics(
             agreement_level=fmean(one.consensus.agreement_level for one in found),

@@ -130,8 +130,8 @@ async def run_study(
         questions: What to ask, each with its right answer.
         modes: Debate modes.
         normalise: When two spellings are one answer, as for `roundtable.decide`.
-        extract: From a position to the answer in it, for questions without options; the whole position when left out. A
-            question on which it breaks is left out.
+        extract: From a position to the answer in it, for questions without options, such as `extract_last("number")`;
+            the whole position when left out. A question on which it breaks is left out.
         concurrency: Questions under way at once.
         resamples: Draws of each bootstrap interval.
         seed: Seed of these draws.

@@ -146,6 +146,12 @@ def study(
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds of each debate.")] = 2,
     decide: Annotated[str, typer.Option("--decide", help="Decision rule, for every way of answering.")] = "plurality",
     normalise: Annotated[str, typer.Option("--normalise", help="casefold, exact or numeric.")] = "casefold",
+    extract: Annotated[
+        str | None,
+        typer.Option(
+            "--extract", metavar="PATTERN", help="Take the last match of this in a position; `number` for a number."
+        ),
+    ] = None,
     concurrency: Annotated[int, typer.Option("--concurrency", help="Questions under way at once.")] = 4,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     agents: Agents = None,
@@ -163,6 +169,7 @@ def study(
     known = ("casefold", "exact", "numeric")
     if normalise not in known:
         raise ConfigurationError(f"--normalise is {', '.join(known)}, not {normalise!r}")
-    asked = Asked(split_list(modes, "--modes") or ("collaborative",), rounds, decide, normalise, concurrency, seed)
+    known_modes = split_list(modes, "--modes") or ("collaborative",)
+    asked = Asked(known_modes, rounds, decide, normalise, extract, concurrency, seed)
     desk = _desk(given)
     return desk.run(lambda desk: hold_study(desk, file, asked))

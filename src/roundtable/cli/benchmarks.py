@@ -11,6 +11,7 @@ from roundtable.bench import (
     BenchmarkRunner,
     BenchmarkScenario,
     compare_metrics,
+    extract_last,
     interaction_score,
     read_experiment,
     read_metrics,
@@ -64,6 +65,7 @@ class Asked(NamedTuple):
     rounds: int
     decide: str
     normalise: str
+    extract: str | None
     concurrency: int
     seed: int
 
@@ -141,6 +143,8 @@ def _figures(found: BenchmarkMetrics) -> Iterator[Line]:
         f"Time {found.latency.total_ms / 1000:.2f} s, {found.usage.calls} calls, {found.usage.total_tokens} tokens",
     )
     yield from (line(row, indent=2, hang=2) for row in rows)
+    if found.content.role_violations:
+        yield line(f"{found.content.role_violations:g} answers left the side they were given", "yellow", indent=2)
     if level.groupthink_warning:
         yield line("Signs of groupthink", "yellow", indent=2)
 
@@ -204,6 +208,7 @@ async def hold_study(desk: Desk, file: str, asked: Asked) -> ExitCode:
         rounds=asked.rounds,
         decide=asked.decide,
         normalise=cast("Literal['casefold', 'exact', 'numeric']", asked.normalise),
+        extract=None if asked.extract is None else extract_last(asked.extract),
         concurrency=asked.concurrency,
         seed=asked.seed,
     )

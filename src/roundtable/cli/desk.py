@@ -120,7 +120,7 @@ def make_table(ask: Ask, settings: Settings, storage: str | Storage, tenant: str
         seed=ask.seed,
         analyzer=ask.analyzer,
         timeout_s=ask.timeout_s,
-        plugins=Plugins.load(),
+        plugins=Plugins.load(to_stderr=True),
         tenant=tenant,
         settings=settings,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -103,36 +103,26 @@ def synthesize(
     return desk.run(lambda desk: show_synthesis(desk, session, by, html_writer(html)))
 
 
-@kept.command()
-def pause(
-    session: Session,
-    *,
-    running: Running = None,
-    database: Database = None,
-    storage: Storage = None,
-    as_json: Json = False,
-) -> int:
-    """Ask a session to pause, whoever runs it."""
-    from roundtable.cli.sessions import ask_for
+def _asking(action: Literal["pause", "stop"], what: str) -> None:
+    """Add the command that asks a session for something."""
 
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk, session, "pause", running))
+    @kept.command(action, help=f"Ask a session to {what}, whoever runs it.")
+    def ask(
+        session: Session,
+        *,
+        running: Running = None,
+        database: Database = None,
+        storage: Storage = None,
+        as_json: Json = False,
+    ) -> int:
+        from roundtable.cli.sessions import ask_for
+
+        desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
+        return desk.run(lambda desk: ask_for(desk, session, action, running))
 
 
-@kept.command()
-def stop(
-    session: Session,
-    *,
-    running: Running = None,
-    database: Database = None,
-    storage: Storage = None,
-    as_json: Json = False,
-) -> int:
-    """Ask a session to stop for good, whoever runs it."""
-    from roundtable.cli.sessions import ask_for
-
-    desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
-    return desk.run(lambda desk: ask_for(desk, session, "stop", running))
+_asking("pause", "pause")
+_asking("stop", "stop for good")
 
 
 @kept.command()

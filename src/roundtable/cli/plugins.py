@@ -59,7 +59,7 @@ def run_plugin_command(words: Sequence[str]) -> int | None:
     from roundtable.plugins import Plugins, load_plugins
     from roundtable.settings import Settings
 
-    commands = load_plugins(Plugins.load(), Settings.from_env()).catalog.commands
+    commands = load_plugins(Plugins.load(to_stderr=True), Settings.from_env()).catalog.commands
     if words[0] not in commands:
         return None
     entry = commands.entry(words[0])

@@ -40,11 +40,13 @@ class PostCheck:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        with anyio.move_on_after(self._body_s) as waiting:
-            body = await _body(receive)
-        if waiting.cancelled_caught:
+        try:
+            with anyio.fail_after(self._body_s):
+                body = await _body(receive)
+        except TimeoutError:
             await _refuse(send, HTTPStatus.REQUEST_TIMEOUT, Fault(types.INVALID_REQUEST, "The message did not arrive"))
-        elif body is None:
+            return
+        if body is None:
             said = f"Message larger than {MOST_BODY_BYTES} bytes"
             await _refuse(send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, Fault(types.INVALID_REQUEST, said))
         elif fault := _mismatch(scope, body):

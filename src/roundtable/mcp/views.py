@@ -108,8 +108,6 @@ def _next_step(result: DebateResult, *, running: bool) -> NextStep | None:
         return NextStep(tool="continue_roundtable", reason=why)
     if result.session_status == "completed":
         return None
-    if result.error is not None:
-        return NextStep(tool="continue_roundtable", reason=f"The debate broke, {held}; answers are kept and go on.")
     return NextStep(tool="continue_roundtable", reason=f"The debate does not run, {held}; this goes on with it.")
 
 

@@ -45,6 +45,8 @@ class Plugins:
     """Whether an installed plugin that fails is an error at once, rather than when its thing is asked for."""
     timeout_s: float = LOAD_LIMIT_S
     """Seconds that one installed plugin may take to be imported and to register."""
+    to_stderr: bool = False
+    """Whether what one prints meanwhile goes to standard error, for programs whose standard output is data."""
 
     @classmethod
     def none(cls) -> Plugins:
@@ -68,9 +70,9 @@ class Plugins:
         return cls("named" if names else "none", names, objects, strict=strict)
 
     @classmethod
-    def load(cls, *, strict: bool = False) -> Plugins:
+    def load(cls, *, strict: bool = False, to_stderr: bool = False) -> Plugins:
         """Give every installed one, as the command does."""
-        return cls("all", strict=strict)
+        return cls("all", strict=strict, to_stderr=to_stderr)
 
     def narrowed(self, settings: Settings) -> Self:
         """Apply what the environment says: `ROUNDTABLE_PLUGINS`, and `ROUNDTABLE_DISABLE_PLUGINS`.

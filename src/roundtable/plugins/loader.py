@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import sys
 import threading
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, cast
 
 from roundtable._foreign import error_text
@@ -147,7 +149,8 @@ class LoadedPlugins:
         if one.name in self._reports:
             return
         scratch = Catalog()
-        stage, error = _bring_in_time(one, scratch, self.chosen.timeout_s)
+        with redirect_stdout(sys.stderr) if self.chosen.to_stderr else nullcontext():
+            stage, error = _bring_in_time(one, scratch, self.chosen.timeout_s)
         notes = () if error is not None else self._commit(scratch)
         report = PluginReport(
             one.name, one.version, stage, error, _provides(scratch), notes, ", ".join(one.called) or None

@@ -47,7 +47,7 @@ def lifetime(
             figures.open(),
             limits.open(),
             Desks(lambda tenant: table.for_tenant(tenant, observers=[figures])) as desks,
-            Streams(limits.limits, options) as streams,
+            Streams(limits.limits, options, figures.refused) as streams,
         ):
             gauges = {
                 "conversations_running": ("Conversations and debates that run here.", lambda: limits.running),

@@ -21,7 +21,7 @@ from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -45,6 +45,7 @@ _KEPT: Final = 1024
 _POLL_S: Final = 0.25
 _POLL_HERE_S: Final = 1.0
 _SETTLE_S: Final = 0.02
+_BUSY_S: Final = 5.0
 _BEAT: Final = b": keep-alive\n\n"
 
 
@@ -79,10 +80,12 @@ class Streams:
     Args:
         limits: How many there may be, in all and of each user.
         options: See `ServerOptions`.
+        refused: Is told when somebody met a limit, and which.
     """
 
-    def __init__(self, limits: Limits, options: ServerOptions) -> None:
+    def __init__(self, limits: Limits, options: ServerOptions, refused: Callable[[str], None]) -> None:
         self._limits = limits
+        self._refused = refused
         self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
         self.send_s: Final = options.get("send_s", 10.0)
         self._open: set[_Listener] = set()
@@ -111,11 +114,13 @@ class Streams:
         """
         total, each = self._limits.streams_total, self._limits.streams_per_user
         if each is not None and sum(listener.desk is desk for listener in self._open) >= each:
-            raise RateLimited("streams", each)
+            self._refused("user_streams")
+            raise RateLimited("streams", each, retry_after_s=_BUSY_S)
         if total is not None and len(self._open) >= total:
+            self._refused("streams")
             msg = "the server has as many open streams as it may have"
             raise RoundtableError(
-                msg, code="SERVER_BUSY", retryable=True, retry_after_s=5, hint="Try again in a few seconds."
+                msg, code="SERVER_BUSY", retryable=True, retry_after_s=_BUSY_S, hint="Try again in a few seconds."
             )
 
     def end(self) -> None:
@@ -125,7 +130,7 @@ class Streams:
             listener.place.end()
 
     @contextmanager
-    def listening(self, desk: Desk, place: Subscription) -> Iterator[_Listener]:
+    def listening(self, desk: Desk, place: Subscription) -> Generator[_Listener]:
         """Feed a place in a session while the block is open."""
         listener, session_id = _Listener(desk, place), place.session_id
         feed = self._feeds.get((desk, session_id))

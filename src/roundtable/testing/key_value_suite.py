@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import anyio
 import pytest
 
@@ -17,7 +19,8 @@ __all__ = ["KeyValueSuite"]
 class KeyValueSuite(Suite):
     """Inherit this, give a fixture `kv`, and it is held to the `KeyValue` protocol.
 
-    It must take the time from the fixture `clock`.
+    It must take the time from the fixture `clock`. One that keeps what it has when its process ends gives a fixture
+    `reopen` as well.
     """
 
     @pytest.fixture
@@ -29,6 +32,25 @@ class KeyValueSuite(Suite):
     def kv(self) -> KeyValue:
         """Give the key-value side under test, empty."""
         raise NotImplementedError("a key-value suite needs a fixture `kv`")
+
+    @pytest.fixture
+    def reopen(self) -> Callable[[], Awaitable[KeyValue]] | None:
+        """Give a function that opens the same medium as another process does; `None` where there is no such."""
+        return None
+
+    async def test_another_process_finds_what_was_put(
+        self, kv: KeyValue, reopen: Callable[[], Awaitable[KeyValue]] | None
+    ) -> None:
+        """And updates of both are counted."""
+        if reopen is None:
+            return
+        await kv.put("k", 1)
+        other = await reopen()
+        assert await other.get("k") == 1
+        assert await other.update("k", lambda old: [old]) == [1]
+        assert await kv.update("k", lambda old: [old]) == [[1]]
+        assert await other.delete("k")
+        assert await kv.get("k") is None
 
     async def test_a_value_is_kept_replaced_and_deleted(self, kv: KeyValue) -> None:
         """What was put last is what is got."""

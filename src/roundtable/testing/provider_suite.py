@@ -11,6 +11,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
@@ -232,6 +233,17 @@ class ProviderSuite(Suite):
             async with anyio.create_task_group() as group:
                 for _ in range(4):
                     group.start_soon(model.complete, self._ask(model))
+
+    async def test_a_call_that_is_cancelled_holds_up_no_other(self, model: ChatModel) -> None:
+        """Wherever it was cancelled: turns are, when a debate is stopped."""
+        with anyio.fail_after(self.limit_s):
+            for steps in range(6):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(model.complete, self._ask(model))
+                    for _ in range(steps):
+                        await anyio.lowlevel.checkpoint()
+                    group.cancel_scope.cancel()
+            assert isinstance(await model.complete(self._ask(model)), ChatResponse)
 
     async def test_a_deadline_ends_a_call(self, model: ChatModel, server: LoopbackServer) -> None:
         """The library's own deadline holds for it, and the connection is let go."""

@@ -1,15 +1,19 @@
-"""Our dialects keep the laws that a plugin's dialect is held to; Chat Completions stands in test_kit."""
+"""Our other providers keep the laws that a plugin's provider is held to; Chat Completions stands in test_kit."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from integration.command_kit import SPEAKS, Stubs
 
 from roundtable.protocols import ChatModel
 from roundtable.providers import chat_model
+from roundtable.providers.command import CLAUDE, CommandModel
+from roundtable.providers.human import HumanModel
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.servers import Seen, WireReply, http_reply, sse_reply
 from roundtable.types import JsonValue
@@ -43,12 +47,12 @@ class TestPerplexity(_Wire):
     capabilities = frozenset({Capability.HTTP, Capability.STREAMING})
 
 
-CLAUDE = "claude-sonnet-4-5"
-MESSAGE: dict[str, JsonValue] = {"id": "msg_1", "type": "message", "role": "assistant", "model": CLAUDE}
+SONNET = "claude-sonnet-4-5"
+MESSAGE: dict[str, JsonValue] = {"id": "msg_1", "type": "message", "role": "assistant", "model": SONNET}
 
 
 class TestAnthropic(_Wire):
-    name = f"anthropic:{CLAUDE}"
+    name = f"anthropic:{SONNET}"
     answer = plain(
         {
             **MESSAGE,
@@ -150,3 +154,19 @@ class TestGoogle(_Wire):
 
     def wants_stream(self, seen: Seen) -> bool:
         return ":streamGenerateContent" in seen.path
+
+
+class TestCommandLineAgent(ProviderSuite):
+    """A provider that is not HTTP at all."""
+
+    @pytest.fixture
+    def make_model(self, tmp_path: Path) -> Callable[[str], ChatModel]:
+        stubs = Stubs(tmp_path / "bin")
+        stubs.make("claude", SPEAKS)
+        return lambda _: CommandModel(CLAUDE, "sonnet", environment=stubs.environment())
+
+
+class TestHuman(ProviderSuite):
+    @pytest.fixture
+    def make_model(self) -> Callable[[str], ChatModel]:
+        return lambda _: HumanModel(lambda turn: "Tea")
