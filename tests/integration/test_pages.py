@@ -360,3 +360,22 @@ async def test_a_team_is_shown_with_its_goal_and_without_votes() -> None:
             assert shown in ann.page
         for vote in ("Minority", "Agreement", "decision rule"):
             assert vote not in ann.page
+
+
+async def test_figures_are_for_who_runs_the_server() -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        assert "/admin" not in ann.page
+        assert (await ann.get("/admin")).status_code == 403
+    async with visiting("admin") as root:
+        await root.log_in()
+        assert 'href="/admin"' in root.page
+        assert "No run ended in this time." in (await root.get("/admin")).text
+        await root.get("/start")
+        await root.post("/start", csrf=root.csrf, topic="Tea or coffee?", rounds="1")
+        with anyio.fail_after(20):
+            while "1 of 1 runs" not in (await root.get("/admin?period=7d")).text:  # noqa: ASYNC110  (it tells nobody)
+                await anyio.sleep(0.01)
+        for shown in ("1 runs completed, 0 broken", "Ada", "POST /start", "No tool was called."):
+            assert shown in root.page
+        assert (await root.get("/admin?period=1y")).status_code == 400

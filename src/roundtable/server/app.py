@@ -79,17 +79,19 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
 
 def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
     """Put the endpoints together."""
-    from fastapi import Depends, FastAPI
+    from fastapi import Depends
 
     from roundtable.server import chat, control, debates, health, monitoring, offers, sessions
+    from roundtable.server.openapi import Application
     from roundtable.server.pages import routers as pages
 
-    app = FastAPI(
+    app = Application(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
         dependencies=[Depends(monitoring.note_route)],
         openapi_url="/api/openapi.json",
+        separate_input_output_schemas=False,
         # The pages that FastAPI brings along load their scripts from elsewhere.
         docs_url=None,
         redoc_url=None,

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from roundtable.auth.guard import IDENTITY
 from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
@@ -141,8 +142,20 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 async def _plain(request: Request, error: HTTPException) -> Response:
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "VALIDATION_ERROR")
     told = _told(request, RoundtableError(str(error.detail), code=code), error.status_code)
-    told.headers.update(error.headers or {})  # such as `Allow`
+    told.headers.update(error.headers or {})
+    if error.status_code == 405:
+        told.headers["allow"] = ", ".join(_allowed(request))
     return told
+
+
+def _allowed(request: Request) -> list[str]:
+    """List the methods for a path; the framework names those of one endpoint alone."""
+    routes = request.app.router.routes
+    return [
+        method
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 class LastResort:
