@@ -14,7 +14,14 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from roundtable.auth.guard import IDENTITY
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
+from roundtable.errors import (
+    ContextTooLong,
+    RoundtableError,
+    SessionBusy,
+    SessionConflict,
+    SessionNotFound,
+    StorageError,
+)
 from roundtable.server.limits import RateLimited
 from roundtable.server.rendering import failure_page, wants_page
 from roundtable.server.requests import REQUEST_ID, logger
@@ -64,6 +71,8 @@ def status_of(error: RoundtableError) -> int:
     """Give the HTTP status of an error."""
     if isinstance(error, SessionNotFound):
         return 404
+    if isinstance(error, ContextTooLong):
+        return 400
     if isinstance(error, (SessionBusy, SessionConflict)):
         return 409
     return _STATUSES.get(error.code, 500)
