@@ -22,15 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.server.accounts import Limits
+    from roundtable.server.answers import ErrorBody
     from roundtable.server.app import create_app
     from roundtable.server.chat import MultiAgentRequest
     from roundtable.server.state import ServerOptions
 
-__all__ = ["Limits", "MultiAgentRequest", "ServerOptions", "create_app"]
+__all__ = ["ErrorBody", "Limits", "MultiAgentRequest", "ServerOptions", "create_app"]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {"Limits": "accounts", "MultiAgentRequest": "chat", "ServerOptions": "state", "create_app": "app"},
+    {
+        "ErrorBody": "answers",
+        "Limits": "accounts",
+        "MultiAgentRequest": "chat",
+        "ServerOptions": "state",
+        "create_app": "app",
+    },
 )
