@@ -66,6 +66,7 @@ PAGES: dict[str, str] = {
     "GET /static/{name}": OPEN,
     "POST /logout": READ,
     "GET /": READ,
+    "GET /admin": ADMIN,
     "GET /sessions": READ,
     "GET /sessions/{session_id}": READ,
     "GET /sessions/{session_id}/events": READ,

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from roundtable.server.answers import ErrorBody
     from roundtable.server.app import create_app
     from roundtable.server.chat import MultiAgentRequest
+    from roundtable.server.serving import serve
     from roundtable.server.state import ServerOptions
 
-__all__ = ["ErrorBody", "Limits", "MultiAgentRequest", "ServerOptions", "create_app"]
+__all__ = ["ErrorBody", "Limits", "MultiAgentRequest", "ServerOptions", "create_app", "serve"]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
@@ -39,5 +40,6 @@ __getattr__, __dir__ = lazy_names(
         "MultiAgentRequest": "chat",
         "ServerOptions": "state",
         "create_app": "app",
+        "serve": "serving",
     },
 )

@@ -81,16 +81,15 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     """Put the endpoints together."""
     from fastapi import Depends
 
-    from roundtable.server import chat, control, debates, health, monitoring, offers, sessions
-    from roundtable.server.openapi import Application
+    from roundtable.server import chat, control, debates, health, monitoring, offers, openapi, sessions
     from roundtable.server.pages import routers as pages
 
-    app = Application(
+    app = openapi.Application(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
         dependencies=[Depends(monitoring.note_route)],
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # `openapi.router` has it
         separate_input_output_schemas=False,
         # The pages that FastAPI brings along load their scripts from elsewhere.
         docs_url=None,
@@ -100,6 +99,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     routers = (
         health.router,
         monitoring.router,
+        openapi.router,
         offers.router,
         chat.router,
         debates.router,

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from roundtable.api.offered import chosen_agents
 from roundtable.api.profiles import profile_of
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import RoundtableError
 from roundtable.exits import exit_from_spec
 from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody
 from roundtable.server.describing import takes
@@ -68,11 +68,8 @@ def check_affordable(caller: Caller, topic: str, options: DebateOptions) -> None
     Raises:
         ConfigurationError: Something asked for does not exist or does not fit, or the debate is too large.
     """
-    worst = caller.desk.table.estimate(topic, **options)
     most = caller.state.options.get("most_calls", _MOST_CALLS)
-    if worst.planned_calls > most:
-        msg = f"this debate would take {worst.planned_calls:,} model calls; the server allows {most:,}"
-        raise ConfigurationError(msg, code="VALIDATION_ERROR", hint="Ask for fewer rounds, agents or samples.")
+    caller.desk.table.estimate(topic, most_calls=most, **options)
 
 
 @router.post(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from fastapi import FastAPI
+from anyio import to_thread
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import Response
+from pydantic_core import to_json
 
 from roundtable.server.answers import ErrorBody
 from roundtable.server.describing import EVENTS, JSON, STREAM_PARAMETERS, reference
 from roundtable.server.schemas import component_schemas
+from roundtable.server.state import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-__all__ = ["Application"]
+__all__ = ["Application", "router"]
 
 _ABOUT: Final = """Several LLM agents debate a question in rounds, or work as a team on a request.
 
@@ -66,6 +70,16 @@ _EXAMPLE: Final = {
     "timestamp": "2026-11-22T10:00:00.000000Z",
     "requestId": "5f0c1a2b3c4d5e6f708192a3b4c5d6e7",
 }
+
+
+router: APIRouter = APIRouter(prefix="/api")
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def document(_: Reader, request: Request) -> Response:
+    """Give the document. It takes a second to make, which others need not wait for."""
+    told = await to_thread.run_sync(request.app.openapi)
+    return Response(to_json(told), media_type=JSON)
 
 
 class Application(FastAPI):

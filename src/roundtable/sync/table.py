@@ -132,9 +132,9 @@ class Roundtable(TeamTable):
             lambda: self._table.debate_many(topics, modes=modes, concurrency=concurrency, on_error=on_error, **options)
         )
 
-    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+    def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the most that a debate may take, without any call."""
-        return self._table.estimate(topic, **options)
+        return self._table.estimate(topic, most_calls=most_calls, **options)
 
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; enter it with `with`."""
