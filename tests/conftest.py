@@ -25,6 +25,8 @@ TRIO_IN_CI = frozenset(
         "test_fetch_url.py",
         "test_fork.py",
         "test_judges.py",
+        "test_client.py",
+        "test_client_streams.py",
         "test_local_model.py",
         "test_mcp_http.py",
         "test_mcp_runs.py",

@@ -20,6 +20,7 @@ def wanted() -> dict[Path, str]:
     """Give the text of every generated file."""
     import reference_features as features
     import reference_hooks as hooks
+    import reference_http as http
     import reference_mcp as mcp
     import reference_modes as modes
     import reference_pages as pages
@@ -34,6 +35,8 @@ def wanted() -> dict[Path, str]:
     files[REFERENCE / "environment.md"] = pages.environment_page()
     files[surface.SURFACE] = surface.text(Path.cwd())
     files[REFERENCE / "hooks.md"] = hooks.page()
+    files[REFERENCE / "http.md"] = http.page()
+    files[REFERENCE / "openapi.json"] = http.document()
     files[REFERENCE / "mcp-tools.md"] = mcp.page()
     files[REFERENCE / "mcp-tools.json"] = mcp.schemas()
     files[Path("src/roundtable/mcp/tools.json")] = mcp.listing()

@@ -8,6 +8,7 @@ import threading
 import weakref
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
-__all__ = ["Portal"]
+__all__ = ["Portal", "shared_portal"]
 
 T = TypeVar("T")
 _CLEAN_UP_S = 15.0
@@ -108,3 +109,9 @@ def _serve(opened: Future[BlockingPortal]) -> None:
 
 def _nothing() -> None:
     """Do nothing, at exit."""
+
+
+@cache
+def shared_portal() -> Portal:
+    """Give the one portal of this process; several would be several threads for nothing."""
+    return Portal()

@@ -22,18 +22,53 @@ TEMPLATE = Path(__file__).resolve().parents[2] / "examples/roundtable-plugin-tem
     ],
 )
 def test_the_template_passes_its_own_tests(tmp_path: Path, chosen: list[str]) -> None:
-    copier.run_copy(str(TEMPLATE), tmp_path, data={"name": "bolt", "author": "Bo"}, defaults=True, quiet=True)
-    project = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))["project"]
+    done = run(rendered(tmp_path), *chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+TASK = 'task = "Give your position on the question."'
+CLOSES = '"""Forgets everything at the end. Yours'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after", "law"),
+    [
+        (TASK, "task = f'Think of {__import__(\"random\").random()}.'", "test_the_same_transcript_gives_the_same_plan"),
+        (TASK, "task = view.topic", "test_instructions_hold_nothing_that_others_wrote"),
+        (CLOSES, f"async def aclose(self): pass\n    {CLOSES}", "test_a_closed_storage_says_so"),
+    ],
+    ids=["random", "topic", "aclose"],
+)
+def test_what_the_tutorial_says_to_try_breaks_a_law(tmp_path: Path, before: str, after: str, law: str) -> None:
+    place = rendered(tmp_path)
+    code = place / "src/roundtable_bolt/__init__.py"
+    text = code.read_text("utf-8")
+    assert before in text
+    code.write_text(text.replace(before, after), "utf-8")
+    done = run(place, "-k", f"{law} or test_it_is_found")
+    assert f"::{law}" in done.stdout, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+def rendered(place: Path) -> Path:
+    """Render the template, as pip would lay an editable package."""
+    copier.run_copy(str(TEMPLATE), place, data={"name": "bolt", "author": "Bo"}, defaults=True, quiet=True)
+    project = tomllib.loads((place / "pyproject.toml").read_text("utf-8"))["project"]
     (points,) = project["entry-points"].items()
-    info = tmp_path / "src/roundtable_bolt-0.1.0.dist-info"  # as pip would lay it for an editable package
+    info = place / "src/roundtable_bolt-0.1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0.1.0\n")
     lines = "".join(f"{name} = {value}\n" for name, value in points[1].items())
     (info / "entry_points.txt").write_text(f"[{points[0]}]\n{lines}")
+    return place
+
+
+def run(place: Path, *chosen: str) -> subprocess.CompletedProcess[str]:
+    """Run its tests."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "anyio", *chosen]
     plain = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # those of other packages take seconds to load
-    done = subprocess.run(
-        [*words, "--rootdir", str(tmp_path), "-o", f"pythonpath={tmp_path / 'src'}", str(tmp_path / "tests")],
-        cwd=tmp_path, env=plain, capture_output=True, text=True, timeout=300, check=False,
+    return subprocess.run(
+        [*words, "--rootdir", str(place), "-o", f"pythonpath={place / 'src'}", str(place / "tests")],
+        cwd=place, env=plain, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -18,7 +18,7 @@ from roundtable.types import AgentConfig
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["Visitor", "typing_agents", "visiting"]
+__all__ = ["Typing", "Visitor", "typing_agents", "visiting"]
 
 
 class Typing(ScriptedModel):

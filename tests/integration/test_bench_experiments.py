@@ -307,3 +307,12 @@ def test_a_cancelled_experiment_ends_at_once() -> None:
         return scope.cancelled_caught
 
     assert anyio.run(run)
+
+
+async def test_an_experiment_is_held_by_whatever_holds_a_debate() -> None:
+    async def hold(scenario: BenchmarkScenario) -> DebateResult:
+        return await table().debate(scenario.topic, rounds=scenario.rounds)
+
+    made = plan(variables=ExperimentVariables(modes=("no mode of ours",), rounds=(1,), topics=("Tea?",)))
+    (one,) = await run_experiment(hold, made, folder=None)
+    assert one.run.success

@@ -268,3 +268,12 @@ async def test_the_worst_case_holds_where_a_facilitator_writes_as_much_as_it_may
     result = await table.debate("Tea?", rounds=1, mode="expert-panel:facilitated=true")
     for entry, most in zip(result.roster.agents, worst.by_agent, strict=True):
         assert entry.usage.input_tokens * 2 <= most.input_tokens
+
+
+def test_a_debate_that_takes_too_many_calls_is_refused_before_they_are_added_up() -> None:
+    table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+    assert table.estimate("Tea?", rounds=2, most_calls=4).planned_calls == 4
+    with pytest.raises(ConfigurationError, match="takes 4 model calls or more; 3 are allowed"):
+        table.estimate("Tea?", rounds=2, most_calls=3)
+    with pytest.raises(ConfigurationError, match="takes 1,000 model calls or more; 500 are allowed"):
+        table.estimate("Tea?", rounds=10, mode="self-consistency:samples=1000", most_calls=500)

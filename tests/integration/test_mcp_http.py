@@ -222,16 +222,34 @@ async def test_a_revoked_token_ends_an_open_answer() -> None:
     assert said[-2]["status"] == 401
 
 
-async def test_a_debate_goes_on_when_its_client_vanishes() -> None:
-    storage = MemoryStorage()
-    async with serving(server_of(talkers(0.05), storage).http_app(LocalUser())) as url:
-        with anyio.move_on_after(0.3):
-            async with client_of(url) as client:
-                await client.call_tool("start_roundtable", {"topic": "Tea?", "rounds": 5})
-        async with client_of(url) as client:
-            session = (await call(client, "list_sessions"))["sessions"][0]["id"]
-            done = await call(client, "get_consensus", sessionId=session, wait=20)
-            assert (done["status"], done["currentRound"]) == ("completed", 5)
+@pytest.mark.parametrize(
+    ("era", "leaves", "ends"),
+    [
+        ("auto", "detach", False),
+        ("legacy", "detach", False),
+        ("auto", "stop", True),
+        # In the older protocol a lost connection cancels nothing.
+        ("legacy", "stop", False),
+    ],
+)
+async def test_what_becomes_of_a_debate_whose_client_vanishes(era: str, leaves: str, ends: bool) -> None:
+    async with serving(server_of(talkers(0.1)).http_app(LocalUser())) as url, client_of(url) as other:
+        async with anyio.create_task_group() as group:
+
+            async def vanish() -> None:
+                async with client_of(url, era=era) as client:
+                    await client.call_tool("start_roundtable", {"topic": "Tea?", "rounds": 5, "onCancel": leaves})
+
+            group.start_soon(vanish)
+            with anyio.fail_after(20):
+                listed: dict[str, Any] = {"count": 0}
+                while not listed["count"]:
+                    listed = await call(other, "list_sessions")
+            group.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            while listed["sessions"][0]["status"] != "completed":
+                listed = await call(other, "list_sessions")
+        assert (listed["sessions"][0]["currentRound"] < 5) is ends
 
 
 async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end() -> None:

@@ -15,7 +15,7 @@ from roundtable.agents import BaseAgent
 from roundtable.mcp import McpServer
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
-from roundtable.types import AgentConfig, ChatRequest, ChatResponse, ToolCall
+from roundtable.types import AgentConfig, ChatRequest, ChatResponse, SessionRecord, ToolCall
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -98,6 +98,32 @@ async def test_a_call_that_is_cancelled_detaches_or_stops(era: str, leaves: str)
                 state = await call(client, "continue_roundtable", **named, wait=20) if held["running"] else held
                 await anyio.sleep(0.01)
         assert state["currentRound"] == (3 if leaves == "detach" else 1)
+
+
+class SlowStorage(MemoryStorage):
+    """A storage that keeps a session some time before it says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.created = anyio.Event()
+
+    async def create(self, record: SessionRecord) -> None:
+        await super().create(record)
+        self.created.set()
+        await anyio.sleep(0.1)
+
+
+async def test_a_call_that_is_cancelled_while_its_session_is_made_leaves_no_session_that_nobody_runs() -> None:
+    storage = SlowStorage()
+    async with connected(server_of(storage=storage)) as client:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "start_roundtable", {"topic": "Tea?", "rounds": 1})
+            await storage.created.wait()
+            group.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            status = ""
+            while status != "completed":
+                status = (await call(client, "list_sessions"))["sessions"][0]["status"]
 
 
 QUERY = "How many boxes?"

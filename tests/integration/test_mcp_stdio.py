@@ -78,6 +78,7 @@ def scripts(folder: Path) -> list[str]:
     return ["-m", "roundtable", "mcp", "--agents", f"scripted:{folder / 'ada.json'}", "--db", str(folder / "kept.db")]
 
 
+@pytest.mark.slow
 def test_only_the_protocol_is_on_the_output() -> None:
     with process(str(TESTS / "integration" / "mcp_noisy_child.py")) as child:
         done = child.call("start_roundtable", topic="Tea?", rounds=1)
@@ -88,6 +89,7 @@ def test_only_the_protocol_is_on_the_output() -> None:
         assert b"noise " + noise in said
 
 
+@pytest.mark.slow
 def test_odd_input_is_answered_and_the_server_goes_on(tmp_path: Path) -> None:
     with process(*scripts(tmp_path)) as child:
         for line, code in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -12,6 +13,7 @@ from integration.mode_kit import MODES
 
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent, seat_personas
+from roundtable.bench import read_experiment, read_metrics, run_experiment
 from roundtable.errors import APINetworkError
 from roundtable.protocols import ChatModel
 from roundtable.providers import LocalProvider
@@ -71,3 +73,17 @@ async def test_two_hold_a_debate(model: ChatModel, mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 async def test_three_hold_a_debate_in_every_mode(model: ChatModel, mode: str) -> None:
     await debate(model, mode, agents=3, rounds=2)
+
+
+@pytest.mark.slow
+async def test_the_quick_experiment_runs_and_is_written(model: ChatModel, tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    seats = [BaseAgent(config, model) for config in seat_personas([("local", None)] * 2, "collaborative")]
+    table = Roundtable(seats, storage="memory://")
+    plan = read_experiment(Path(__file__).parents[2] / "examples" / "experiments" / "quick.yaml")
+    (done,) = await run_experiment(table, plan, folder=tmp_path)
+    assert done.run.success, done.run.error
+    assert done.folder is not None
+    assert (done.folder / "rounds" / "round-1.json").is_file()
+    (found,) = read_metrics(tmp_path)
+    assert (found.rounds_held, found.consensus.method) == (1, "semantic")

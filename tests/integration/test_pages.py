@@ -13,7 +13,9 @@ from integration.server_kit import served_table
 from roundtable._clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import LocalUser, TokenStore
-from roundtable.server.pages.tries import FREE
+from roundtable.errors import StorageError
+from roundtable.server.pages.tries import FREE, Tries
+from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -162,6 +164,39 @@ async def test_whoever_guesses_waits_and_hears_the_same_whatever_was_wrong() -> 
         assert await table.wiring.storage.kv.scan("tries/", tenant=":pages") == ()
 
 
+async def test_behind_a_proxy_one_who_guesses_does_not_make_others_wait() -> None:
+    async with visiting(https=True) as ann:
+        for _ in range(FREE):
+            await ann.web.post("/login", data={"token": "rt_no"}, headers={"x-forwarded-for": "1.1.1.1, 203.0.113.7"})
+        theirs = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "203.0.113.7"})
+        others = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "203.0.113.8"})
+        assert (theirs.status_code, others.status_code) == (401, 303)
+    async with visiting() as ann:
+        for number in range(FREE):
+            await ann.web.post("/login", data={"token": "rt_no"}, headers={"x-forwarded-for": f"203.0.113.{number}"})
+        assert (await ann.post("/login", token=ann.token)).status_code == 401
+
+
+@pytest.mark.slow
+async def test_a_thousand_guesses_are_answered_alike_and_few_of_them_are_looked_at() -> None:
+    table = served_table()
+    async with visiting(table=table) as ann:
+        answers = [await ann.post("/login", token=f"rt_{number}") for number in range(1000)]
+        assert {(answer.status_code, answer.text) for answer in answers} == {(401, answers[0].text)}
+        ((_, tried),) = await table.wiring.storage.kv.scan("tries/", tenant=":pages")
+        assert tried["tries"] < FREE + 12  # they wait twice as long after each
+
+
+@pytest.mark.parametrize("address", ["2001:db8::1", "2001:db8::2:3", "2001:db8:0:0:ffff::"])
+async def test_whoever_has_many_addresses_of_a_network_is_one(address: str) -> None:
+    tries = Tries(MemoryStorage().kv, SystemClock())
+    for _ in range(FREE):
+        assert await tries.take("2001:db8::9")
+    assert not await tries.take(address)
+    assert await tries.take("2001:db8:1::1")
+    assert await tries.take("a-socket")
+
+
 @pytest.mark.parametrize("shown", ["", "0" * 64, "\u2603"])
 @pytest.mark.parametrize("path", ["/logout", "/start", "/sessions/x/stop", "/api/sessions/x/stop", "/api/chat/multi"])
 async def test_a_change_by_cookie_needs_what_only_our_pages_know(path: str, shown: str) -> None:
@@ -229,6 +264,27 @@ async def test_pages_are_neither_kept_nor_framed_and_load_nothing_from_elsewhere
             assert all(path.startswith("/static/") for path in loaded)
             for path in loaded:
                 assert (await ann.get(path)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [
+        (StorageError("a secret path"), 503, "The storage failed"),
+        (ValueError("a secret"), 500, "Internal server error"),
+    ],
+)
+async def test_what_broke_is_told_to_a_person_without_its_inside(error: Exception, status: int, told: str) -> None:
+    class Failing(MemoryStorage):
+        async def list(self, wanted=None):
+            raise error
+
+    async with visiting(table=served_table(storage=Failing()), auth=LocalUser()) as ann:
+        answer = await ann.get("/sessions")
+        assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (status, "text/html")
+        assert told in answer.text
+        assert answer.headers["x-request-id"] in answer.text
+        assert "secret" not in answer.text
+        assert (await ann.get("/sessions", headers={"accept": "*/*"})).json()["error"].startswith(told)
 
 
 async def test_programs_are_told_failures_as_before() -> None:
@@ -360,3 +416,22 @@ async def test_a_team_is_shown_with_its_goal_and_without_votes() -> None:
             assert shown in ann.page
         for vote in ("Minority", "Agreement", "decision rule"):
             assert vote not in ann.page
+
+
+async def test_figures_are_for_who_runs_the_server() -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        assert "/admin" not in ann.page
+        assert (await ann.get("/admin")).status_code == 403
+    async with visiting("admin") as root:
+        await root.log_in()
+        assert 'href="/admin"' in root.page
+        assert "No run ended in this time." in (await root.get("/admin")).text
+        await root.get("/start")
+        await root.post("/start", csrf=root.csrf, topic="Tea or coffee?", rounds="1")
+        with anyio.fail_after(20):
+            while "1 of 1 runs" not in (await root.get("/admin?period=7d")).text:  # noqa: ASYNC110  (it tells nobody)
+                await anyio.sleep(0.01)
+        for shown in ("1 runs completed, 0 broken", "Ada", "POST /start", "No tool was called."):
+            assert shown in root.page
+        assert (await root.get("/admin?period=1y")).status_code == 400

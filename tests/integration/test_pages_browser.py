@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
-from integration.pages_kit import typing_agents
+from integration.browser_kit import HOSTILE, browser, grave_faults
+from integration.pages_kit import Typing, typing_agents
 from integration.server_kit import served, served_table, token_for
 
+import roundtable as rt
+from roundtable.api import AgentProfile
+from roundtable.auth import TokenStore
 from roundtable.server import create_app
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from playwright.sync_api import Browser, BrowserContext, Page
+
+__all__ = ["browser"]  # the fixture
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +31,12 @@ LISTEN = """addEventListener("DOMContentLoaded", () => {
   const news = document.getElementById("news");
   if (news) new MutationObserver(() => told.push(news.textContent)).observe(news, { childList: true });
 });"""
+
+
+@rt.tool
+def look_up(country: str) -> str:
+    """Look something up about a country."""
+    return f"{country}: Paris"
 
 
 class Site:
@@ -46,6 +58,28 @@ class Site:
             return (await self.hers.debate(topic, **how)).session_id
 
         return self.portal.call(hold)
+
+    def start_team(self, request: str, *agents: str) -> str:
+        """Start a conversation at the server and give its id."""
+
+        async def start() -> str:
+            async with httpx.AsyncClient(trust_env=False) as web:
+                answer = await web.post(
+                    f"{self.url}/api/conversations",
+                    json={"agents": agents, "messages": [{"role": "user", "content": request}], "rounds": 2},
+                    headers={"authorization": f"Bearer {self.token}"},
+                )
+                return answer.json()["sessionId"]
+
+        return self.portal.call(start)
+
+    def begun(self, page: Page, *, rounds: int) -> None:
+        """Start a debate with the form, and wait until somebody writes."""
+        page.goto(f"{self.url}/start")
+        page.get_by_label("Question").fill("Tea or coffee?")
+        page.get_by_label("Rounds").fill(f"{rounds}")
+        page.get_by_role("button", name="Start").click()
+        page.locator("li.busy").first.wait_for()
 
     def page(self, context: BrowserContext, *, logged_in: bool = True) -> Page:
         page = context.new_page()
@@ -82,21 +116,6 @@ def site(table: Any = None, **options: Any) -> Iterator[Site]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("no chromium on this machine")
-    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(
-            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *quiet]
-        )
-        yield started
-        started.close()
-
-
 def talkers(*, piece_s: float = 0.06, rounds: int = 2) -> list[Any]:
     said = {"ada": ["Tea", "Tea"], "bo": ["Coffee", "Tea"], "cy": ["Coffee", "Coffee"]}
     return typing_agents(
@@ -131,4 +150,203 @@ def test_a_debate_is_started_and_followed_to_its_end(browser: Browser) -> None:
         ):
             assert news in told
         here.check_quiet()
+        context.close()
+
+
+def pressed(page: Page, name: str) -> None:
+    """Go to a button with the tab key alone, and press it."""
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.innerText") == name:
+            page.keyboard.press("Enter")
+            return
+    pytest.fail(f"no button {name!r} is reached by keyboard")
+
+
+def test_a_debate_is_paused_resumed_and_stopped_by_keyboard(browser: Browser) -> None:
+    with site(served_table(agents=talkers(piece_s=0.15, rounds=6))) as here:
+        context = browser.new_context(viewport={"width": 390, "height": 800}, reduced_motion="reduce")
+        page = here.page(context)
+        here.begun(page, rounds=5)
+        pressed(page, "Pause")
+        page.locator("#state", has_text="paused").wait_for()
+        page.get_by_role("button", name="Resume").wait_for()
+        assert page.evaluate("document.activeElement.innerText") == "Resume"  # where one was before
+        assert not page.locator("#live").is_visible()
+        page.keyboard.press("Enter")
+        page.locator("#state", has_text="running").wait_for()
+        page.locator("li.busy").first.wait_for()
+        assert page.evaluate("getComputedStyle(document.querySelector('li.busy .seat')).animationName") == "none"
+        pressed(page, "Stop")
+        page.locator("#state", has_text="completed").wait_for()
+        assert page.locator("#rounds details").count() < 5
+        told = page.evaluate("told")
+        for news in ("It will pause once the answers under way are in.", "The debate is paused.", "It will stop."):
+            assert news in told
+        here.check_quiet()
+        context.close()
+
+
+def test_everything_works_without_a_script(browser: Browser) -> None:
+    with site(served_table(agents=talkers(piece_s=0.1, rounds=6))) as here:
+        context = browser.new_context(java_script_enabled=False)
+        page = here.page(context)
+        page.goto(f"{here.url}/start")
+        page.get_by_label("Question").fill("Tea or coffee?")
+        page.get_by_label("Rounds").fill("5")
+        page.get_by_role("button", name="Start").click()
+        assert page.locator("#state").inner_text() == "running"
+        page.get_by_role("button", name="Stop").click()
+        for _ in range(100):
+            if page.locator("#state").inner_text() == "completed":
+                break
+            page.reload()
+        assert page.locator("#state").inner_text() == "completed"
+        page.get_by_role("button", name="Log out").click()
+        assert page.url == f"{here.url}/login"
+        here.check_quiet()
+        context.close()
+
+
+def test_a_page_that_was_cut_off_goes_on_where_it_was(browser: Browser) -> None:
+    with site(served_table(agents=talkers(piece_s=0.1))) as here:
+        context = browser.new_context()
+        page = here.page(context)
+        here.begun(page, rounds=2)
+        context.set_offline(True)
+        page.wait_for_timeout(300)
+        context.set_offline(False)
+        page.locator("#state", has_text="completed").wait_for()
+        assert page.locator("#trajectory tbody tr").count() == 2
+        context.close()
+
+
+def test_whoever_is_logged_out_elsewhere_sees_nothing_more(browser: Browser) -> None:
+    with site(served_table(agents=talkers(piece_s=0.2, rounds=6)), check_s=0.1) as here:
+        context = browser.new_context()
+        page = here.page(context)
+        here.begun(page, rounds=5)
+
+        async def revoke() -> None:
+            tokens = TokenStore.of(here.table.wiring.storage)
+            for info in await tokens.list("ann"):
+                await tokens.revoke(info.id)
+
+        here.portal.call(revoke)
+        page.wait_for_url("**/login?next=**")
+        page.go_back()
+        page.wait_for_url("**/login?next=**")
+        context.close()
+
+
+def test_a_team_is_followed_with_its_tools(browser: Browser) -> None:
+    plan = {"goal": "Find the capital.", "strategy": "Look it up.", "successCriteria": ["A name"]}
+    call = {"toolCalls": [{"name": "look_up", "args": {"country": "France"}}]}
+    says = {"initiator": plan, "scout": [call, "It is Paris.", "Still Paris."], "summarizer": "Paris, says the map."}
+    model = Typing(says, chunks=8)
+    model.piece_s = 0.1
+    with site(
+        served_table(agents=[model], tools=[look_up], profiles=[AgentProfile("scout", tools=["look_up"])])
+    ) as here:
+        context = browser.new_context()
+        page = here.page(context)
+        started = here.start_team("The capital of France?", "scout")
+        page.goto(f"{here.url}/sessions/{started}")
+        page.locator("[data-tool]", has_text='uses look_up({"country":"France"})').wait_for()
+        page.locator("#goal", has_text="Find the capital.").wait_for()
+        page.locator("#state", has_text="completed").wait_for()
+        assert page.locator("#answer .said").inner_text() == "Paris, says the map."
+        assert page.get_by_text("Tools used: look_up").is_visible()
+        assert page.get_by_text("Minority").count() == 0
+        here.check_quiet()
+        context.close()
+
+
+def test_nothing_acts_whatever_agents_wrote(browser: Browser) -> None:
+    said = f"{HOSTILE} \u202egnol \u2066x"
+    says = {"ada": [said, said], "bo": [said, said]}
+    table = served_table(agents=typing_agents(says, chunks=6, piece_s=0.1))
+    with site(table) as here:
+        context = browser.new_context(viewport={"width": 390, "height": 800})
+        page = here.page(context)
+        page.goto(f"{here.url}/start")
+        page.get_by_label("Question").fill(said)
+        page.get_by_label("Rounds").fill("2")
+        page.get_by_role("button", name="Start").click()
+        page.locator("[data-words]", has_text="<script>").first.wait_for()
+        assert "\u202e" not in page.content()
+        page.locator("#state", has_text="completed").wait_for()
+        for path in (page.url, f"{here.url}/", f"{here.url}/sessions?q=script", f"{here.url}/sessions?q=%3Cscript%3E"):
+            page.goto(path)
+            assert page.evaluate("window.acted") is None
+            assert (
+                page.locator("main :is(script, img, iframe, link, base, object, embed, [style], svg[onload])").count()
+                == 0
+            )
+            handlers = (
+                "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes]).filter(a => /^on/i.test(a.name))"
+            )
+            assert page.evaluate(f"{handlers}.length") == 0
+            assert set(page.evaluate("[...document.links].map(link => link.protocol)")) <= {
+                "http:",
+                "https:",
+                "mailto:",
+            }
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+            assert not {"\u202e", "\u2066"} & set(page.content())
+        here.check_quiet()
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_every_page_fits_the_screen_and_everybody_can_read_it(browser: Browser, width: int, scheme: str) -> None:
+    table = served_table(agents=talkers(piece_s=0.1, rounds=8))
+    with site(table) as here:
+        held = here.held("Tea or coffee?", rounds=1)
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page = here.page(context, logged_in=False)
+        page.goto(f"{here.url}/login")
+        check_readable(page, width, scheme)
+        page = here.page(context)
+        here.begun(page, rounds=5)
+        check_readable(page, width, scheme)
+        page.get_by_role("button", name="Stop").click()
+        page.locator("#state", has_text="completed").wait_for()
+        for path in ("/", "/sessions?q=tea", "/start", "/admin", f"/sessions/{held}"):
+            page.goto(here.url + path)
+            check_readable(page, width, scheme)
+        here.check_quiet()
+        page.goto(f"{here.url}/nowhere")
+        check_readable(page, width, scheme)
+        context.close()
+
+
+def check_readable(page: Page, width: int, scheme: str) -> None:
+    """Check a page by all rules, and its contrast in the other scheme as well."""
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.locator("h1").count() == 1
+    assert (page.url, grave_faults(page)) == (page.url, [])
+    page.emulate_media(color_scheme="light" if scheme == "dark" else "dark")
+    assert (page.url, grave_faults(page, "color-contrast")) == (page.url, [])
+    page.emulate_media(color_scheme=scheme)
+
+
+def test_no_page_can_be_framed_and_paper_shows_what_was_said(browser: Browser) -> None:
+    with site() as here:
+        held = here.held("Tea or coffee?", rounds=1)
+        context = browser.new_context()
+        page = here.page(context)
+        page.goto(f"{here.url}/sessions/{held}")
+        page.emulate_media(media="print")
+        assert not page.get_by_role("navigation").first.is_visible()
+        assert page.locator("article").first.is_visible()
+        page.emulate_media(media="screen")
+        framed = f"""new Promise(done => {{
+            const frame = document.createElement("iframe");
+            frame.onload = () => done(frame.contentDocument === null || frame.contentDocument.body.innerText);
+            frame.src = "{here.url}/sessions/{held}";
+            document.body.append(frame);
+        }})"""
+        assert page.evaluate(framed) in {True, ""}
         context.close()

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from integration.browser_kit import HOSTILE, browser, grave_faults
 from unit.report_kit import debate
 
 from roundtable.report.page import SECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
+__all__ = ["browser"]  # the fixture
+
 pytestmark = pytest.mark.slow
 
-HOSTILE = (
-    "<script>window.acted = 1</script><img src=x onerror='window.acted = 2'>\"' onmouseover='window.acted = 3' "
-    "</title></style></textarea><svg/onload=window.acted=4><iframe srcdoc='<script>parent.acted=5</script>'></iframe>"
-    "<link rel=stylesheet href=https://example.org/x.css><base href=https://example.org/>"
-    "<form action=https://example.org/><button>x</button></form><meta http-equiv=refresh content='0;url=https://example.org/'>"
-    "[x](javascript:window.acted=6) ![x](https://example.org/x.png) `<b>` **<i>** \u202e\x1b[31m " + "w" * 400
-)
 ADDRESSES = ("javascript:window.acted=7", "data:text/html,<script>parent.acted=8</script>", " java\tscript:acted=9")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(
-            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield started
-        started.close()
 
 
 def opened(browser: Browser, page: Path, **how: Any) -> Page:
@@ -68,11 +47,7 @@ def test_a_page_fits_the_screen_and_everybody_can_read_it(
     assert page.evaluate("document.documentElement.scrollWidth") == width
     for title in SECTIONS.values():
         assert page.get_by_role("heading", name=title, exact=True, level=2).is_visible()
-    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
-    found = page.evaluate("axe.run()")
-    faults = [(fault["id"], fault["impact"], fault["nodes"][0]["html"]) for fault in found["violations"]]
-    assert [fault for fault in faults if fault[1] in {"serious", "critical"}] == []
-    assert len(found["passes"]) > 20  # it did look
+    assert grave_faults(page) == []
     page.context.close()
 
 

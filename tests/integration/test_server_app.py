@@ -58,6 +58,26 @@ async def test_a_foreign_host_and_origin_are_turned_away() -> None:
         assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
 
 
+async def test_a_page_of_an_admitted_origin_may_call_with_a_token_and_no_other() -> None:
+    table = served_table()
+    token = await token_for(table, "ann")
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
+    async with client_of(table, token=token, origins=["https://app.example.org"]) as web:
+        page = {"origin": "https://app.example.org"}
+        first = await web.options("/api/debates", headers={**page, **asked, "authorization": ""})
+        assert (first.status_code, first.headers["access-control-allow-origin"]) == (200, "https://app.example.org")
+        assert "access-control-allow-credentials" not in first.headers
+        told = await web.get("/api/openapi.json", headers=page)
+        assert (told.status_code, told.headers["access-control-allow-origin"]) == (200, "https://app.example.org")
+        assert "x-request-id" in told.headers["access-control-expose-headers"]
+        refused = await web.get("/api/openapi.json", headers={**page, "authorization": "Bearer rt_wrong"})
+        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, "https://app.example.org")
+        foreign = {"origin": "https://evil.test"}
+        first = await web.options("/api/debates", headers={**foreign, **asked})
+        assert (first.status_code, first.headers.get("access-control-allow-origin")) == (400, None)
+        assert (await web.get("/health", headers=foreign)).status_code == 403
+
+
 class SessionsAlone:
     """A storage that keeps sessions and nothing else."""
 

@@ -76,7 +76,7 @@ async def test_events_are_streamed_with_ids_by_opt_in() -> None:
         ({"topic": "Tea?", "agents": [{"id": "x", "provider": "openai"}]}, "agents.0", "VALIDATION_ERROR"),
         ({"topic": "Tea?", "rounds": 11}, "rounds", "MAX_ROUNDS_EXCEEDED"),
         ({"topic": "Tea?", "mode": "nowhere"}, None, "CONFIGURATION_ERROR"),
-        ({"topic": "Tea?", "mode": "self-consistency:samples=1000", "rounds": 1}, None, "VALIDATION_ERROR"),
+        ({"topic": "Tea?", "mode": "self-consistency:samples=1000", "rounds": 1}, None, "CONFIGURATION_ERROR"),
         ({"topic": "Tea?", "decide": "supermajority(7)"}, None, "CONFIGURATION_ERROR"),
         ({"topic": "Tea?", "exitWhen": {"kind": "nowhere"}}, None, "CONFIGURATION_ERROR"),
         ({"topic": "Tea?", "metadata": {"a": "x" * 20_000}}, "metadata", "VALIDATION_ERROR"),

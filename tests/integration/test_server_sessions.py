@@ -215,6 +215,17 @@ async def test_rounds_are_held_one_at_a_time() -> None:
         assert (second.json()["sessionStatus"], len(second.json()["rounds"])) == ("completed", 2)
 
 
+async def test_going_on_under_a_key_happens_once() -> None:
+    async with client_of(slow_table()) as web:
+        name = (await web.post("/api/debates", json={"topic": "Tea?"})).json()["sessionId"]
+        await web.post(f"/api/sessions/{name}/pause", json={"running": "cancel"})
+        await web.get(f"/api/sessions/{name}/events")
+        headers = {"idempotency-key": "go-on"}
+        both = [await web.post(f"/api/sessions/{name}/resume", headers=headers) for _ in range(2)]
+        assert [one.status_code for one in both] == [202, 202], [one.text for one in both]
+        assert [one.json()["sessionId"] for one in both] == [name, name]
+
+
 async def test_a_session_is_forked() -> None:
     async with client_of() as web:
         name = await held(web, rounds=2)
@@ -225,7 +236,7 @@ async def test_a_session_is_forked() -> None:
         large = await web.post(
             f"/api/sessions/{name}/fork", json={"atRound": 0, "mode": "self-consistency:samples=900"}
         )
-        assert (large.status_code, large.json()["code"]) == (400, "VALIDATION_ERROR")
+        assert (large.status_code, large.json()["code"]) == (400, "CONFIGURATION_ERROR")
         early = await web.post(f"/api/sessions/{name}/fork", json={"atRound": 2})
         assert early.status_code == 400
 

@@ -260,6 +260,18 @@ def states(folder: Path) -> list[str]:
         return [found.status for found in made.sessions()]
 
 
+def test_a_fork_and_a_session_that_goes_on_are_followed() -> None:
+    with sync.Roundtable(seated(CountingModel("Tea"), "ada", "bo"), storage="memory://") as made:
+        told = made.debate("Tea?", rounds=2)
+        step = made.start_fork(told.session_id, at_round=1, step=True, rounds=3).result()
+        assert (len(step.rounds), step.session_status) == (2, "active")
+        handle = made.carry_on(step.session_id)
+        with handle.events() as events:
+            held = [event.round for event in events if event.type == "round_complete"]
+        assert held == [1, 2, 3]
+        assert (len(handle.result().rounds), handle.result().usage.calls) == (3, 4)
+
+
 def test_a_process_ends_though_a_table_was_never_left(tmp_path: Path) -> None:
     """What still runs is cancelled and stored as paused; nothing waits for an answer that takes a minute."""
     run(

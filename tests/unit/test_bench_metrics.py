@@ -23,7 +23,7 @@ from roundtable.bench import (
 from roundtable.errors import ConfigurationError
 from roundtable.sync import Roundtable
 from roundtable.testing import scripted_agents
-from roundtable.types import AgentResponse, Citation, ConsensusResult, ToolCallRecord, Usage
+from roundtable.types import AgentResponse, Citation, ConsensusResult, RoundRecord, ToolCallRecord, Usage
 
 
 class Ticking:
@@ -69,6 +69,13 @@ def test_a_look_at_a_round_that_was_not_held_changes_nothing() -> None:
     collector = MetricsCollector("s", 3)
     assert collector.get_responses(2) == ()
     assert collector.get_metrics().rounds_held == 0
+
+
+def test_a_round_without_turns_takes_no_time() -> None:
+    collector = MetricsCollector("s", 1)
+    collector.record_round(RoundRecord(number=1))
+    found = collector.get_metrics()
+    assert (found.rounds_held, found.latency.total_ms, found.consensus.method) == (1, 0, "none")
 
 
 def test_reset_forgets_everything() -> None:

@@ -59,7 +59,7 @@ class AnalyzerChain:
         """Measure; see `roundtable.protocols.ConsensusMeter`. Fails on nothing but a cancellation."""
         causes: list[str] = []
         spent = Usage()
-        for name, meter in (*self.meters, NamedMeter("basic", ConsensusAnalyzer())):
+        for name, meter in self.meters:
             try:
                 found = await meter.measure(responses, topic, session_id=session_id, groupthink=groupthink)
                 return _with_causes(found, causes, spent)
@@ -71,7 +71,8 @@ class AnalyzerChain:
                 usage = getattr(error, "usage", None)
                 spent += usage if isinstance(usage, Usage) else Usage()
                 logger.debug("the analyzer %s did not measure: %s", name, message)
-        raise AssertionError("the basic formula measures whatever there is")
+        basic = await ConsensusAnalyzer().measure(responses, topic, session_id=session_id, groupthink=groupthink)
+        return _with_causes(basic, causes, spent)
 
 
 def _with_causes(found: Measured, causes: Sequence[str], spent: Usage) -> Measured:

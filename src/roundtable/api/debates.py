@@ -92,8 +92,8 @@ class Debates:
         limits = RunLimits(rounds=1 if step else None, deadline_s=ask.deadline_s)
         return self._prepared(session.id, limits, _Cast(agents, own_mode, meter, writer))
 
-    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
-        """Give the worst case of a debate.
+    def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
+        """Give the worst case of a debate, or refuse one that takes too many calls as planned.
 
         Raises:
             ConfigurationError: Something asked for does not exist or does not fit.
@@ -105,7 +105,7 @@ class Debates:
         if asked.config.synthesize:
             agents = {seat.config.id: seat.agent for seat in asked.seats if seat.agent is not None}
             extras.append(synthesis_extra(wiring.writer(configs, agents, asked.ask.budget), asked.config))
-        return estimated(asked.config, asked.seats, mode, beside=asked.beside, extras=extras)
+        return estimated(asked.config, asked.seats, mode, beside=asked.beside, extras=extras, most_calls=most_calls)
 
     def check(self, topic: str, **options: Unpack[DebateOptions]) -> None:
         """Refuse what cannot be held; nothing is called.

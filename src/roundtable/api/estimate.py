@@ -233,6 +233,7 @@ def estimated(
     *,
     beside: Mapping[str, Agent] | None = None,
     extras: Sequence[Extra] = (),
+    most_calls: int | None = None,
 ) -> Estimate:
     """Hold a debate on paper and add up what it may take at most.
 
@@ -242,15 +243,16 @@ def estimated(
         mode: Says what happens next.
         beside: Who sits beside the table, by id.
         extras: Calls that no turn makes.
+        most_calls: Planned calls above which it is refused, as soon as the plan comes to them.
 
     Raises:
         ConfigurationError: The debate makes no sense in the mode, or the mode plans what would never end, or agents
-            that are not there.
+            that are not there, or too many calls.
         ContextTooLong: A prompt does not fit a model's window.
     """
     check_config(mode, config)
     beside = beside or {}
-    sums, fold = _held(config, seats, mode, beside, strays=mode.assigns_stances)
+    sums, fold = _held(config, seats, mode, beside, strays=mode.assigns_stances, most_calls=most_calls)
     if mode.assigns_stances:
         # At best nobody leaves the side it was given, and nobody is asked for it once more.
         for agent_id, kept in _held(config, seats, mode, beside, strays=False)[0].items():
@@ -260,6 +262,7 @@ def estimated(
         sums[extra.agent.id] = one = _Sum(extra.agent)
         for request in extra.requests(record):
             one.ask(request, extra.tries)
+    _check_calls(sums, 0, most_calls)
     return _total(tuple(one.to_estimate() for one in sums.values()), sums)
 
 
@@ -270,6 +273,7 @@ def _held(
     beside: Mapping[str, Agent],
     *,
     strays: bool,
+    most_calls: int | None = None,
 ) -> tuple[dict[str, _Sum], Fold]:
     """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
     mode = whole_mode(mode, config)
@@ -279,7 +283,7 @@ def _held(
     for number in range(1, config.rounds + 1):
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
         fold.apply(start.model_copy(update={"focus_question": config.focus_question}))
-        if not _hold_round(fold, mode, sums, number):
+        if not _hold_round(fold, mode, sums, number, most_calls):
             break
         fold.apply(
             RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
@@ -287,7 +291,16 @@ def _held(
     return sums, fold
 
 
-def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int) -> bool:
+def _check_calls(sums: Mapping[str, _Sum], more: int, most: int | None) -> None:
+    planned = sum(one.planned_calls for one in sums.values()) + more
+    if most is not None and planned > most:
+        msg = f"this debate takes {planned:,} model calls or more; {most:,} are allowed"
+        raise ConfigurationError(msg, hint="Ask for fewer rounds, agents or samples.")
+
+
+def _hold_round(
+    fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int, most_calls: int | None
+) -> bool:
     """Take the stages of one round; tell whether the debate goes on."""
     held: set[str] = set()
     while True:
@@ -301,6 +314,7 @@ def _hold_round(fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], num
             where = f"mode {mode.name!r}: stage {plan.name!r}"
             raise ConfigurationError(f"{where} asks for agents that are not at the table: {', '.join(missing)}")
         held.add(plan.name)
+        _check_calls(sums, len(plan.turns), most_calls)
         for spec in plan.turns:
             longest = sums[spec.agent].add(view, spec)
             agent = sums[spec.agent].agent

@@ -270,13 +270,13 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         many = ManyDebates(topics=topics, modes=modes, concurrency=concurrency, on_error=on_error, options=options)
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
-    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+    def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the most that a debate may take, without any call; see `debate` for the arguments.
 
         Every answer is as long as it may be and asked for once more; tokens of prompts are estimated from above.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit.
+            ConfigurationError: Something asked for does not exist or does not fit, or takes more than `most_calls`.
 
         Example:
             >>> from roundtable.testing import scripted_agents
@@ -285,7 +285,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             >>> worst.turns, worst.planned_calls, worst.calls, worst.cost_usd
             (4, 4, 8, None)
         """
-        return self._debates.estimate(topic, **options)
+        return self._debates.estimate(topic, most_calls=most_calls, **options)
 
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; see `debate` for the arguments.

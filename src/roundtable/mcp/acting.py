@@ -35,18 +35,22 @@ async def start_debate(call: Call, given: StartInput) -> DebateOutput:
         hint = "Leave out agents, or agentCount."
         raise InvalidArguments("start_roundtable takes agents or agentCount, not both", hint=hint)
     table = call.desk.table
-    handle = await table.start(
-        given.topic,
-        step=given.step,
-        mode=given.mode,
-        rounds=given.rounds,
-        options=given.options,
-        exit_on_consensus=given.exit_on_consensus,
-        perspectives=given.perspectives,
-        focus_question=given.focus_question,
-        agents=chosen_agents(table, given.agents, given.agent_count),
-    )
-    return await _outcome(call, handle, wait_s=given.wait, stops=given.on_cancel == "stop")
+    made: list[DebateHandle] = []
+    # A call that is cancelled just now must not leave a session behind that nobody runs.
+    with anyio.CancelScope(shield=True):
+        begun = await table.start(
+            given.topic,
+            step=given.step,
+            mode=given.mode,
+            rounds=given.rounds,
+            options=given.options,
+            exit_on_consensus=given.exit_on_consensus,
+            perspectives=given.perspectives,
+            focus_question=given.focus_question,
+            agents=chosen_agents(table, given.agents, given.agent_count),
+        )
+        made.append(begun)
+    return await _outcome(call, made[0], wait_s=given.wait, stops=given.on_cancel == "stop")
 
 
 async def continue_debate(call: Call, given: ContinueInput) -> DebateOutput:

@@ -63,8 +63,8 @@ _SessionId: TypeAlias = Annotated[
 _OnCancel: TypeAlias = Annotated[
     Literal["detach", "stop"],
     Field(
-        description="What becomes of the debate when this call is cancelled or its connection breaks: it goes on by "
-        "itself (detach), or ends with what it has (stop)."
+        description="What becomes of the debate when this call is cancelled: it goes on by itself (detach), or ends "
+        "with what it has (stop). A lost connection cancels too, but not over HTTP in protocols before 2026-07-28."
     ),
 ]
 _Step: TypeAlias = Annotated[

@@ -47,6 +47,7 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
+    from roundtable.server.cors import let_pages_in
     from roundtable.server.failures import LastResort, error_body, tell_failures
     from roundtable.server.figures import Figures
     from roundtable.server.intake import READ_S, Intake
@@ -72,22 +73,24 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     app.add_middleware(RequestTimes, figures, clock)
     app.add_middleware(LastResort)
     app.add_middleware(RequestNumbers)
+    let_pages_in(app, options.get("origins", ()))
     return app
 
 
 def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
     """Put the endpoints together."""
-    from fastapi import Depends, FastAPI
+    from fastapi import Depends
 
-    from roundtable.server import chat, control, debates, health, monitoring, offers, sessions
+    from roundtable.server import chat, control, debates, health, monitoring, offers, openapi, sessions
     from roundtable.server.pages import routers as pages
 
-    app = FastAPI(
+    app = openapi.Application(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
         dependencies=[Depends(monitoring.note_route)],
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # `openapi.router` has it
+        separate_input_output_schemas=False,
         # The pages that FastAPI brings along load their scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
@@ -96,6 +99,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     routers = (
         health.router,
         monitoring.router,
+        openapi.router,
         offers.router,
         chat.router,
         debates.router,
@@ -122,10 +126,11 @@ def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
 
 
 def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
-    guarding: GuardOptions = {"clock": clock}
-    for name in ("hosts", "origins", "check_s"):
-        if name in options:
-            guarding[name] = options[name]
+    guarding: GuardOptions = {"clock": clock, "origins": options.get("origins", ())}
+    if "hosts" in options:
+        guarding["hosts"] = options["hosts"]
+    if "check_s" in options:
+        guarding["check_s"] = options["check_s"]
     return guarding
 
 

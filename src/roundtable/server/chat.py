@@ -12,6 +12,7 @@ from starlette.responses import Response
 from roundtable.api.teams import asked_of_team
 from roundtable.errors import RoundtableError, SessionNotFound
 from roundtable.server.chat_events import seed_words, stream_schema
+from roundtable.server.describing import takes
 from roundtable.server.reading import JsonBody
 from roundtable.server.starting import begun
 from roundtable.server.state import Caller, Writer
@@ -63,7 +64,22 @@ _STREAM: Final[dict[str, Any]] = {
 }
 
 
-@router.post("/api/chat/multi", response_class=Response, responses={200: _STREAM}, operation_id="converse")
+@router.post(
+    "/api/chat/multi",
+    response_class=Response,
+    responses={200: _STREAM},
+    operation_id="converse",
+    openapi_extra=takes(
+        MultiAgentRequest,
+        examples={
+            "a request": {
+                "agents": ["data-steward", "prospect-finder"],
+                "rounds": 3,
+                "messages": [{"role": "user", "content": "Find prospects in healthcare that nobody called of late."}],
+            }
+        },
+    ),
+)
 async def multi(
     caller: Writer, asked: Annotated[MultiAgentRequest, Depends(JsonBody(MultiAgentRequest))], request: Request
 ) -> Response:

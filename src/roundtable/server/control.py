@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
+import anyio
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
@@ -11,21 +12,32 @@ from roundtable.errors import SessionConflict
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import ExtendBody, ForkBody, PauseBody, ResumeBody, StopBody, SynthesisBody
 from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
-from roundtable.server.launching import Wanted, json_answer, launch
+from roundtable.server.describing import gives, takes
+from roundtable.server.launching import ANSWERED, Wanted, json_answer, launch
 from roundtable.server.reading import JsonBody
 from roundtable.server.sessions import SessionId
 from roundtable.server.state import Caller, Writer
+from roundtable.types import SynthesisResult
 
 if TYPE_CHECKING:
     from roundtable.api.handle import DebateHandle
-    from roundtable.record import Fold
 
 __all__ = ["router"]
 
-router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"])
+router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"], default_response_class=Response)
 
 
-@router.post("/pause", operation_id="pauseSession")
+_ENDING_S: Final = 5.0
+_ASKED: Final = gives("It is asked to; its state now.", Started, status=202)
+
+
+@router.post(
+    "/pause",
+    operation_id="pauseSession",
+    status_code=202,
+    responses=_ASKED,
+    openapi_extra=takes(PauseBody, required=False),
+)
 async def pause_session(
     caller: Writer, session_id: SessionId, given: Annotated[PauseBody, Depends(JsonBody(PauseBody, required=False))]
 ) -> Response:
@@ -34,7 +46,13 @@ async def pause_session(
     return await _state(caller, session_id)
 
 
-@router.post("/stop", operation_id="stopSession")
+@router.post(
+    "/stop",
+    operation_id="stopSession",
+    status_code=202,
+    responses=_ASKED,
+    openapi_extra=takes(StopBody, required=False),
+)
 async def stop_session(
     caller: Writer, session_id: SessionId, given: Annotated[StopBody, Depends(JsonBody(StopBody, required=False))]
 ) -> Response:
@@ -51,21 +69,31 @@ async def _state(caller: Caller, session_id: str) -> Response:
     )
 
 
-async def _at_rest(caller: Caller, session_id: str) -> Fold:
-    """Give a session that does not run here.
+async def _check_at_rest(caller: Caller, session_id: str) -> None:
+    """Refuse to go on with what goes on.
 
     Raises:
-        SessionNotFound: There is none.
-        SessionConflict: It runs.
+        SessionConflict: The session runs.
     """
-    fold = await caller.desk.table.wiring.sessions.load(session_id)
+    running = caller.desk.running(session_id)
+    if running is not None:
+        # Its last event may have been heard before its run is put away.
+        fold = await caller.desk.table.wiring.sessions.load(session_id)
+        if fold.progress.status not in {"created", "active"}:
+            with anyio.move_on_after(_ENDING_S):
+                await running.wait()
     if caller.desk.running(session_id) is not None:
         msg = f"session {session_id!r} is running; what is to change can be said once it rests"
         raise SessionConflict(msg, hint="Wait for its end, or pause it.")
-    return fold
 
 
-@router.post("/resume", operation_id="resumeSession")
+@router.post(
+    "/resume",
+    operation_id="resumeSession",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(ResumeBody, required=False),
+)
 async def resume_session(
     caller: Writer,
     wanted: Wanted,
@@ -73,9 +101,10 @@ async def resume_session(
     given: Annotated[ResumeBody, Depends(JsonBody(ResumeBody, required=False))],
 ) -> Response:
     """Go on with a session that was paused, broke, or whose process died; answered like `POST /api/debates`."""
-    fold = await _at_rest(caller, session_id)
+    fold = await caller.desk.table.wiring.sessions.load(session_id)
 
     async def begin() -> DebateHandle:
+        await _check_at_rest(caller, session_id)
         return await caller.desk.table.carry_on(
             session_id,
             step=given.step,
@@ -90,7 +119,13 @@ async def resume_session(
     return await launch(caller, wanted, begin, request=request, rounds=0, goes_on_from=fold.last_seq)
 
 
-@router.post("/extend", operation_id="extendSession")
+@router.post(
+    "/extend",
+    operation_id="extendSession",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(ExtendBody, required=False),
+)
 async def extend_session(
     caller: Writer,
     wanted: Wanted,
@@ -99,9 +134,10 @@ async def extend_session(
 ) -> Response:
     """Hold further rounds of a session; answered like `POST /api/debates`."""
     check_most_rounds(caller, given.rounds)
-    fold = await _at_rest(caller, session_id)
+    fold = await caller.desk.table.wiring.sessions.load(session_id)
 
     async def begin() -> DebateHandle:
+        await _check_at_rest(caller, session_id)
         return await caller.desk.table.carry_on(
             session_id,
             rounds=given.rounds,
@@ -117,7 +153,13 @@ async def extend_session(
     return await launch(caller, wanted, begin, request=request, rounds=given.rounds, goes_on_from=fold.last_seq)
 
 
-@router.post("/fork", operation_id="forkSession")
+@router.post(
+    "/fork",
+    operation_id="forkSession",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(ForkBody, examples={"another mode": {"atRound": 1, "mode": "adversarial"}}),
+)
 async def fork_session(
     caller: Writer, wanted: Wanted, session_id: SessionId, given: Annotated[ForkBody, Depends(JsonBody(ForkBody))]
 ) -> Response:
@@ -138,7 +180,12 @@ async def fork_session(
     return await launch(caller, wanted, begin, request=request, rounds=max(0, rounds - given.at_round))
 
 
-@router.post("/synthesize", operation_id="synthesizeSession")
+@router.post(
+    "/synthesize",
+    operation_id="synthesizeSession",
+    responses=gives("What it comes to.", SynthesisResult),
+    openapi_extra=takes(SynthesisBody, required=False),
+)
 async def synthesize_session(
     caller: Writer,
     session_id: SessionId,

@@ -9,10 +9,11 @@ from fastapi.responses import Response
 
 from roundtable.api.offered import chosen_agents
 from roundtable.api.profiles import profile_of
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import RoundtableError
 from roundtable.exits import exit_from_spec
 from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody
-from roundtable.server.launching import Wanted, launch
+from roundtable.server.describing import takes
+from roundtable.server.launching import ANSWERED, Wanted, launch
 from roundtable.server.reading import JsonBody
 from roundtable.server.state import Caller, Writer
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_affordable", "check_most_rounds", "debate_options", "router"]
 
-router: APIRouter = APIRouter(prefix="/api", tags=["debates"])
+router: APIRouter = APIRouter(prefix="/api", tags=["debates"], default_response_class=Response)
 
 _MOST_CALLS = 500
 
@@ -67,14 +68,32 @@ def check_affordable(caller: Caller, topic: str, options: DebateOptions) -> None
     Raises:
         ConfigurationError: Something asked for does not exist or does not fit, or the debate is too large.
     """
-    worst = caller.desk.table.estimate(topic, **options)
     most = caller.state.options.get("most_calls", _MOST_CALLS)
-    if worst.planned_calls > most:
-        msg = f"this debate would take {worst.planned_calls:,} model calls; the server allows {most:,}"
-        raise ConfigurationError(msg, code="VALIDATION_ERROR", hint="Ask for fewer rounds, agents or samples.")
+    caller.desk.table.estimate(topic, most_calls=most, **options)
 
 
-@router.post("/debates", operation_id="startDebate")
+@router.post(
+    "/debates",
+    operation_id="startDebate",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(
+        DebateBody,
+        examples={
+            "a question": {"topic": "Should a five-person startup adopt microservices?"},
+            "options to choose from": {
+                "topic": "Which database?",
+                "mode": "adversarial",
+                "rounds": 2,
+                "options": ["SQLite", "PostgreSQL"],
+                "decide": "supermajority(2/3)",
+                "exitWhen": {"kind": "consensus", "threshold": 0.9},
+                "budget": {"maxCalls": 40},
+                "metadata": {"ticket": "OPS-7"},
+            },
+        },
+    ),
+)
 async def start_debate(
     caller: Writer, wanted: Wanted, given: Annotated[DebateBody, Depends(JsonBody(DebateBody))]
 ) -> Response:
@@ -93,7 +112,21 @@ async def start_debate(
     return await launch(caller, wanted, begin, request=_words("debate", given), rounds=given.rounds)
 
 
-@router.post("/conversations", operation_id="startConversation")
+@router.post(
+    "/conversations",
+    operation_id="startConversation",
+    status_code=202,
+    responses=ANSWERED,
+    openapi_extra=takes(
+        ConversationBody,
+        examples={
+            "a request": {
+                "agents": ["data-steward", "prospect-finder"],
+                "messages": [{"role": "user", "content": "Whom in healthcare have we not called for six months?"}],
+            }
+        },
+    ),
+)
 async def start_conversation(
     caller: Writer, wanted: Wanted, given: Annotated[ConversationBody, Depends(JsonBody(ConversationBody))]
 ) -> Response:

@@ -11,9 +11,17 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from roundtable.auth.guard import IDENTITY
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
+from roundtable.errors import (
+    ContextTooLong,
+    RoundtableError,
+    SessionBusy,
+    SessionConflict,
+    SessionNotFound,
+    StorageError,
+)
 from roundtable.server.limits import RateLimited
 from roundtable.server.rendering import failure_page, wants_page
 from roundtable.server.requests import REQUEST_ID, logger
@@ -64,6 +72,8 @@ def status_of(error: RoundtableError) -> int:
     """Give the HTTP status of an error."""
     if isinstance(error, SessionNotFound):
         return 404
+    if isinstance(error, ContextTooLong):
+        return 400
     if isinstance(error, (SessionBusy, SessionConflict)):
         return 409
     return _STATUSES.get(error.code, 500)
@@ -71,8 +81,7 @@ def status_of(error: RoundtableError) -> int:
 
 def error_body(error: RoundtableError) -> JsonObject:
     """Give an error as the body of an answer, with its time and the number of the request."""
-    # What a storage says may name files.
-    message = StorageError.default_message if isinstance(error, StorageError) else error.message
+    message = _said(error)
     body: JsonObject = {"error": message, "code": error.code}
     if error.details:
         said: JsonObject = {"message": message} if "field" in error.details else {}
@@ -82,6 +91,11 @@ def error_body(error: RoundtableError) -> JsonObject:
     body["timestamp"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")
     body["requestId"] = REQUEST_ID.get()
     return body
+
+
+def _said(error: RoundtableError) -> str:
+    # What a storage says may name files.
+    return StorageError.default_message if isinstance(error, StorageError) else error.message
 
 
 def error_event(error: RoundtableError) -> bytes:
@@ -118,7 +132,7 @@ def _told(request: Request, error: RoundtableError, status: int | None = None) -
     as_json = answer(error, status)
     if not wants_page(request.scope):
         return as_json
-    shown = failure_page(as_json.status_code, error, request.scope.get(IDENTITY))
+    shown = failure_page(as_json.status_code, _said(error), error.hint, request.scope.get(IDENTITY))
     shown.headers.update({name: as_json.headers[name] for name in _PASSED if name in as_json.headers})
     return shown
 
@@ -142,8 +156,20 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 async def _plain(request: Request, error: HTTPException) -> Response:
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "VALIDATION_ERROR")
     told = _told(request, RoundtableError(str(error.detail), code=code), error.status_code)
-    told.headers.update(error.headers or {})  # such as `Allow`
+    told.headers.update(error.headers or {})
+    if error.status_code == 405:
+        told.headers["allow"] = ", ".join(_allowed(request))
     return told
+
+
+def _allowed(request: Request) -> list[str]:
+    """List the methods for a path; the framework names those of one endpoint alone."""
+    routes = request.app.router.routes
+    return [
+        method
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 class LastResort:

@@ -10,8 +10,10 @@ import anyio
 from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response
 
+from roundtable.result import DebateResult
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import LONGEST_WAIT_S
+from roundtable.server.describing import gives, streams
 from roundtable.server.idempotency import Keys
 from roundtable.server.starting import begun
 from roundtable.server.streams import event_stream, resume_point
@@ -22,7 +24,22 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["Begin", "Wanted", "json_answer", "launch", "until_begun"]
+__all__ = ["ANSWERED", "Begin", "Wanted", "json_answer", "launch", "until_begun"]
+
+ANSWERED: Final = {
+    **streams("The result, where the end was waited for; or the events as they happen.", DebateResult),
+    **gives(
+        "It runs by itself; `Location` is its session.",
+        Started,
+        status=202,
+        example={
+            "sessionId": "0c8f",
+            "sessionStatus": "created",
+            "links": links_of("0c8f").model_dump(mode="json"),
+        },
+    ),
+}
+"""The answers of what begins a run."""
 
 _LOOK_S: Final = 5.0
 """Seconds in which what keeps a run from going on is told in the answer."""
@@ -60,6 +77,7 @@ def _wanted(
     idempotency_key: Annotated[
         str | None,
         Header(
+            alias="Idempotency-Key",
             min_length=1,
             max_length=200,
             pattern=r"^[!-~]+$",
@@ -85,8 +103,14 @@ def until_begun(begin: Begin) -> Begin:
 
     async def start() -> DebateHandle:
         handle = await begin()
-        with anyio.move_on_after(_LOOK_S):
-            await handle.begun()
+        try:
+            with anyio.move_on_after(_LOOK_S):
+                await handle.begun()
+        except anyio.get_cancelled_exc_class():
+            # Nobody will know of it, nor does it count for anybody.
+            with anyio.move_on_after(_LOOK_S, shield=True):
+                await handle.pause(running="cancel")
+            raise
         return handle
 
     return start
@@ -109,12 +133,22 @@ async def launch(
         RateLimited: The caller has used up a limit.
         RoundtableError: The run cannot begin.
     """
+    if wanted.streams:
+        caller.state.streams.check_room(caller.desk)
+    # A stream hears a new session from its very first event on, and with it what keeps it from going on.
+    at_once = wanted.streams and wanted.key is None and goes_on_from is None
+
+    start = begin if at_once else until_begun(begin)
 
     async def counted() -> str:
-        handle, headers = await begun(caller, until_begun(begin), rounds=rounds, begins=goes_on_from is None)
+        handle, headers = await begun(caller, start, rounds=rounds, begins=goes_on_from is None)
         wanted.headers.update(headers)
         return handle.session_id
 
+    if at_once:
+        _, _, ids = resume_point(wanted.request)
+        session_id = await counted()
+        return await event_stream(caller, session_id, begun=True, ids=ids, headers=wanted.headers)
     if wanted.key is None:
         return await _answer(caller, wanted, await counted(), goes_on_from)
     values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too

@@ -17,6 +17,7 @@ from roundtable.server.answers import (
     OfferedProfile,
     ProfileList,
 )
+from roundtable.server.describing import gives
 from roundtable.server.launching import json_answer
 from roundtable.server.state import Reader
 
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["router"]
 
-router: APIRouter = APIRouter(prefix="/api", tags=["offers"])
+router: APIRouter = APIRouter(prefix="/api", tags=["offers"], default_response_class=Response)
 
 
-@router.get("/agents", operation_id="listAgents")
+@router.get("/agents", operation_id="listAgents", responses=gives("Agents and models.", AgentList))
 async def list_agents(caller: Reader) -> Response:
     """List who can debate here."""
     agents = tuple(map(_agent, offered_agents(caller.desk.table)))
@@ -40,13 +41,13 @@ def _agent(config: AgentConfig) -> OfferedAgent:
     return OfferedAgent(id=config.id, name=config.name, provider=config.provider, model=config.model, persona=persona)
 
 
-@router.get("/modes", operation_id="listModes")
+@router.get("/modes", operation_id="listModes", responses=gives("Modes.", ModeList))
 async def list_modes(caller: Reader) -> Response:
     """List the debate modes."""
     return json_answer(ModeList(modes=offered_modes(caller.desk.table.wiring)))
 
 
-@router.get("/profiles", operation_id="listProfiles")
+@router.get("/profiles", operation_id="listProfiles", responses=gives("Profiles.", ProfileList))
 async def list_profiles(caller: Reader) -> Response:
     """List whom teams can be made of."""
     entries = caller.desk.table.wiring.catalog.profiles
@@ -72,7 +73,7 @@ def _tool_name(tool: object) -> str:
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", None) or type(tool).__name__)
 
 
-@router.get("/me", operation_id="whoAmI")
+@router.get("/me", operation_id="whoAmI", responses=gives("The caller.", Me))
 async def who_am_i(caller: Reader) -> Response:
     """Say who calls, what they may do, and what is left of their limits."""
     identity = caller.identity

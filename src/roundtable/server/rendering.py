@@ -95,7 +95,7 @@ def see(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303, {"cache-control": "no-store"})
 
 
-def failure_page(status: int, error: RoundtableError, user: Identity | None = None) -> HTMLResponse:
+def failure_page(status: int, message: str, hint: str | None, user: Identity | None = None) -> HTMLResponse:
     """Tell a person what went wrong."""
     title = _TITLES.get(status, "Something went wrong" if status >= 500 else "That does not work")
     return page(
@@ -103,8 +103,8 @@ def failure_page(status: int, error: RoundtableError, user: Identity | None = No
         user=user,
         status=status,
         title=title,
-        message=error.message,
-        hint=error.hint,
+        message=message,
+        hint=hint,
         number=REQUEST_ID.get(),
     )
 
@@ -120,6 +120,6 @@ def refusal(scope: Message, status: int, error: RoundtableError) -> HTMLResponse
     if not wants_page(scope):
         return None
     if status != 401:
-        return failure_page(status, error)
+        return failure_page(status, error.message, error.hint)
     asked = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope.get("query_string") else "")
     return see(f"/login?next={quote(asked, safe='')}" if scope["method"] == "GET" and asked != "/" else "/login")

@@ -14,6 +14,7 @@ import uvicorn
 
 from roundtable.auth.guard import is_this_machine
 from roundtable.errors import ConfigurationError
+from roundtable.server.wire import WireProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +30,6 @@ _GRACE_S: Final = 5
 """Seconds that requests under way have to end; streams are told to."""
 _KEEP_ALIVE_S: Final = 75
 """Longer than proxies keep an idle connection, so that none is closed just as a request comes along it."""
-_MOST_CONNECTIONS: Final = 5_000
 _MOST_FILES: Final = 16_384
 _BACKLOG: Final = 2_048
 _SEND_BYTES: Final = 64 * 1024
@@ -82,7 +82,7 @@ class _Server(uvicorn.Server):
     def __init__(self, app: FastAPI, drain_s: float) -> None:
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=WireProtocol,
             ws="none",
             log_config=None,
             access_log=False,
@@ -91,7 +91,6 @@ class _Server(uvicorn.Server):
             proxy_headers=False,
             timeout_graceful_shutdown=_GRACE_S,
             timeout_keep_alive=_KEEP_ALIVE_S,
-            limit_concurrency=_MOST_CONNECTIONS,
             backlog=_BACKLOG,
         )
         super().__init__(config)

@@ -6,28 +6,30 @@ import base64
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import anyio
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
+from pydantic import BeforeValidator
 
 from roundtable.errors import RoundtableError, SessionConflict
+from roundtable.result import DebateResult
 from roundtable.server.answers import ConsensusAnswer, SessionEntry, SessionPage
+from roundtable.server.describing import gives, streams
 from roundtable.server.launching import json_answer
 from roundtable.server.state import Caller, Reader, Writer
 from roundtable.server.streams import event_stream, resume_point
-from roundtable.types import DebateMode, SessionFilter, SessionStatus, Timestamp
+from roundtable.types import DebateMode, RoundRecord, SessionFilter, SessionStatus, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.result import DebateResult
-    from roundtable.types import JsonObject, RoundRecord, SearchHit, SessionSummary
+    from roundtable.types import JsonObject, SearchHit, SessionSummary
 
 __all__ = ["SessionId", "router"]
 
-router: APIRouter = APIRouter(prefix="/api/sessions", tags=["sessions"])
+router: APIRouter = APIRouter(prefix="/api/sessions", tags=["sessions"], default_response_class=Response)
 
 SessionId: TypeAlias = Annotated[
     str, Path(alias="sessionId", min_length=1, max_length=200, description="Id of a session of yours.")
@@ -42,10 +44,27 @@ _SUFFIXES: Final = {
     "json": ("json", "application/json"),
     "csv": ("csv", "text/csv"),
 }
+_DOCUMENT: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "The document, to be saved.",
+        "content": {media_type: {"schema": {"type": "string"}} for _, media_type in _SUFFIXES.values()}
+        | {"text/plain": {"schema": {"type": "string"}}, "application/json": {"schema": {"type": "object"}}},
+        "headers": {"Content-Disposition": {"description": "Its name.", "schema": {"type": "string"}}},
+    }
+}
 _ALIASES: Final = {"md": "markdown"}
 _INERT: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; sandbox"
 )
+
+
+def _written(value: object) -> object:
+    if isinstance(value, str) and "-" not in value.lstrip("-"):
+        raise ValueError("a time is written as ISO 8601, such as 2026-11-22T10:00:00Z")
+    return value
+
+
+_Moment: TypeAlias = Annotated[Timestamp, BeforeValidator(_written)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +90,10 @@ def _asked(
     mode: Annotated[DebateMode | None, Query(min_length=1, max_length=200, description="Only this mode.")] = None,
     status: Annotated[SessionStatus | None, Query(description="Only this state.")] = None,
     created_from: Annotated[
-        Timestamp | None, Query(alias="createdFrom", description="Created then or later, ISO 8601.")
+        _Moment | None, Query(alias="createdFrom", description="Created then or later, ISO 8601.")
     ] = None,
     created_to: Annotated[
-        Timestamp | None, Query(alias="createdTo", description="Created then or earlier, ISO 8601.")
+        _Moment | None, Query(alias="createdTo", description="Created then or earlier, ISO 8601.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200, description="Most sessions on a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=400, description="`nextCursor` of the page before.")] = None,
@@ -97,7 +116,7 @@ def _asked(
     return _Asked(q, wanted)
 
 
-@router.get("", operation_id="listSessions")
+@router.get("", operation_id="listSessions", responses=gives("A page of sessions.", SessionPage))
 async def list_sessions(caller: Reader, asked: Annotated[_Asked, Depends(_asked)]) -> Response:
     """List your sessions, newest first, a page at a time."""
     limit = asked.wanted.limit - 1
@@ -149,7 +168,7 @@ async def _holding(caller: Caller, hits: Sequence[SearchHit], asked: SessionFilt
     return found
 
 
-@router.get("/{sessionId}", operation_id="getSession")
+@router.get("/{sessionId}", operation_id="getSession", responses=gives("The result as it stands.", DebateResult))
 async def show_session(caller: Reader, session_id: SessionId) -> Response:
     """Give a session as it stands now, as the result of its debate or conversation."""
     return json_answer(await caller.desk.table.session(session_id))
@@ -168,7 +187,7 @@ async def delete_session(caller: Writer, session_id: SessionId) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/{sessionId}/events", operation_id="followSession")
+@router.get("/{sessionId}/events", operation_id="followSession", responses=streams("The events."))
 async def follow_session(
     caller: Reader,
     request: Request,
@@ -184,7 +203,7 @@ async def follow_session(
     return await event_stream(caller, session_id, after=last or after, ids=True)
 
 
-@router.get("/{sessionId}/export", operation_id="exportSession")
+@router.get("/{sessionId}/export", operation_id="exportSession", responses=_DOCUMENT)
 async def export_session(
     caller: Reader,
     session_id: SessionId,
@@ -212,7 +231,7 @@ async def export_session(
     return Response(text, headers=headers, media_type=media_type)
 
 
-@router.get("/{sessionId}/rounds/{round}", operation_id="getRound")
+@router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=gives("The round.", RoundRecord))
 async def show_round(
     caller: Reader, session_id: SessionId, round: Annotated[int, Path(ge=1, le=10**6, description="From 1.")]
 ) -> Response:
@@ -230,7 +249,7 @@ def _round(result: DebateResult, number: int) -> RoundRecord:
     raise RoundtableError(f"session {result.session_id!r} has no round {number}", code="NOT_FOUND", hint=hint)
 
 
-@router.get("/{sessionId}/consensus", operation_id="getConsensus")
+@router.get("/{sessionId}/consensus", operation_id="getConsensus", responses=gives("The measure.", ConsensusAnswer))
 async def show_consensus(
     caller: Reader,
     session_id: SessionId,

@@ -22,7 +22,7 @@ from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -136,7 +136,7 @@ class Streams:
             listener.place.end()
 
     @contextmanager
-    def listening(self, desk: Desk, place: Subscription) -> Iterator[_Listener]:
+    def listening(self, desk: Desk, place: Subscription) -> Generator[_Listener]:
         """Feed a place in a session while the block is open."""
         listener, session_id = _Listener(desk, place), place.session_id
         feed = self._feeds.get((desk, session_id))

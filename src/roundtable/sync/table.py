@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Self, Unpack
 
-from roundtable._portal import Portal
+from roundtable._portal import shared_portal
 from roundtable.api.table import Roundtable as AsyncRoundtable
 from roundtable.sync.streams import DebateHandle, DebateStream, Watch, made_on_loop
 from roundtable.sync.teams import TeamTable
@@ -53,12 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["Roundtable", "debate_sync"]
 
 
-@cache
-def _shared_portal() -> Portal:
-    """Give the one portal of this process; several would be several threads for nothing."""
-    return Portal()
-
-
 class Roundtable(TeamTable):
     """`roundtable.Roundtable` without `await`; see there for arguments, results and errors.
 
@@ -94,7 +87,7 @@ class Roundtable(TeamTable):
     ) -> None:
         # The same arguments as over there, which a test checks.
         given = {name: value for name, value in locals().items() if name != "self"}
-        self._portal = _shared_portal()
+        self._portal = shared_portal()
         self._table = AsyncRoundtable(**given)
         self._context: AbstractContextManager[AsyncRoundtable] | None = None
 
@@ -139,9 +132,9 @@ class Roundtable(TeamTable):
             lambda: self._table.debate_many(topics, modes=modes, concurrency=concurrency, on_error=on_error, **options)
         )
 
-    def estimate(self, topic: str, **options: Unpack[DebateOptions]) -> Estimate:
+    def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Give the most that a debate may take, without any call."""
-        return self._table.estimate(topic, **options)
+        return self._table.estimate(topic, most_calls=most_calls, **options)
 
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Hold a debate and give its events as they happen; enter it with `with`."""

@@ -14,6 +14,7 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.testing.app_server import serving
     from roundtable.testing.doubles import FaultyModel, RecordingObserver
     from roundtable.testing.scripted import Delay, ScriptedModel, scripted_agents
     from roundtable.testing.storage_samples import ManualClock
@@ -47,6 +48,7 @@ __all__ = [
     "RecordingObserver",
     "ScriptedModel",
     "scripted_agents",
+    "serving",
 ]
 
 _HOME = {
@@ -56,6 +58,7 @@ _HOME = {
     "RecordingObserver": "doubles",
     "ScriptedModel": "scripted",
     "scripted_agents": "scripted",
+    "serving": "app_server",
 }
 
 __getattr__: Callable[[str], object]

@@ -7,6 +7,7 @@ durable event they follow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
@@ -58,6 +59,7 @@ __all__ = [
     "RunningCalls",
     "SynthesisComplete",
     "durable_event",
+    "wire_event",
 ]
 
 ControlAction: TypeAlias = Literal["pause", "resume", "stop", "extend"]
@@ -363,6 +365,21 @@ Event: TypeAlias = DurableEvent | LiveEvent
 @cache
 def _durable_adapter() -> TypeAdapter[DurableEvent]:
     return TypeAdapter(DurableEvent)
+
+
+@cache
+def _event_adapter() -> TypeAdapter[Event]:
+    return TypeAdapter(Event)
+
+
+def wire_event(wire: Mapping[str, JsonValue]) -> Event:
+    """Read an event back from the form that `EventBase.to_wire` gives.
+
+    Raises:
+        pydantic.ValidationError: It is no event of this version.
+    """
+    data = wire.get("data")
+    return _event_adapter().validate_python({**(data if isinstance(data, dict) else {}), "type": wire.get("type")})
 
 
 def durable_event(text: str | bytes) -> DurableEvent:

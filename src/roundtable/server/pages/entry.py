@@ -36,7 +36,7 @@ async def login(request: Request) -> Response:
     """Begin a login with a token; what was wrong with it is not said."""
     state = state_of(request)
     form = await form_of(request)
-    client = request.client.host if request.client else ""
+    client = _client(request, proxied=state.options.get("https", False))
     answer = await _entered(request, form.get("token", "").strip(), client, form.get("next", ""))
     if answer is None:
         return page("login", status=401, next=_local(form.get("next", "")), refused=_REFUSED)
@@ -58,6 +58,12 @@ async def _entered(request: Request, token: str, client: str, wanted: str) -> Re
     answer = see(_local(wanted))
     entrance.cookie.put(answer, number, request.url.scheme)
     return answer
+
+
+def _client(request: Request, *, proxied: bool) -> str:
+    """Give the address a request came from; behind a proxy, the last one that it was forwarded for."""
+    forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return forwarded if proxied and forwarded else request.client.host if request.client else ""
 
 
 @router.post("/logout")

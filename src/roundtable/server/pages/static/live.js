@@ -11,6 +11,7 @@ const SPELT = "\n\t\u200c\u200d";
 let source = null;
 let last = table.dataset.after;
 let waiting = 0;
+let failures = 0;
 let asked = Promise.resolve();
 
 /** Drop what hides or turns the text beside it, as the server does. */
@@ -116,12 +117,18 @@ const load = async () => {
 };
 
 /** Ask for the page again, not more than a few times a second and never twice at once. */
-const soon = () => {
+const soon = (after_ms = 250) => {
   if (waiting) return;
   waiting = setTimeout(() => {
-    asked = asked.then(() => { waiting = 0; return load(); }).catch(() => say("The server cannot be reached."));
-  }, 250);
+    asked = asked.then(() => { waiting = 0; return load(); }).catch(() => {
+      say("The server cannot be reached.");
+      later();
+    });
+  }, after_ms);
 };
+
+/** Ask again after a while, longer each time. */
+const later = () => soon(Math.min(1000 * 2 ** failures++, 30000));
 
 const leave = () => {
   source?.close();
@@ -130,6 +137,7 @@ const leave = () => {
 
 const hear = (message) => {
   const { type, data } = JSON.parse(message.data);
+  failures = 0;
   if (message.lastEventId) last = message.lastEventId.split(":").pop();
   SHOWN[type]?.(data);
   if (data.news) say(data.agent && type !== "error" ? `${seat(data.agent)?.querySelector("strong").textContent ?? data.agent} ${data.news}` : data.news);
@@ -142,7 +150,12 @@ function follow() {
   if (source) return;
   source = new EventSource(`${table.dataset.events}?after=${encodeURIComponent(last)}`);
   source.onmessage = hear;
-  source.onerror = () => { if (source?.readyState === EventSource.CLOSED) { leave(); soon(); } };
+  // A stream that broke off is asked for again by the browser itself; one that was refused is not.
+  source.onerror = () => {
+    if (source?.readyState !== EventSource.CLOSED) return;
+    leave();
+    later();
+  };
 }
 
 document.addEventListener("submit", async (event) => {

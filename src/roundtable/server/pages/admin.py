@@ -1,0 +1,107 @@
+"""The figures of a server, for who runs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+from fastapi import APIRouter, Query, Response
+
+from roundtable.server.figures import PERIODS, Period
+from roundtable.server.rendering import page
+from roundtable.server.state import Admin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.server.reports import MetricsReport, Step
+
+__all__ = ["router"]
+
+_WIDTH: Final = 380
+_HEIGHT: Final = 130
+_LEFT: Final = 30
+_BOTTOM: Final = 24
+_TOP: Final = 10
+_MOST_REQUESTS: Final = 20
+_WORDS: Final = {"24h": "24 hours", "7d": "7 days", "30d": "30 days"}
+
+router: APIRouter = APIRouter(include_in_schema=False)
+
+
+class Bar(NamedTuple):
+    """One part of a bar of the chart."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Chart(NamedTuple):
+    """Runs that ended, step by step, as bars."""
+
+    bars: tuple[Bar, ...]
+    labels: tuple[tuple[float, str], ...]
+    lines: tuple[tuple[float, str], ...]
+    words: str
+
+
+@router.get("/admin")
+async def dashboard(caller: Admin, period: Annotated[Period, Query()] = "24h") -> Response:
+    """Show what happened at the server in a period."""
+    report = await caller.state.figures.report(period)
+    return page(
+        "admin",
+        user=caller.identity,
+        report=report,
+        requests=report.requests[:_MOST_REQUESTS],
+        chart=_chart(report),
+        periods=tuple((name, _WORDS[name]) for name in PERIODS),
+        most_errors=max((one.count for one in report.errors), default=1),
+    )
+
+
+def _chart(report: MetricsReport) -> Chart | None:
+    """Lay the chart out; `None` where no run ended."""
+    steps = report.series
+    most = max((_ended(step) for step in steps), default=0)
+    if not most:
+        return None
+    room = (_WIDTH - _LEFT) / len(steps)
+    bars = tuple(bar for place, step in enumerate(steps) for bar in _stacked(step, _LEFT + place * room, room, most))
+    completed, broken = sum(step.completed for step in steps), sum(step.broken for step in steps)
+    words = f"{completed} runs completed, {broken} broken; at most {most} ended in one step."
+    lines = tuple((_y(count / most), f"{count}") for count in sorted({0, most}))
+    return Chart(bars, _labels(steps, room, report.period), lines, words)
+
+
+def _ended(step: Step) -> int:
+    return step.completed + step.paused + step.broken
+
+
+def _y(share: float) -> float:
+    return round(_TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - share), 1)
+
+
+def _stacked(step: Step, x: float, room: float, most: int) -> list[Bar]:
+    bars: list[Bar] = []
+    below = 0
+    for kind, count in (("completed", step.completed), ("paused", step.paused), ("broken", step.broken)):
+        if count:
+            top = _y((below + count) / most)
+            bars.append(
+                Bar(kind, round(x + room * 0.12, 1), top, round(room * 0.76, 1), round(_y(below / most) - top, 1))
+            )
+        below += count
+    return bars
+
+
+def _labels(steps: Sequence[Step], room: float, period: str) -> tuple[tuple[float, str], ...]:
+    every = -(-len(steps) // 5)
+    shape = "{:%H:%M}" if period == "24h" else "{:%d %b}"
+    return tuple(
+        (round(_LEFT + (place + 0.5) * room, 1), shape.format(step.since))
+        for place, step in enumerate(steps)
+        if place % every == 0
+    )

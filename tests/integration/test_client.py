@@ -1,0 +1,205 @@
+"""The client against a server: debates, teams, sessions and errors, with the types of the library."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+import pytest
+from integration.server_kit import served_table, token_for
+
+from roundtable import Budget, ConsensusReached, Roundtable
+from roundtable.api import AgentProfile
+from roundtable.auth import LocalUser, TokenStore
+from roundtable.client import RoundtableClient, ServerError, SyncRoundtableClient
+from roundtable.errors import SessionConflict, SessionNotFound
+from roundtable.server import create_app
+from roundtable.server.limits import Limits
+from roundtable.testing import Delay, ScriptedModel, scripted_agents, serving
+from roundtable.types import ChatMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.anyio
+
+TEAM = {
+    "initiator": {"goal": "Name the capital.", "strategy": "Ask.", "successCriteria": ["A name"]},
+    "scout": "It is Paris.",
+    "summarizer": "Paris.",
+}
+FREE = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """A server of three agents, for everybody on this machine."""
+    with serving(create_app(served_table(), auth=LocalUser(), limits=FREE)) as url:
+        yield url
+
+
+@pytest.fixture
+def slow_url() -> Iterator[str]:
+    """A server whose agents take a while."""
+    slow = {name: Delay(0.2, {"position": "Tea"}) for name in ("ada", "bo")}
+    with serving(create_app(served_table(agents=scripted_agents(slow)), auth=LocalUser(), limits=FREE)) as url:
+        yield url
+
+
+async def test_a_debate_gives_the_result_that_the_library_gives(url: str) -> None:
+    async with RoundtableClient(url) as client:
+        result = await client.debate("Tea or coffee?", rounds=2, mode="delphi", budget=Budget(max_calls=50))
+    here = await served_table().debate("Tea or coffee?", rounds=2, mode="delphi")
+    assert (result.answer, result.decision, len(result.rounds)) == (here.answer, here.decision, 2)
+    assert type(result) is type(here)
+    assert "Tea" in result.to_markdown()
+
+
+async def test_everything_that_may_be_said_of_a_debate_reaches_it(url: str) -> None:
+    async with RoundtableClient(url) as client:
+        result = await client.debate(
+            "Tea or coffee?",
+            rounds=3,
+            options=["Tea", "Coffee"],
+            decide="majority",
+            exit_when=ConsensusReached(0.1),
+            agents=["ada", "bo"],
+            focus_question="For breakfast?",
+            metadata={"ticket": 7},
+        )
+        listed = (await client.sessions(limit=1)).sessions[0]
+    assert (listed.agent_ids, listed.metadata, len(result.rounds)) == (("ada", "bo"), {"ticket": 7}, 1)
+    assert result.exit is not None
+    assert result.exit.reason == "consensus"
+
+
+async def test_a_team_works_and_answers() -> None:
+    table = Roundtable([ScriptedModel(TEAM)], storage="memory://", profiles=[AgentProfile("scout")])
+    with serving(create_app(table, auth=LocalUser())) as url:
+        async with RoundtableClient(url) as client:
+            said = [ChatMessage(role="system", content="Be brief."), ChatMessage(role="user", content="Capital?")]
+            result = await client.converse(agents=["scout"], messages=said, rounds=1, order="parallel")
+            assert result.answer == "Paris."
+            assert result.team is not None
+            assert result.team.goal == "Name the capital."
+            session_id = await client.start_conversation(agents=["scout"], messages="Capital of France?", rounds=1)
+            kinds = [event.type async for event in client.watch(session_id)]
+            assert (kinds[0], kinds[-1]) == ("conversation_start", "conversation_complete")
+            profiles = await client.profiles()
+            assert [one["name"] for one in profiles["profiles"]] == ["scout"]
+
+
+async def test_a_session_is_paused_resumed_stopped_and_extended(slow_url: str) -> None:
+    async with RoundtableClient(slow_url) as client:
+        session_id = await client.start("Tea?", rounds=3)
+        stream = client.watch(session_id)
+        async for event in stream:
+            if event.type == "round_complete":
+                await client.pause(session_id)
+        assert (await client.result(session_id)).status == "paused"
+        await client.resume(session_id)
+        async with client.watch(session_id, after=stream.last_seq) as rest:
+            async for event in rest:
+                if event.type == "round_complete":
+                    await client.stop(session_id)
+        stopped = await client.result(session_id)
+        assert stopped.exit is not None
+        assert stopped.exit.reason == "stopped"
+        held = len(stopped.rounds)
+        await client.extend(session_id, rounds=1, focus_question="With milk?")
+        async for event in client.watch(session_id, after=rest.last_seq):
+            last = event.type
+        assert last == "debate_complete"
+        assert len((await client.result(session_id)).rounds) == held + 1
+
+
+async def test_sessions_are_listed_searched_exported_and_deleted() -> None:
+    app = create_app(served_table(), auth=LocalUser(), limits=FREE)
+    with serving(app) as url:
+        async with RoundtableClient(url) as client:
+            for topic in ("First?", "Second?", "Third?"):
+                await client.debate(topic, rounds=1, mode="council")
+            page = await client.sessions(mode="council", limit=2)
+            assert [one.topic for one in page.sessions] == ["Third?", "Second?"]
+            rest = await client.sessions(mode="council", limit=2, cursor=page.next_cursor)
+            assert ([one.topic for one in rest.sessions], rest.next_cursor) == (["First?"], None)
+            assert len((await client.sessions(words="Tea", status="completed", limit=2)).sessions) == 2
+            name = rest.sessions[0].id
+            assert b"First?" in await client.export(name)
+            assert (await client.export(name, "html")).startswith(b"<!doctype html>")
+            await client.delete(name)
+            with pytest.raises(SessionNotFound):
+                await client.result(name)
+
+
+async def test_what_the_server_offers_is_said(url: str) -> None:
+    async with RoundtableClient(url) as client:
+        assert [one["id"] for one in (await client.agents())["agents"]] == ["ada", "bo", "cy"]
+        assert "delphi" in {one["name"] for one in (await client.modes())["modes"]}
+        assert (await client.me())["user"] == "default"
+
+
+async def test_refusals_say_what_the_server_says(url: str) -> None:
+    async with RoundtableClient(url) as client:
+        with pytest.raises(ServerError) as caught:
+            await client.start("Tea?", rounds=11)
+        assert (caught.value.code, caught.value.status) == ("MAX_ROUNDS_EXCEEDED", 400)
+        assert caught.value.request_id is not None
+        done = (await client.debate("Tea?", rounds=1)).session.id
+        with pytest.raises(SessionConflict):
+            await client.resume(done)
+        with pytest.raises(ServerError, match="nobody"):
+            await client.synthesize(done, by="nobody")
+
+
+async def test_users_meet_limits_and_the_end_of_their_token() -> None:
+    table = served_table()
+    token = await token_for(table, "ann")
+    with serving(create_app(table, limits=Limits(conversations_per_hour=1))) as url:
+        async with RoundtableClient(url, token=token) as client:
+            mine = await client.start("Tea?", rounds=1)
+            assert [event.type async for event in client.watch(mine)][-1] == "debate_complete"
+            with pytest.raises(ServerError) as caught:
+                await client.start("Coffee?", rounds=1)
+            assert (caught.value.code, caught.value.status) == ("RATE_LIMIT_EXCEEDED", 429)
+            assert 3_500 < (caught.value.retry_after_s or 0) <= 3_600
+            async with RoundtableClient(url, token=await token_for(table, "ben")) as other:
+                with pytest.raises(SessionNotFound):
+                    await other.result(mine)
+            store = TokenStore.of(table.wiring.storage)
+            await store.revoke((await store.list("ann"))[0].id)
+            with pytest.raises(ServerError) as caught:
+                await client.me()
+            assert (caught.value.code, caught.value.status) == ("UNAUTHORIZED", 401)
+
+
+def test_the_client_without_await_does_the_same(url: str) -> None:
+    with SyncRoundtableClient(url) as client:
+        result = client.debate("Tea or coffee?", rounds=1)
+        assert result.answer == "Tea"
+        name = client.start("Tea?", rounds=1)
+        with client.watch(name) as events:
+            assert [event.type for event in events][-1] == "debate_complete"
+        assert client.result(name).status == "completed"
+        client.extend(name, rounds=1)
+        assert [event.type for event in client.watch(name, after=events.last_seq)][-1] == "debate_complete"
+        assert client.sessions(limit=1).sessions[0].id == name
+        client.delete(name)
+        assert client.agents().keys() >= {"agents"}
+        assert client.modes().keys() >= {"modes"}
+        assert client.profiles() == {"profiles": []}
+        assert client.me()["user"] == "default"
+
+
+def test_both_clients_take_the_same_arguments() -> None:
+    def methods(kind: type) -> dict[str, object]:
+        named = {"aclose": "close"}
+        return {
+            named.get(name, name): [
+                (one.name, one.kind, one.default) for one in inspect.signature(method).parameters.values()
+            ]
+            for name, method in vars(kind).items()
+            if callable(method) and (not name.startswith("_") or name == "__init__")
+        }
+
+    assert methods(RoundtableClient) == methods(SyncRoundtableClient)

@@ -1,0 +1,196 @@
+"""Following a session over connections that break, on servers that say exactly what the test wants."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from roundtable.client import RoundtableClient, ServerError, SyncRoundtableClient
+from roundtable.client.connection import Connection
+from roundtable.client.streams import EventStream
+from roundtable.errors import APINetworkError, ConfigurationError, SessionConflict, SessionNotFound
+from roundtable.testing.servers import LoopbackServer, WireReply, http_reply, sse_reply
+from roundtable.testing.storage_samples import ManualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+pytestmark = pytest.mark.anyio
+
+AT = "2026-01-01T00:00:00Z"
+
+
+def told(kind: str, seq: int, **data: Any) -> bytes:
+    """Give an event as a server tells it."""
+    numbered = {"sessionId": "s1", "timestamp": AT, "seq": seq, **data}
+    return b"data: " + json.dumps({"type": kind, "data": numbered}).encode() + b"\n\n"
+
+
+START = told("debate_start", 1, topic="Tea?", mode="collaborative", agents=["ada"], rounds=1)
+ROUND = told("round_start", 2, round=1, agents=["ada"])
+LIVE = (
+    b'data: {"type":"agent_response_chunk","data":{"sessionId":"s1","timestamp":"'
+    + AT.encode()
+    + (b'","after":2,"agent":"ada","round":1,"chunk":"Te"}}\n\n')
+)
+END = told("debate_complete", 3, status="completed", totalRounds=1)
+BEAT = b": still here\n\n"
+
+
+def stream_of(*events: bytes, whole: bool = True) -> WireReply:
+    return sse_reply(events, whole=whole)
+
+
+@contextmanager
+def serving(*replies: WireReply) -> Iterator[LoopbackServer]:
+    """Serve answers in order; all of them have to be asked for."""
+    with LoopbackServer() as server:
+        server.queue(*replies)
+        yield server
+        assert len(server.seen) == len(replies)
+
+
+def refusal(status: int, body: bytes, **headers: str) -> WireReply:
+    return http_reply(body, status=status, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+async def heard(url: str, *, after: int = 0, **options: Any) -> tuple[list[Any], ManualClock]:
+    """Read a session to its end."""
+    clock = ManualClock()
+    connection = Connection(url, None, client=None, timeout_s=5)
+    try:
+        async with EventStream(connection, "s1", after=after, clock=clock, **options) as stream:
+            return [event async for event in stream], clock
+    finally:
+        await connection.aclose()
+
+
+def kinds(events: Sequence[Any]) -> list[str]:
+    return [event.type for event in events]
+
+
+async def test_events_come_typed_and_comments_are_passed_over() -> None:
+    with serving(stream_of(START, BEAT, ROUND + LIVE, END)) as server:
+        events, _ = await heard(server.origin)
+    assert kinds(events) == ["debate_start", "round_start", "agent_response_chunk", "debate_complete"]
+    assert events[2].chunk == "Te"
+    assert server.seen[0].path == "/api/sessions/s1/events?after=0"
+
+
+async def test_a_broken_connection_is_made_again_and_nothing_comes_twice() -> None:
+    with serving(stream_of(START, ROUND, whole=False), stream_of(ROUND, LIVE, END)) as server:
+        events, clock = await heard(server.origin)
+    assert kinds(events) == ["debate_start", "round_start", "agent_response_chunk", "debate_complete"]
+    assert [seen.path.partition("?")[2] for seen in server.seen] == ["after=0", "after=2"]
+    assert 0.5 <= clock.monotonic() <= 0.6
+
+
+async def test_a_proxy_that_ends_streams_politely_is_asked_again() -> None:
+    with serving(stream_of(START), stream_of(ROUND), stream_of(END)) as server:
+        events, _ = await heard(server.origin)
+    assert kinds(events) == ["debate_start", "round_start", "debate_complete"]
+
+
+async def test_a_session_with_nothing_to_tell_any_more_ends() -> None:
+    with serving(stream_of(), stream_of()) as server:
+        assert (await heard(server.origin, after=3))[0] == []
+
+
+async def test_what_follows_the_end_of_the_debate_is_heard() -> None:
+    late = told("synthesis_complete", 4, error={"code": "PARSE_ERROR", "message": "no", "name": "ParseError"})
+    with serving(stream_of(START, END, late)) as server:
+        assert kinds((await heard(server.origin))[0]) == ["debate_start", "debate_complete", "synthesis_complete"]
+
+
+async def test_a_silent_server_counts_as_gone() -> None:
+    silent = WireReply([*stream_of(START, whole=False).parts, 5.0], "close")
+    with serving(silent, stream_of(END)) as server:
+        events, _ = await heard(server.origin, silence_s=0.2)
+    assert kinds(events) == ["debate_start", "debate_complete"]
+
+
+async def test_a_server_that_stays_away_is_given_up() -> None:
+    busy = refusal(503, b'{"error": "full", "code": "STORAGE_ERROR"}', retry_after="7")
+    with serving(*[busy] * 4) as server:
+        with pytest.raises(ServerError, match="full") as caught:
+            await heard(server.origin, attempts=4)
+        assert (caught.value.status, caught.value.retry_after_s) == (503, 7.0)
+
+
+async def test_an_event_of_a_newer_server_is_passed_over() -> None:
+    with serving(stream_of(START, told("mind_reading", 2), END)) as server:
+        assert kinds((await heard(server.origin))[0]) == ["debate_start", "debate_complete"]
+
+
+async def test_the_end_of_a_token_is_an_error() -> None:
+    gone = b'data: {"type":"error","data":{"error":"the token is no longer valid","code":"UNAUTHORIZED"}}\n\n'
+    with serving(stream_of(START, gone)) as server, pytest.raises(ServerError, match="no longer valid") as caught:
+        await heard(server.origin)
+    assert caught.value.code == "UNAUTHORIZED"
+
+
+@pytest.mark.parametrize("junk", [b"data: {\n\n", b"data: []\n\n", b'data: {"type": "round_start"}\n\n'])
+async def test_what_is_no_event_is_a_failure_of_the_network(junk: bytes) -> None:
+    with serving(stream_of(junk), stream_of(START, END)) as server:
+        assert len((await heard(server.origin))[0]) == 2
+
+
+async def test_an_event_that_does_not_fit_ends_the_stream() -> None:
+    odd = stream_of(told("round_start", 1, round="many"))
+    with serving(odd) as server, pytest.raises(APINetworkError, match="does not fit"):
+        await heard(server.origin)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (404, "SESSION_ERROR", SessionNotFound),
+        (409, "SESSION_ERROR", SessionConflict),
+        (401, "UNAUTHORIZED", ServerError),
+        (404, "NOT_FOUND", ServerError),
+    ],
+)
+async def test_refusals_have_types(status: int, code: str, kind: type[Exception]) -> None:
+    body = json.dumps({"error": "no", "code": code, "requestId": "r1"}).encode()
+    with serving(refusal(status, body)) as server:
+        async with RoundtableClient(server.origin) as client:
+            with pytest.raises(kind, match="no"):
+                await client.result("s1")
+    assert server.seen[0].path == "/api/sessions/s1/export?format=json"
+
+
+async def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
+    with serving(refusal(502, b"<h1>Bad gateway</h1>")) as server:
+        async with RoundtableClient(server.origin) as client:
+            with pytest.raises(ServerError, match="Bad gateway") as caught:
+                await client.me()
+    assert caught.value.retryable
+
+
+async def test_a_request_that_begins_a_debate_is_sent_again_under_the_same_key() -> None:
+    with serving(WireReply([b"HTTP/1.1 2"], end="close"), refusal(202, b'{"sessionId": "s9"}')) as server:
+        async with RoundtableClient(server.origin, token="rt_x") as client:
+            assert await client.start("Tea?", mode="delphi", focus_question="Which?", rounds=2) == "s9"
+    keys = {seen.headers["idempotency-key"] for seen in server.seen}
+    assert len(keys) == 1
+    assert server.seen[1].json == {"topic": "Tea?", "mode": "delphi", "focusQuestion": "Which?", "rounds": 2}
+    assert server.seen[0].headers["authorization"] == "Bearer rt_x"
+
+
+def test_a_token_never_goes_over_plain_http_to_another_machine() -> None:
+    with pytest.raises(ConfigurationError, match="plain http"):
+        RoundtableClient("http://debates.example.org", token="rt_x")
+    assert "rt_x" not in repr(RoundtableClient("https://debates.example.org", token="rt_x"))
+
+
+def test_the_client_without_await_follows_too() -> None:
+    with (
+        serving(stream_of(START, ROUND, whole=False), stream_of(END)) as server,
+        SyncRoundtableClient(server.origin) as client,
+        client.watch("s1") as events,
+    ):
+        assert kinds(list(events)) == ["debate_start", "round_start", "debate_complete"]
+        assert (events.session_id, events.last_seq) == ("s1", 3)

@@ -1,0 +1,216 @@
+"""Every endpoint, called by everybody who may not: the unknown stay out, and nobody reaches what is somebody else's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from fastapi.routing import iter_route_contexts
+from integration.engine_kit import late
+from integration.server_kit import served, served_table, token_for
+
+from roundtable import Roundtable
+from roundtable._clock import SystemClock
+from roundtable.api import AgentProfile
+from roundtable.auth import TokenAuthenticator, TokenStore
+from roundtable.server import create_app
+from roundtable.server.limits import Limits
+from roundtable.testing import scripted_agents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fastapi import FastAPI
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+OPEN, READ, WRITE, ADMIN = "open", "read", "write", "admin"
+TEAM = {"agents": ["scout"], "messages": [{"role": "user", "content": "Who?"}]}
+
+NEEDS: dict[str, tuple[str, Any]] = {
+    "GET /health": (OPEN, None),
+    "GET /ready": (OPEN, None),
+    "GET /metrics": (ADMIN, None),
+    "GET /api/admin/metrics": (ADMIN, None),
+    "GET /api/openapi.json": (READ, None),
+    "GET /api/agents": (READ, None),
+    "GET /api/modes": (READ, None),
+    "GET /api/profiles": (READ, None),
+    "GET /api/me": (READ, None),
+    "GET /api/sessions": (READ, None),
+    "GET /api/sessions/{sessionId}": (READ, None),
+    "GET /api/sessions/{sessionId}/events": (READ, None),
+    "GET /api/sessions/{sessionId}/export": (READ, None),
+    "GET /api/sessions/{sessionId}/consensus": (READ, None),
+    "GET /api/sessions/{sessionId}/rounds/{round}": (READ, None),
+    "POST /api/debates": (WRITE, {"topic": "Tea?", "rounds": 1}),
+    "POST /api/conversations": (WRITE, TEAM),
+    "POST /api/chat/multi": (WRITE, TEAM | {"rounds": 1}),
+    "POST /api/sessions/{sessionId}/pause": (WRITE, {}),
+    "POST /api/sessions/{sessionId}/stop": (WRITE, {}),
+    "POST /api/sessions/{sessionId}/resume": (WRITE, {}),
+    "POST /api/sessions/{sessionId}/extend": (WRITE, {}),
+    "POST /api/sessions/{sessionId}/fork": (WRITE, {"atRound": 1}),
+    "POST /api/sessions/{sessionId}/synthesize": (WRITE, {}),
+    "DELETE /api/sessions/{sessionId}": (WRITE, None),
+}
+"""What each endpoint needs, and a body that is right; one that is missing here fails the first test."""
+
+
+PAGES: dict[str, str] = {
+    "GET /login": OPEN,
+    "POST /login": OPEN,
+    "GET /favicon.ico": OPEN,
+    "GET /static/{name}": OPEN,
+    "POST /logout": READ,
+    "GET /": READ,
+    "GET /admin": ADMIN,
+    "GET /sessions": READ,
+    "GET /sessions/{session_id}": READ,
+    "GET /sessions/{session_id}/events": READ,
+    "POST /sessions/{session_id}/{action}": WRITE,
+    "GET /start": WRITE,
+    "POST /start": WRITE,
+}
+"""The same of pages, whose forms need more than a body."""
+
+
+def endpoints(app: FastAPI) -> Iterator[str]:
+    """List what an application answers to."""
+    for route in iter_route_contexts(app.routes):
+        yield from (f"{method} {route.path}" for method in route.methods or () if method != "HEAD")
+
+
+def split(endpoint: str, session_id: str = "x") -> tuple[str, str]:
+    method, _, path = endpoint.partition(" ")
+    path = path.replace("{sessionId}", session_id).replace("{session_id}", session_id)
+    return method, path.replace("{round}", "1").replace("{action}", "pause").replace("{name}", "none.css")
+
+
+class Yesterday(SystemClock):
+    """A clock that is behind."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) - timedelta(days=1)
+
+
+def told(answer: httpx.Response) -> tuple[int, dict[str, Any]]:
+    """Give what an answer says, but for the moment and number of the request."""
+    if answer.headers.get("content-type") != "application/json":
+        return answer.status_code, {"text": answer.text}
+    return answer.status_code, {k: v for k, v in answer.json().items() if k not in {"timestamp", "requestId"}}
+
+
+async def called(web: httpx.AsyncClient, endpoint: str, token: str | None, session_id: str = "x") -> httpx.Response:
+    method, path = split(endpoint, session_id)
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    _, body = NEEDS.get(endpoint, (READ, None))
+    return (
+        await web.request(method, path, headers=headers, json=body)
+        if body is not None
+        else await web.request(method, path, headers=headers)
+    )
+
+
+def tables() -> Roundtable:
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    return served_table(agents=agents, profiles=[AgentProfile("scout")])
+
+
+async def test_no_endpoint_is_forgotten() -> None:
+    assert sorted(endpoints(create_app(tables()))) == sorted({**NEEDS, **PAGES})
+
+
+async def test_nobody_who_is_not_known_gets_in() -> None:
+    table = tables()
+    store = TokenStore.of(table.wiring.storage)
+    old = (await TokenStore.of(table.wiring.storage, clock=Yesterday()).create("ann", days=0.5)).secret
+    revoked = await store.create("ann", audience="http")
+    await store.revoke(revoked.info.id)
+    other = (await store.create("ann", audience="mcp")).secret
+    strangers = {"nothing": None, "wrong": "rt_wrong", "expired": old, "revoked": revoked.secret, "of mcp": other}
+    app = create_app(table)
+    async with served(app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+        for endpoint, (needs, _) in NEEDS.items():
+            answers = [told(await called(web, endpoint, token)) for token in strangers.values()]
+            if needs == OPEN:
+                assert {status for status, _ in answers} == {200}, endpoint
+                continue
+            assert all(answer == answers[0] for answer in answers), endpoint
+            assert (answers[0][0], answers[0][1]["code"]) == (401, "UNAUTHORIZED"), endpoint
+        for endpoint, needs in PAGES.items():
+            statuses = {(await called(web, endpoint, token)).status_code for token in strangers.values()}
+            assert needs == OPEN or statuses == {401}, endpoint
+
+
+async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
+    table = tables()
+    tokens = {scope: await token_for(table, "ann", scope) for scope in (READ, WRITE, ADMIN)}
+    rank = [READ, WRITE, ADMIN]
+    free = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
+    async with served(create_app(table, limits=free)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+        for endpoint, (needs, _) in NEEDS.items():
+            for held, token in tokens.items():
+                status, body = told(await called(web, endpoint, token))
+                may = needs == OPEN or rank.index(held) >= rank.index(needs)
+                assert (status != 403) == may, (endpoint, held, body)
+                assert may or body["code"] == "FORBIDDEN", (endpoint, held)
+                assert status not in {401, 500}, (endpoint, held, body)
+
+
+async def test_who_may_not_write_learns_nothing_of_a_body() -> None:
+    table = tables()
+    token = await token_for(table, "ann", READ)
+    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+        for endpoint, (needs, body) in NEEDS.items():
+            if needs == WRITE and body is not None:
+                method, path = split(endpoint)
+                headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+                answer = await web.request(method, path, headers=headers, content=b"{")
+                assert answer.status_code == 403, endpoint
+
+
+async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exist() -> None:
+    table = served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
+    ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
+    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+        begun = await called(web, "POST /api/debates", ann)
+        session_id, missing = begun.json()["sessionId"], "f" * 32
+        tried = [endpoint for endpoint in NEEDS if "{sessionId}" in endpoint]
+        assert len(tried) == 12
+        for endpoint in tried:
+            theirs, nowhere = await called(web, endpoint, bob, session_id), await called(web, endpoint, bob, missing)
+            assert theirs.text.count(session_id) == nowhere.text.count(missing), endpoint
+            status, body = told(theirs)
+            assert (status, body["code"]) == (404, "SESSION_ERROR"), endpoint
+            there = {name: str(value).replace(session_id, missing) for name, value in body.items()}
+            assert there == {name: str(value) for name, value in told(nowhere)[1].items()}, endpoint
+            assert theirs.headers.keys() == nowhere.headers.keys(), endpoint
+        assert (await called(web, "GET /api/sessions", bob)).json()["sessions"] == []
+        mine = (await called(web, "GET /api/sessions", ann)).json()["sessions"]
+        assert [one["sessionId"] for one in mine] == [session_id]
+        assert (await called(web, "GET /api/sessions/{sessionId}", ann, session_id)).json()["sessionStatus"] == "active"
+
+
+async def test_words_and_keys_of_somebody_else_are_not_found() -> None:
+    table = tables()
+    ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
+    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+        asked = {"topic": "Tea?", "rounds": 1}
+        both = []
+        for token in (ann, bob):
+            headers = {"authorization": f"Bearer {token}", "idempotency-key": "same"}
+            both.append((await web.post("/api/debates?wait=20", json=asked, headers=headers)).json()["sessionId"])
+        assert both[0] != both[1]
+        found = await web.get("/api/sessions?q=tea", headers={"authorization": f"Bearer {bob}"})
+        assert {hit["sessionId"] for hit in found.json()["hits"]} == {both[1]}
+
+
+async def test_a_foreign_authenticator_decides_alone() -> None:
+    table = tables()
+    own = TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="elsewhere")
+    token = await token_for(table, "ann")
+    async with served(create_app(table, auth=own)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+        assert (await called(web, "GET /api/me", token)).status_code == 401

@@ -1,0 +1,159 @@
+"""Write the reference of the HTTP server from its OpenAPI document, and the document itself."""
+# ruff: noqa: E501  (the page is Markdown with long lines)
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from roundtable import Roundtable
+from roundtable.server import create_app
+
+__all__ = ["document", "page"]
+
+HEAD = """# HTTP API
+
+Written from the [OpenAPI document](openapi.json) of the server, which it also gives at `/api/openapi.json`. Names are camelCase on the wire.
+
+Every request shows a token, `Authorization: Bearer rt_...`, but for those marked *open*. An error is `{error, code, details, hint, timestamp,
+requestId}`; [what the codes mean](#errors) stands below. A body is JSON with `Content-Type: application/json`; what is not known is refused.
+
+Endpoints that begin a run answer `202` with the session, which then runs by itself. `?wait=60` waits up to so many seconds and answers `200` with
+the [result](schemas/DebateResult.json) if it came; `Accept: text/event-stream` streams the [events](events.md) instead. An `Idempotency-Key` is
+remembered for 24 hours: the same request under it gives the same session and begins nothing.
+"""
+
+
+@cache
+def _document() -> dict[str, Any]:
+    app = create_app(Roundtable(storage="memory://"))
+    told = json.loads(json.dumps(app.openapi()))
+    told["info"]["version"] = "1"  # of the API; the library's would change this file with every release
+    return told
+
+
+def document() -> str:
+    """Give the OpenAPI document."""
+    return json.dumps(_document(), indent=1, ensure_ascii=False) + "\n"
+
+
+def page() -> str:
+    """Give the page of the reference."""
+    told = _document()
+    lines = [HEAD]
+    for tag in told["tags"]:
+        lines += [f"## {tag['name'].capitalize()}", "", tag["description"], ""]
+        for path, item in told["paths"].items():
+            for method, operation in item.items():
+                if tag["name"] in operation.get("tags", ()):
+                    lines += _operation(path, method, operation)
+    return "\n".join([*lines, *_events(told), *_errors(told)]).rstrip() + "\n"
+
+
+def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
+    mark = " *(open)*" if operation.get("security") == [] else ""
+    lines = [f"### {method.upper()} {path}{mark}", "", _cell(operation.get("description", "")), ""]
+    parameters = [one for one in operation.get("parameters", ()) if one["name"] != "sessionId"]
+    if parameters:
+        lines += ["| parameter | in | values | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"| `{one['name']}` | {one['in']} | {_kind(one['schema'])} | {_cell(one.get('description', one['schema'].get('description', '')))} |"
+            for one in parameters
+        ]
+        lines.append("")
+    body = operation.get("requestBody")
+    if body is not None:
+        lines += _body(body)
+    given = [
+        f"`{status}` {told['description']}" for status, told in operation["responses"].items() if status.startswith("2")
+    ]
+    refused = [f"`{status}`" for status in operation["responses"] if not status.startswith("2")]
+    return [*lines, f"Answers: {' '.join(given)} Errors: {', '.join(refused)}.", ""]
+
+
+def _body(body: dict[str, Any]) -> list[str]:
+    content = body["content"]["application/json"]
+    schema = _resolved(content["schema"])
+    lines = ["| field | values | default | meaning |", "|---|---|---|---|"]
+    needed = set(schema.get("required", ()))
+    for name, place in schema["properties"].items():
+        default = "required" if name in needed else _default(place.get("default"))
+        lines.append(f"| `{name}` | {_kind(place)} | {default} | {_cell(place.get('description', ''))} |")
+    lines.append("")
+    for name, example in content.get("examples", {}).items():
+        shown = json.dumps(example["value"], indent=2, ensure_ascii=False)
+        lines += [f"Example, {name}:", "", "```json", shown, "```", ""]
+    return lines
+
+
+def _events(told: dict[str, Any]) -> list[str]:
+    """List the events of streams."""
+    lines = [
+        "## Events of streams",
+        "",
+        '`data: {"type": ..., "data": {...}}`, told apart by `type`; each `data` has `sessionId`, `timestamp`, and `seq` or `after`.',
+        "",
+    ]
+    lines += ["| type | fields of `data` |", "|---|---|"]
+    for name, place in told["components"]["schemas"]["EventMessage"]["discriminator"]["mapping"].items():
+        fields = told["components"]["schemas"][place.rpartition("/")[2]]["properties"]["data"]["properties"]
+        shown = [f"`{field}`" for field in fields if field not in {"sessionId", "timestamp", "seq", "after"}]
+        lines.append(f"| `{name}` | {', '.join(shown)} |")
+    return [*lines, ""]
+
+
+def _errors(told: dict[str, Any]) -> list[str]:
+    found: dict[str, str] = {}
+    for item in told["paths"].values():
+        for operation in item.values():
+            for status, answer in operation["responses"].items():
+                if "ErrorBody" in str(answer):
+                    found.setdefault(status, answer["description"])
+    lines = ["## Errors", "", "| status | meaning |", "|---|---|"]
+    return [*lines, *(f"| `{status}` | {_cell(found[status])} |" for status in sorted(found)), ""]
+
+
+def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    place = schema.get("$ref")
+    return _document()["components"]["schemas"][place.rpartition("/")[2]] if place else schema
+
+
+def _default(value: object) -> str:
+    return "" if value in (None, {}, []) else f"`{json.dumps(value)}`"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    branches = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    return " or ".join(dict.fromkeys(_branch(one) for one in branches))
+
+
+LIMITS = {
+    "minimum": "from",
+    "exclusiveMinimum": "above",
+    "maximum": "to",
+    "minLength": "at least",
+    "maxLength": "at most",
+    "minItems": "at least",
+    "maxItems": "at most",
+}
+
+
+def _branch(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return _kind(schema)
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    limits = [f"{word} {schema[key]:,}" for key, word in LIMITS.items() if key in schema]
+    kind = schema.get("format") or schema.get("type", "any")
+    if kind == "array":
+        kind = f"list of {_kind(schema['items'])}"
+    return f"{kind} ({', '.join(limits)})" if limits else kind
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
