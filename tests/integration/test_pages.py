@@ -360,8 +360,12 @@ async def test_sessions_of_others_do_not_exist() -> None:
     async with visiting(table=table) as ann:
         theirs = await table.for_tenant("bob").debate("A secret question?", rounds=1)
         await ann.log_in()
+        csrf = ann.csrf
         answers = [await ann.get(f"/sessions/{name}") for name in (theirs.session_id, "f" * 32)]
-        assert [answer.status_code for answer in answers] == [404, 404]
+        answers += [await ann.get(f"/sessions/{name}/events") for name in (theirs.session_id, "f" * 32)]
+        for action in ("pause", "resume", "stop"):
+            answers.append(await ann.post(f"/sessions/{theirs.session_id}/{action}", csrf=csrf))
+        assert {answer.status_code for answer in answers} == {404}
         assert "secret" not in "".join(answer.text for answer in answers)
         for path in ("/", "/sessions?q=tea"):
             assert "secret" not in (await ann.get(path)).text
