@@ -42,14 +42,19 @@ def look_up(country: str) -> str:
 class Site:
     """A server with one user, and what their browser asked it for and complained about."""
 
-    def __init__(self, url: str, token: str, portal: Any, table: Any) -> None:
+    def __init__(self, url: str, token: str, portal: Any, table: Any, app: Any) -> None:
         self.url = url
+        self.app = app
         self.token = token
         self.portal = portal
         self.table = table
         self.hers = table.for_tenant("ann")
         self.asked: list[str] = []
         self.complaints: list[str] = []
+
+    def streams(self) -> int:
+        """Count the streams that are open."""
+        return len(self.app.state.roundtable.streams)
 
     def held(self, topic: str, **how: Any) -> str:
         """Hold a debate and give its id."""
@@ -109,8 +114,9 @@ def site(table: Any = None, **options: Any) -> Iterator[Site]:
     async def serve() -> AsyncIterator[Site]:
         made = table or served_table()
         token = await token_for(made, "ann", "admin")
-        async with served(create_app(made, **options)) as url:
-            yield Site(url, token, portal, made)
+        app = create_app(made, **options)
+        async with served(app) as url:
+            yield Site(url, token, portal, made, app)
 
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(serve()) as running:
         yield running
@@ -222,6 +228,29 @@ def test_a_page_that_was_cut_off_goes_on_where_it_was(browser: Browser) -> None:
         context.close()
 
 
+def test_a_page_that_nobody_looks_at_lets_go_and_catches_up(browser: Browser) -> None:
+    hide = """hidden => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    with site(served_table(agents=talkers(piece_s=0.1))) as here:
+        context = browser.new_context()
+        page = here.page(context)
+        here.begun(page, rounds=2)
+        assert here.streams() == 1
+        page.evaluate(hide, True)
+        for _ in range(100):
+            if here.streams() == 0:
+                break
+            page.wait_for_timeout(20)
+        assert here.streams() == 0
+        page.evaluate(hide, False)
+        page.locator("#state", has_text="completed").wait_for()
+        assert page.locator("#rounds details").count() == 2
+        here.check_quiet()
+        context.close()
+
+
 def test_whoever_is_logged_out_elsewhere_sees_nothing_more(browser: Browser) -> None:
     with site(served_table(agents=talkers(piece_s=0.2, rounds=6)), check_s=0.1) as here:
         context = browser.new_context()
@@ -258,6 +287,8 @@ def test_a_team_is_followed_with_its_tools(browser: Browser) -> None:
         page.locator("#state", has_text="completed").wait_for()
         assert page.locator("#answer .said").inner_text() == "Paris, says the map."
         assert page.get_by_text("Tools used: look_up").is_visible()
+        assert '{"country":"France"}' in page.locator("#calls li").inner_text()
+        assert "France: Paris" in page.locator("#calls li").inner_text()
         assert page.get_by_text("Minority").count() == 0
         here.check_quiet()
         context.close()

@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from roundtable import hookimpl, plugins
+from roundtable._registry import HOST, Entry
 from roundtable.api import AgentProfile
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import MaxRounds
@@ -28,6 +29,7 @@ from roundtable.plugins import (
     load_catalog,
     load_plugins,
 )
+from roundtable.plugins.using import make
 from roundtable.protocols import Tool
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule, decide, first_places
@@ -279,3 +281,13 @@ def test_what_a_hook_returns_means_nothing() -> None:
         return "done"
 
     assert "quiet" in load_catalog([SimpleNamespace(roundtable_register_modes=hookimpl(chatty))]).modes
+
+
+def test_what_ships_with_the_library_fails_as_itself() -> None:
+    def make_nothing() -> Tool:
+        raise ValueError("no such luck")
+
+    with pytest.raises(ValueError, match="no such luck"):
+        make("tool", Entry("built in", make_nothing, "", HOST))
+    with pytest.raises(PluginError, match="the tool 'hers' of acme failed: ValueError: no such luck"):
+        make("tool", Entry("hers", make_nothing, "", "acme"))

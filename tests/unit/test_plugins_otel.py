@@ -18,7 +18,17 @@ from roundtable.errors import APIAuthError, ConfigurationError
 from roundtable.plugins.otel import CONTENT_VARIABLE, OpenTelemetryObserver, open_telemetry
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
-from roundtable.types import AgentComplete, DebateError, ErrorInfo, RoundStart, ToolCallRecord, Turn, utc_now
+from roundtable.types import (
+    AgentComplete,
+    ConversationComplete,
+    DebateError,
+    ErrorInfo,
+    ExitResult,
+    RoundStart,
+    ToolCallRecord,
+    Turn,
+    utc_now,
+)
 
 SECRET = "CANARY-7"
 
@@ -156,3 +166,22 @@ def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ConfigurationError, match="traces need OpenTelemetry") as refusal:
         _ = Roundtable(storage="memory://", observers=["otel"], settings=Settings()).wiring
     assert refusal.value.hint == "pip install 'roundtable-sdk[otel]'"
+
+
+def test_a_conversation_ends_its_trace() -> None:
+    traced = Traced()
+    done = ExitResult(should_exit=True, reason="max_rounds")
+    traced.observer.notify(
+        ConversationComplete(
+            session_id="s",
+            timestamp=utc_now(),
+            summary=SECRET,
+            total_rounds=1,
+            total_agents=2,
+            execution_time=1,
+            exit=done,
+        )
+    )
+    (debate,) = traced.named("debate")
+    assert facts(debate)["roundtable.status"] == "completed"
+    assert SECRET not in traced.text

@@ -35,9 +35,10 @@ async def start_debate(call: Call, given: StartInput) -> DebateOutput:
         hint = "Leave out agents, or agentCount."
         raise InvalidArguments("start_roundtable takes agents or agentCount, not both", hint=hint)
     table = call.desk.table
+    made: list[DebateHandle] = []
     # A call that is cancelled just now must not leave a session behind that nobody runs.
     with anyio.CancelScope(shield=True):
-        handle = await table.start(
+        begun = await table.start(
             given.topic,
             step=given.step,
             mode=given.mode,
@@ -48,7 +49,8 @@ async def start_debate(call: Call, given: StartInput) -> DebateOutput:
             focus_question=given.focus_question,
             agents=chosen_agents(table, given.agents, given.agent_count),
         )
-    return await _outcome(call, handle, wait_s=given.wait, stops=given.on_cancel == "stop")
+        made.append(begun)
+    return await _outcome(call, made[0], wait_s=given.wait, stops=given.on_cancel == "stop")
 
 
 async def continue_debate(call: Call, given: ContinueInput) -> DebateOutput:

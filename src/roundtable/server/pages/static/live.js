@@ -173,6 +173,10 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-document.addEventListener("visibilitychange", () => { if (!document.hidden && !source) soon(); });
+// Browsers open six connections to one server: pages that nobody looks at leave theirs to the others.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) leave();
+  else if (!source) soon();
+});
 
 if (table.dataset.running) follow();
