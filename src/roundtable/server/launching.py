@@ -107,7 +107,7 @@ def until_begun(begin: Begin) -> Begin:
             handle = await begin()
             with anyio.move_on_after(_LOOK_S):
                 await handle.begun()
-            return handle
+        return handle
 
     return start
 
