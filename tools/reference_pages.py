@@ -31,6 +31,8 @@ CHAPTERS = {
     "roundtable.providers.command": "Command-line agents",
     "roundtable.mcp": "MCP server",
     "roundtable.server": "HTTP server",
+    "roundtable.server.chat": "Limits of requests over HTTP",
+    "roundtable.server.failures": "Errors over HTTP",
     "roundtable.client": "HTTP client",
     "roundtable.auth": "Authentication",
     "roundtable.api": "Teams",

@@ -16,7 +16,7 @@ from integration.server_kit import served, served_table, token_for
 from roundtable import Roundtable
 from roundtable.api import AgentProfile
 from roundtable.server import create_app
-from roundtable.server.failures import _STATUSES
+from roundtable.server.failures import STATUSES
 from roundtable.server.limits import Limits
 from roundtable.testing import ScriptedModel, scripted_agents
 
@@ -75,7 +75,7 @@ def test_schemas_are_schemas_and_examples_fit_them() -> None:
 def test_every_code_has_a_status_that_is_described() -> None:
     described = " ".join(told["description"] for _, _, one in operations() for told in one["responses"].values())
     told = {status for _, _, one in operations() for status in one["responses"]}
-    assert {str(status) for status in _STATUSES.values()} - told == {"405"}
+    assert {str(status) for status in STATUSES.values()} - told == {"405"}
     for code in ("VALIDATION_ERROR", "AGENT_NOT_FOUND", "MAX_ROUNDS_EXCEEDED", "RATE_LIMIT_EXCEEDED", "QUORUM_LOST"):
         assert code in described
 

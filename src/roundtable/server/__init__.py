@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.server.accounts import Limits
+    from roundtable.server.answers import ErrorBody
     from roundtable.server.app import create_app
     from roundtable.server.chat import MultiAgentRequest
     from roundtable.server.serving import serve
     from roundtable.server.state import ServerOptions
 
-__all__ = ["Limits", "MultiAgentRequest", "ServerOptions", "create_app", "serve"]
+__all__ = ["ErrorBody", "Limits", "MultiAgentRequest", "ServerOptions", "create_app", "serve"]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "ErrorBody": "answers",
         "Limits": "accounts",
         "MultiAgentRequest": "chat",
         "ServerOptions": "state",

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
     from roundtable.types import JsonObject
 
-__all__ = ["LastResort", "answer", "error_body", "error_event", "status_of", "tell_failures"]
+__all__ = ["STATUSES", "LastResort", "answer", "error_body", "error_event", "status_of", "tell_failures"]
 
-_STATUSES: Final = {
+STATUSES: Final = {
     "VALIDATION_ERROR": 400,
     "MAX_ROUNDS_EXCEEDED": 400,
     "CONFIGURATION_ERROR": 400,
@@ -59,10 +59,12 @@ _STATUSES: Final = {
     "QUORUM_LOST": 502,
     "API_RATE_LIMIT": 503,
     "SERVER_BUSY": 503,
+    "SERVER_SHUTDOWN": 503,
     "STORAGE_ERROR": 503,
     "API_TIMEOUT": 504,
     "CONVERSATION_TIMEOUT": 504,
 }
+"""HTTP status of each code; of others 500."""
 
 _PASSED: Final = ("retry-after", "ratelimit", "ratelimit-policy")
 
@@ -75,7 +77,7 @@ def status_of(error: RoundtableError) -> int:
         return 400
     if isinstance(error, (SessionBusy, SessionConflict)):
         return 409
-    return _STATUSES.get(error.code, 500)
+    return STATUSES.get(error.code, 500)
 
 
 def error_body(error: RoundtableError) -> JsonObject:

@@ -138,7 +138,7 @@ def _failures(path: str, method: str, operation: dict[str, Any]) -> Iterator[str
     yield from ("403", "421", "500")
     if path not in _OPEN:
         yield from ("401", "503")
-    if operation.get("parameters") or "requestBody" in operation:
+    if path.startswith("/api/"):
         yield "400"
     if "requestBody" in operation:
         yield from ("408", "413", "415")
