@@ -15,8 +15,9 @@ from integration.server_kit import served_table
 import roundtable as rt
 from roundtable._clock import SystemClock
 from roundtable.api import AgentProfile
-from roundtable.auth import LocalUser, TokenStore
+from roundtable.auth import Identity, LocalUser, TokenStore
 from roundtable.errors import StorageError
+from roundtable.providers import Delay
 from roundtable.server.pages import routers
 from roundtable.server.pages.tries import FREE, Tries
 from roundtable.storage import MemoryStorage
@@ -590,3 +591,56 @@ async def test_a_form_that_is_too_large_and_a_login_that_cannot_be_read_are_refu
         ((key, _),) = await table.wiring.storage.kv.scan("login/", tenant=":pages")
         await table.wiring.storage.kv.put(key, {"identity": 1}, tenant=":pages")
         assert (await ann.get("/")).status_code == 303
+
+
+class Wavering:
+    """Knows everybody, as long as its storage is there."""
+
+    down = False
+
+    async def authenticate(self, credential):
+        self.look()
+        return Identity(user="ann", scopes=("write",))
+
+    async def still_valid(self, identity):
+        self.look()
+        return True
+
+    def look(self):
+        if self.down:
+            raise StorageError("a secret path")
+
+
+@pytest.mark.parametrize("kind", ["text/html", "*/*"])
+async def test_a_storage_that_fails_at_the_door_is_a_503_and_recovers(kind: str) -> None:
+    door = Wavering()
+    async with visiting(auth=door) as ann:
+        assert (await ann.get("/sessions", headers={"accept": kind})).status_code == 200
+        door.down = True
+        answer = await ann.get("/sessions", headers={"accept": kind})
+        assert answer.status_code == 503
+        assert "The storage failed" in answer.text
+        assert "secret" not in answer.text
+        door.down = False
+        assert (await ann.get("/sessions", headers={"accept": kind})).status_code == 200
+
+
+async def test_a_stream_ends_when_nobody_knows_whether_its_listener_may_stay() -> None:
+    door = Wavering()
+    table = served_table(agents=scripted_agents({"ada": Delay(60, "Tea"), "bo": "Tea"}))
+    async with visiting(table=table, auth=door, check_s=0.01) as ann:
+        started = await ann.post("/start", topic="Tea or coffee?", rounds="1")
+        path = started.headers["location"] + "/events"
+        async with anyio.create_task_group() as group:
+
+            async def fail() -> None:
+                with anyio.fail_after(10):
+                    while not len(ann.web._transport.app.state.roundtable.streams):  # noqa: ASYNC110  (it tells nobody)
+                        await anyio.sleep(0.005)
+                door.down = True
+
+            group.start_soon(fail)
+            answer = await ann.get(path, headers={"accept": "text/event-stream"})
+        assert '"code":"STORAGE_ERROR"' in answer.text.rstrip().splitlines()[-1]
+        assert "secret" not in answer.text
+        door.down = False

@@ -107,17 +107,17 @@ async def act(session_id: str, action: Literal["pause", "resume", "stop"], calle
 async def _standing(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:
     """Give a session, the number of its last event, and whether somebody runs it, here or in another process."""
     desk, sessions = caller.desk, caller.desk.table.wiring.sessions
-    looks = 1
+    looks = 0
     while True:
         record = (await sessions.load(session_id)).to_record()
         here = desk.running(session_id) is not None
-        if not here or record.status not in {"paused", "error"} or looks == _LOOKS:
+        looks += 1
+        if looks == _LOOKS or not here or record.status not in {"paused", "error"}:
             break
         # A run that begins has not said so yet, or one that ended has not been left yet.
         await caller.state.clock.sleep(_LOOK_S)
-        looks += 1
-    underway = record.status in {"created", "active"}
-    running = underway and (here or bool(await sessions.is_run(session_id)))
+    begun = record.status in {"created", "active"}
+    running = begun and (here or bool(await sessions.is_run(session_id)))
     return DebateResult.from_record(record), record.last_seq, running
 
 
