@@ -59,7 +59,6 @@ def is_plain_fault(done: Done, code: int) -> bool:
         pytest.param(["--rounds", "2"], 2, "TOPIC", id="no topic"),
         pytest.param(["sesions"], 2, "sessions", id="a misspelt command"),
         pytest.param(["--seed", "1", "-q", "sessions"], 2, "comes first", id="a command behind options"),
-        pytest.param(["serve"], 2, "serve", id="a command of a later version"),
         pytest.param(["sessions", "--limit", "0"], 2, "limit", id="a list of nothing"),
         pytest.param(["sessions", "--status", "asleep"], 2, "paused", id="an unknown state"),
     ],
@@ -67,7 +66,7 @@ def is_plain_fault(done: Done, code: int) -> bool:
 def test_a_command_line_that_does_not_fit_is_refused_with_what_is_allowed(
     command: Command, agree: str, words: list[str], code: int, told: str
 ) -> None:
-    given = words if "sess" in words[0] + words[-1] or words == ["serve"] else [*words, "--agents", agree]
+    given = words if "sess" in words[0] + words[-1] else [*words, "--agents", agree]
     done = command(*given)
     assert is_plain_fault(done, code)
     assert told in done.err

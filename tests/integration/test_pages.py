@@ -10,10 +10,12 @@ import pytest
 from integration.pages_kit import visiting
 from integration.server_kit import served_table
 
+import roundtable as rt
 from roundtable._clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import LocalUser, TokenStore
 from roundtable.errors import StorageError
+from roundtable.server.pages import routers
 from roundtable.server.pages.tries import FREE, Tries
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents
@@ -439,3 +441,56 @@ async def test_figures_are_for_who_runs_the_server() -> None:
         for shown in ("1 runs completed, 0 broken", "Ada", "POST /start", "No tool was called."):
             assert shown in root.page
         assert (await root.get("/admin?period=1y")).status_code == 400
+
+
+async def test_what_agents_ask_for_is_shown() -> None:
+    asked = {"query": "Who <drinks>?", "reason": "It matters.", "priority": "required"}
+    call = {"toolCalls": [{"name": "request_context", "args": asked}]}
+    tea = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.6}
+    table = served_table(agents=scripted_agents({"ada": [call, tea], "bo": "Tea"}), tools=["request_context"])
+    held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=2)
+    assert held.status == "needs_context"
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        await ann.get(f"/sessions/{held.session_id}")
+        assert "<strong>Who &lt;drinks&gt;?</strong> It matters." in ann.page
+        answer = await ann.post(f"/sessions/{held.session_id}/resume", csrf=ann.csrf)
+        assert answer.status_code == 409
+        assert "Not now" in answer.text
+
+
+async def test_tools_are_shown_with_what_they_were_given_and_gave() -> None:
+    @rt.tool
+    def weigh(item: str) -> str:
+        """Weigh something."""
+        if item == "air":
+            raise ValueError("nothing there")
+        return "w" * 700
+
+    call = {"toolCalls": [{"name": "weigh", "args": {"item": "<b>"}}, {"name": "weigh", "args": {"item": "air"}}]}
+    tea = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.6}
+    table = served_table(agents=scripted_agents({"ada": [call, tea], "bo": [ValueError("gone")]}), tools=[weigh])
+    held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=1)
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        await ann.get(f"/sessions/{held.session_id}")
+        tools = ann.page.partition('id="calls"')[2]
+        for shown in ("{&#34;item&#34;:&#34;&lt;b&gt;&#34;}", "w" * 500, "w\u2026", "nothing there", "Ada in round 1"):
+            assert shown in tools
+        assert "w" * 601 not in ann.page
+        assert "Missing: Bo" in ann.page
+
+
+async def test_no_page_is_forgotten_before_the_door() -> None:
+    routes = [route for router in routers() for route in router.routes]
+    pages = [route for route in routes if route.path not in {"/login", "/favicon.ico", "/static/{name}"}]
+    assert len(pages) >= 9
+    async with visiting() as ann:
+        for route in pages:
+            path = route.path.format(session_id="f" * 32, action="stop")
+            (method,) = route.methods
+            answer = await ann.web.request(method, path)
+            assert (path, answer.status_code) == (path, 303)
+            assert answer.headers["location"].startswith("/login")
+            answer = await ann.web.request(method, path, headers={"accept": "*/*"})
+            assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHORIZED")

@@ -287,6 +287,8 @@ def test_a_team_is_followed_with_its_tools(browser: Browser) -> None:
         page.locator("#state", has_text="completed").wait_for()
         assert page.locator("#answer .said").inner_text() == "Paris, says the map."
         assert page.get_by_text("Tools used: look_up").is_visible()
+        assert '{"country":"France"}' in page.locator("#calls li").inner_text()
+        assert "France: Paris" in page.locator("#calls li").inner_text()
         assert page.get_by_text("Minority").count() == 0
         here.check_quiet()
         context.close()

@@ -11,6 +11,7 @@ from integration.server_kit import client_of, served_table, token_for
 
 from roundtable.result import DebateResult
 from roundtable.server.limits import Limits
+from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents
 from roundtable.types import RoundRecord
 
@@ -80,6 +81,14 @@ async def test_a_query_that_does_not_fit_is_refused(query: str) -> None:
     async with client_of() as web:
         answer = await web.get(f"/api/sessions?{query}")
         assert (answer.status_code, answer.json()["code"] in {"VALIDATION_ERROR", "CONFIGURATION_ERROR"}) == (400, True)
+
+
+async def test_a_parameter_nobody_knows_is_refused() -> None:
+    async with client_of() as web:
+        answer = await web.get("/api/sessions?staus=paused")
+        assert (answer.status_code, answer.json()["details"]["field"]) == (400, "staus")
+        assert "createdFrom" in answer.json()["error"]
+        assert (await web.get("/api/me?x=1")).json()["error"] == "x: there is no such parameter"
 
 
 async def test_a_session_its_rounds_and_its_agreement_are_shown() -> None:
@@ -271,3 +280,32 @@ async def test_modes_are_listed() -> None:
         modes = {one["name"]: one for one in (await web.get("/api/modes")).json()["modes"]}
         assert modes["collaborative"]["minRounds"] == 1
         assert len(modes) >= 10
+
+
+async def test_servers_over_one_storage_know_each_other() -> None:
+    kept = MemoryStorage()
+    agents = scripted_agents({"ada": late(0.1, "Tea"), "bo": "Tea"})
+    asked, headers = {"topic": "Tea?", "rounds": 1}, {"idempotency-key": "k"}
+    async with (
+        client_of(served_table(agents=agents, storage=kept)) as one,
+        client_of(served_table(agents=agents, storage=kept)) as other,
+    ):
+        name = (await one.post("/api/debates", json=asked, headers=headers)).json()["sessionId"]
+        again = await other.post("/api/debates?wait=20", json=asked, headers=headers)
+        assert (again.status_code, again.json()["sessionId"], again.json()["answer"]) == (200, name, "Tea")
+        followed = await other.get(f"/api/sessions/{name}/events")
+        assert '"debate_complete"' in followed.text
+
+
+async def test_a_session_is_paused_through_another_server() -> None:
+    kept = MemoryStorage()
+    agents = scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"})
+    async with (
+        client_of(served_table(agents=agents, storage=kept)) as one,
+        client_of(served_table(agents=agents, storage=kept)) as other,
+    ):
+        name = (await one.post("/api/debates", json={"topic": "Tea?"})).json()["sessionId"]
+        asked = await other.post(f"/api/sessions/{name}/pause", json={"running": "cancel"})
+        assert asked.status_code == 202
+        assert '"debate_complete"' in (await other.get(f"/api/sessions/{name}/events")).text
+        assert (await one.get(f"/api/sessions/{name}")).json()["sessionStatus"] == "paused"

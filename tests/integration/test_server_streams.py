@@ -269,6 +269,8 @@ async def test_the_end_of_the_server_is_the_last_word_of_a_stream() -> None:
                 text += piece
         last = parsed(text)[-1]
         assert (last["type"], last["data"]["code"], last["data"]["recoverable"]) == ("error", "SERVER_SHUTDOWN", True)
+        late = await web.get(f"/told/{session}")
+        assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (503, "SERVER_SHUTDOWN", "5")
 
 
 @pytest.mark.parametrize(

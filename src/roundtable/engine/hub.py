@@ -113,13 +113,11 @@ class Subscription:
         """Give the next event; `None` when none came in time, or when there will be none."""
         filled = False
         while True:
-            while self._queue:
-                if self._is_gap(self._queue[0]) and not filled:
-                    filled = self._behind = True
-                    break
-                event = self._queue.popleft()
-                if self._is_news(event):
-                    return event
+            event = self._next(gaps=filled)
+            if event is not None:
+                return event
+            if self._queue:
+                filled = self._behind = True
             if self._behind:
                 await self._read_log()
                 continue
@@ -130,6 +128,17 @@ class Subscription:
                 await self._wake.wait()
             if scope.cancelled_caught:
                 return None
+
+    def at_hand(self) -> DurableEvent | LiveEvent | None:
+        """Give the next event if it waits here; `None` where `take` would have to wait, or to read."""
+        return self._next(gaps=False)
+
+    def _next(self, *, gaps: bool) -> DurableEvent | LiveEvent | None:
+        while self._queue and (gaps or not self._is_gap(self._queue[0])):
+            event = self._queue.popleft()
+            if self._is_news(event):
+                return event
+        return None
 
     def _is_gap(self, event: DurableEvent | LiveEvent) -> bool:
         """Tell whether events were stored before this one that nobody told, such as by hand."""

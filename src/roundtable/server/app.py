@@ -81,14 +81,14 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     """Put the endpoints together."""
     from fastapi import Depends
 
-    from roundtable.server import chat, control, debates, health, monitoring, offers, openapi, sessions
+    from roundtable.server import chat, control, debates, health, monitoring, offers, openapi, reading, sessions
     from roundtable.server.pages import routers as pages
 
     app = openapi.Application(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
-        dependencies=[Depends(monitoring.note_route)],
+        dependencies=[Depends(monitoring.note_route), Depends(reading.check_query)],
         openapi_url=None,  # `openapi.router` has it
         separate_input_output_schemas=False,
         # The pages that FastAPI brings along load their scripts from elsewhere.

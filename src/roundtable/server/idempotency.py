@@ -50,11 +50,13 @@ class Keys:
     Args:
         values: Where they are kept.
         clock: Decides how old they are.
+        patience_s: Seconds that a second request waits for the first one.
     """
 
-    def __init__(self, values: KeyValue, clock: SleepingClock) -> None:
+    def __init__(self, values: KeyValue, clock: SleepingClock, *, patience_s: float = _PATIENCE_S) -> None:
         self._values = values
         self._clock = clock
+        self._patience_s = patience_s
 
     async def once(self, user: str, key: str, request: bytes, begin: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
         """Begin something, unless this user's key stands for it already.
@@ -106,7 +108,7 @@ class Keys:
         if held.request != mine.request:
             msg = "this Idempotency-Key was used for another request"
             raise RoundtableError(msg, code="IDEMPOTENCY_KEY_REUSED", hint="Use a new key for each request.")
-        with anyio.move_on_after(_PATIENCE_S):
+        with anyio.move_on_after(self._patience_s):
             while held.session_id is None:
                 await anyio.sleep(_POLL_S)
                 found = _read(await self._values.get(name, tenant=_TENANT))

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fastapi import Request
+from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from pydantic_core import from_json
 
@@ -17,7 +18,10 @@ from roundtable.types.base import Value
 if TYPE_CHECKING:
     from roundtable.types import JsonObject
 
-__all__ = ["JsonBody", "check_json"]
+__all__ = ["JsonBody", "check_json", "check_query"]
+
+_IDS = "ids"
+"""Streams read it by themselves."""
 
 BodyT = TypeVar("BodyT", bound=Value)
 
@@ -56,6 +60,32 @@ class JsonBody(Generic[BodyT]):
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             field = ".".join(map(str, first["loc"]))
             raise _invalid(field or "body", first["msg"].removeprefix("Value error, ")) from None
+
+
+async def check_query(request: Request) -> None:
+    """Refuse what an endpoint does not know in a query: a misspelt filter would let everything through.
+
+    Raises:
+        RoundtableError: The code is `VALIDATION_ERROR`.
+    """
+    known = _query_of(request.scope["route"])
+    for name in request.query_params:
+        if known is not None and name not in {*known, _IDS}:
+            there = f"; there are {', '.join(sorted(known))}" if known else ""
+            raise _invalid(name[:100], f"there is no such parameter{there}")
+
+
+def _query_of(route: object) -> frozenset[str] | None:
+    """List the parameters of an endpoint of the API; `None` for pages, whose links may carry more."""
+    if not isinstance(route, APIRoute) or not route.path.startswith("/api/"):
+        return None
+    found: set[str] = set()
+    waiting = [route.dependant]
+    while waiting:
+        one = waiting.pop()
+        found |= {field.alias for field in one.query_params}
+        waiting += one.dependencies
+    return frozenset(found)
 
 
 def check_json(raw: bytes) -> None:

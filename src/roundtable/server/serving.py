@@ -17,7 +17,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.server.wire import WireProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from anyio.abc import TaskStatus
     from fastapi import FastAPI
@@ -32,6 +32,8 @@ _KEEP_ALIVE_S: Final = 75
 """Longer than proxies keep an idle connection, so that none is closed just as a request comes along it."""
 _MOST_FILES: Final = 16_384
 _BACKLOG: Final = 2_048
+_SEND_BYTES: Final = 64 * 1024
+"""What the system keeps for a client that does not read, doubled by Linux; without it, megabytes."""
 
 
 async def serve(
@@ -113,7 +115,7 @@ class _Server(uvicorn.Server):
         listening(url)
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         """Leave signals to `hear_signals`: uvicorn would raise them again at the end."""
         if sys.platform == "win32":
             with super().capture_signals():
@@ -144,10 +146,13 @@ def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:
     address = host.strip("[]")
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family, backlog=_BACKLOG, reuse_port=reuse_port)
+        taken = socket.create_server((address, port), family=family, backlog=_BACKLOG, reuse_port=reuse_port)
     except (OSError, ValueError) as error:  # ValueError: the system does not know how to share a port
         msg = f"cannot listen on {host}, port {port}: {error}"
         raise ConfigurationError(msg, cause=error, hint="Choose another port or address.") from error
+    # Connections take it over.
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+    return taken
 
 
 def _url(taken: socket.socket) -> str:

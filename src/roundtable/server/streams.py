@@ -7,6 +7,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
+from math import inf
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import anyio
@@ -47,6 +48,7 @@ _POLL_S: Final = 0.25
 _POLL_HERE_S: Final = 1.0
 _SETTLE_S: Final = 0.02
 _BUSY_S: Final = 5.0
+_LARGE: Final = 16 * 1024
 _BEAT: Final = b": keep-alive\n\n"
 
 
@@ -90,6 +92,7 @@ class Streams:
         self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
         self.send_s: Final = options.get("send_s", 10.0)
         self._open: set[_Listener] = set()
+        self._is_ending = False
         self._feeds: dict[tuple[Desk, str], _Feed] = {}
         self._lines: OrderedDict[tuple[int, Speak, bool], tuple[Event, bytes]] = OrderedDict()
         self._kept_bytes = 0
@@ -112,8 +115,10 @@ class Streams:
 
         Raises:
             RateLimited: The user has as many.
-            RoundtableError: The server has as many; the code is `SERVER_BUSY`.
+            RoundtableError: The server has as many, or is about to end; the code is `SERVER_BUSY` or `SERVER_SHUTDOWN`.
         """
+        if self._is_ending:
+            raise _shutdown()
         total, each = self._limits.streams_total, self._limits.streams_per_user
         if each is not None and sum(listener.desk is desk for listener in self._open) >= each:
             self._refused("user_streams")
@@ -127,6 +132,7 @@ class Streams:
 
     def end(self) -> None:
         """End all streams with a last word, such as before the server ends; sessions go on or can be resumed."""
+        self._is_ending = True
         for listener in tuple(self._open):
             listener.dismissed = True
             listener.place.end()
@@ -235,6 +241,7 @@ class EventStream(Response):
         self._speak = speak
         self._ids = ids
         self._sent_at = 0.0
+        self._patience = anyio.CancelScope()
         weakref.finalize(self, place.close).atexit = False  # of an answer that is never given
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -253,7 +260,9 @@ class EventStream(Response):
                     group.cancel_scope.cancel()
 
                 group.start_soon(leave)
-                if not await self._told(listener, send):
+                with self._patience:
+                    await self._told(listener, send)
+                if self._patience.cancelled_caught:
                     logger.info("a client that did not read was dropped", extra={"session": self._place.session_id})
                     abort = scope.get("extensions", {}).get(ABORT)
                     if abort is not None:
@@ -261,25 +270,21 @@ class EventStream(Response):
                         return  # and wait until the connection is gone
                 group.cancel_scope.cancel()
 
-    async def _told(self, listener: _Listener, send: Send) -> bool:
-        """Tell everything; say whether the client took it."""
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        if not await self._sent(send, start):
-            return False
+    async def _told(self, listener: _Listener, send: Send) -> None:
+        await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         last = b""
         try:
-            if not await self._tell(listener, send):
-                return False
+            await self._tell(listener, send)
             if listener.dismissed:
-                last = error_event(_SHUTDOWN)
+                last = error_event(_shutdown())
         except RoundtableError as error:
             last = error_event(error)
         except Exception as error:  # noqa: BLE001  (the stream has begun: it can be told in no other way)
             logger.error("a stream broke", exc_info=error, extra={"request": REQUEST_ID.get()})
             last = error_event(RoundtableError("Internal server error", code="INTERNAL_ERROR"))
-        return await self._sent(send, {"type": "http.response.body", "body": last, "more_body": False})
+        await self._send(send, {"type": "http.response.body", "body": last, "more_body": False})
 
-    async def _tell(self, listener: _Listener, send: Send) -> bool:
+    async def _tell(self, listener: _Listener, send: Send) -> None:
         place, at_end = listener.place, self._at_end
         while True:
             quiet_s = max(0.0, self._sent_at + self._streams.heartbeat_s - anyio.current_time())
@@ -288,19 +293,22 @@ class EventStream(Response):
                 # A run that goes on here will store something yet, or be over at once.
                 quiet_s = min(quiet_s, _SETTLE_S) if goes_on else 0
             event = await place.take(quiet_s)
-            line = b""
-            if event is not None:
-                line = self._streams.line(event, self._speak, ids=self._ids)
+            lines: list[bytes] = []
+            # What waits already goes along, so that a server that is behind catches up.
+            while event is not None:
+                lines.append(self._streams.line(event, self._speak, ids=self._ids))
                 at_end = ends_run(event, so_far=at_end)
                 if at_end:
                     place.fall_behind()
-            elif listener.dismissed or (at_end and not goes_on):
-                return True
-            elif anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
-                await self._check_unbroken()
-                line = _BEAT
-            if line and not await self._sent(send, {"type": "http.response.body", "body": line, "more_body": True}):
-                return False
+                event = place.at_hand() if sum(map(len, lines)) < _LARGE else None
+            if not lines:
+                if listener.dismissed or (at_end and not goes_on):
+                    return
+                if anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
+                    await self._check_unbroken()
+                    lines.append(_BEAT)
+            if any(lines):
+                await self._send(send, {"type": "http.response.body", "body": b"".join(lines), "more_body": True})
 
     async def _check_unbroken(self) -> None:
         """Raise what ended the latest run here, where that could not be stored: no event will tell it."""
@@ -309,15 +317,18 @@ class EventStream(Response):
             with suppress(SessionBusy):  # another process runs it
                 await handle.result()
 
-    async def _sent(self, send: Send, message: Message) -> bool:
-        """Send; say whether the client took it in time."""
-        with anyio.move_on_after(self._streams.send_s) as scope:
-            await send(message)
+    async def _send(self, send: Send, message: Message) -> None:
+        """Send; a client that does not take it in time has no patience left."""
+        self._patience.deadline = anyio.current_time() + self._streams.send_s
+        await send(message)
+        self._patience.deadline = inf
         self._sent_at = anyio.current_time()
-        return not scope.cancelled_caught
 
 
-_SHUTDOWN: Final = RoundtableError("the server ends; connect again", code="SERVER_SHUTDOWN", retryable=True)
+def _shutdown() -> RoundtableError:
+    return RoundtableError(
+        "the server ends; connect again", code="SERVER_SHUTDOWN", retryable=True, retry_after_s=_BUSY_S
+    )
 
 
 async def event_stream(

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from fastapi import APIRouter, Request, Response
+from pydantic_core import to_json
 
 from roundtable._view import view_of
 from roundtable.report import Html, section_parts
@@ -18,7 +19,10 @@ from roundtable.server.state import Reader, Writer
 from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from roundtable.server.state import Caller
+    from roundtable.types import JsonValue
 
 __all__ = ["router"]
 
@@ -31,6 +35,7 @@ _STATES: Final = {
 }
 _AT_END: Final = frozenset({"answer", "synthesis", "minority", "sources"})
 _AFTER_A_ROUND: Final = frozenset({"decision", "trajectory"})
+_MOST_SHOWN: Final = 600
 _LOOKS: Final = 40
 _LOOK_S: Final = 0.05
 
@@ -44,6 +49,18 @@ class Seated(NamedTuple):
     name: str
     place: int
     state: str
+
+
+class Called(NamedTuple):
+    """A call of a tool, as it is shown."""
+
+    tool: str
+    agent: str
+    round: int
+    given: str
+    gave: str
+    error: str
+    seconds: float
 
 
 @router.get("/sessions/{session_id}")
@@ -60,6 +77,7 @@ async def session(session_id: str, caller: Reader) -> Response:
         running=running,
         last_seq=last_seq,
         seats=_seats(result),
+        calls=tuple(_calls(result)),
         actions=_actions(result, running=running) if caller.identity.may("write") else (),
         sections=Html("".join(section_parts(view, without=_not_yet(result, running=running)))),
     )
@@ -89,10 +107,12 @@ async def act(session_id: str, action: Literal["pause", "resume", "stop"], calle
 async def _standing(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:
     """Give a session, the number of its last event, and whether somebody runs it, here or in another process."""
     desk, sessions = caller.desk, caller.desk.table.wiring.sessions
-    for _ in range(_LOOKS):
+    looks = 0
+    while True:
         record = (await sessions.load(session_id)).to_record()
         here = desk.running(session_id) is not None
-        if not here or record.status not in {"paused", "error"}:
+        looks += 1
+        if looks == _LOOKS or not here or record.status not in {"paused", "error"}:
             break
         # A run that begins has not said so yet, or one that ended has not been left yet.
         await caller.state.clock.sleep(_LOOK_S)
@@ -130,3 +150,27 @@ def _seats(result: DebateResult) -> tuple[Seated, ...]:
     return tuple(
         Seated(agent.id, agent.name, place, states.get(agent.id, "")) for place, agent in enumerate(result.agents)
     )
+
+
+def _calls(result: DebateResult) -> Iterator[Called]:
+    """Give all calls of tools, in order."""
+    for held in result.rounds:
+        for turn in held.turns:
+            if turn.outcome == "failed":
+                continue
+            made = turn.answer.tool_calls if turn.answer.kind == "position" else turn.result.tool_calls
+            for call in made:
+                yield Called(
+                    tool=call.tool_name,
+                    agent=turn.agent_name or turn.agent_id,
+                    round=held.number,
+                    given=_short(call.input),
+                    gave=_short(call.output),
+                    error=call.error or "",
+                    seconds=call.duration_s,
+                )
+
+
+def _short(value: JsonValue) -> str:
+    text = value if isinstance(value, str) else "" if value is None else to_json(value).decode()
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\u2026"
