@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from roundtable import Roundtable
 from roundtable.auth import LocalUser, TokenStore
@@ -40,7 +41,7 @@ async def token_for(table: Roundtable, user: str, *scopes: Any) -> str:
 
 
 @asynccontextmanager
-async def served(app: FastAPI, http: type[WireProtocol] = WireProtocol) -> AsyncIterator[str]:
+async def served(app: FastAPI, http: type[H11Protocol] = WireProtocol) -> AsyncIterator[str]:
     """Serve an application on a free port; give its address."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -41,6 +41,18 @@ class Fragile(MemoryStorage):
         await super()._open()
 
 
+class Full(Fragile):
+    """A storage that can be full: what it has can be read."""
+
+    async def _open(self) -> None:
+        await MemoryStorage._open(self)
+
+    async def append(self, *args: Any, **options: Any) -> Any:
+        if self.gone:
+            raise StorageError("cannot write /home/ann/debates.db: disk full")
+        return await super().append(*args, **options)
+
+
 class Stuck(MemoryStorage):
     """A storage that takes for ever to begin a session."""
 
@@ -127,6 +139,22 @@ async def test_a_storage_that_is_gone_is_told_and_found_again() -> None:
         assert (await web.get("/ready")).status_code == 200
         told = parsed((await web.post(PATH, json={**ASKED, "rounds": 1})).text)
         assert told[-1]["type"] == "conversation_complete"
+
+
+async def test_a_run_whose_end_cannot_be_stored_is_told_to_have_ended() -> None:
+    storage = Full()
+    async with (
+        asking(team_table(storage, **SLOW), heartbeat_s=0.2) as (web, _),
+        web.stream("POST", PATH, json=ASKED) as answer,
+    ):
+        lines = answer.aiter_text()
+        text = await anext(lines)
+        storage.gone = True
+        async for piece in lines:
+            text += piece
+    last = parsed(text)[-1]
+    assert (last["type"], last["data"]["code"]) == ("error", "STORAGE_ERROR")
+    assert "/home" not in text
 
 
 async def test_what_cannot_begin_in_time_is_a_504_and_counts_for_nothing() -> None:

@@ -14,6 +14,7 @@ import pytest
 from fastapi import Request
 from integration.server_kit import served, served_table, token_for
 from starlette.responses import Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from roundtable.auth import LocalUser
 from roundtable.errors import RoundtableError, StorageError
@@ -21,8 +22,10 @@ from roundtable.providers import Delay
 from roundtable.server import create_app
 from roundtable.server.limits import Limits
 from roundtable.server.state import Reader
-from roundtable.server.streams import event_stream, resume_point
+from roundtable.server.streams import Streams, event_stream, resume_point
+from roundtable.server.wire import WireProtocol
 from roundtable.testing import ScriptedModel
+from roundtable.types import Control, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -188,9 +191,16 @@ async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_goes_on(
         assert (await desk.handle(session).result()).status == "completed"
 
 
-async def test_a_client_that_does_not_read_is_dropped_and_others_are_not() -> None:
-    table = served_table(agents=[ScriptedModel({"*": "Tea " * 2_000_000})])
-    async with telling(table, send_s=0.3) as (web, app):
+def loud(event: Any) -> dict[str, Any]:
+    """Say much of everything."""
+    return {"type": event.type, "data": "x" * 1_500_000}
+
+
+@pytest.mark.parametrize("server", [WireProtocol, H11Protocol])
+async def test_a_client_that_does_not_read_is_dropped_and_others_are_not(server: Any, caplog: Any) -> None:
+    caplog.set_level("INFO", "roundtable.server")
+    app = told_app(served_table(), send_s=0.3, speak=loud)
+    async with served(app, server) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
         streams = app.state.roundtable.streams
         session = (await web.post("/begin")).json()
         deaf = socket.socket()
@@ -202,6 +212,27 @@ async def test_a_client_that_does_not_read_is_dropped_and_others_are_not() -> No
             while len(streams):  # noqa: ASYNC110
                 await anyio.sleep(0.02)
         deaf.close()
+    assert "a client that did not read was dropped" in [record.message for record in caplog.records]
+
+
+async def test_bytes_of_the_latest_events_are_kept_and_no_more() -> None:
+    said: list[int] = []
+
+    def speak(event: Any) -> dict[str, Any]:
+        said.append(event.seq)
+        return {"type": event.type, "data": {}}
+
+    streams = Streams(Limits(), {}, refused=said.append)
+    events = [
+        Control(session_id="s", timestamp=utc_now(), seq=number, action="pause") for number in range(1, 1 + 2 * 1024)
+    ]
+    for event in [*events, events[-1], events[0]]:
+        assert streams.line(event, speak, ids=True).startswith(f"id: s:{event.seq}\ndata: ".encode())
+    assert said == [*range(1, 1 + 2 * 1024), 1]
+    del said[:]
+    for event in [*events[-20:], events[-1], events[-20]]:
+        assert len(streams.line(event, loud, ids=False)) > 1_500_000
+    assert sum(len(line) for _, line in streams._lines.values()) <= 16 * 1024 * 1024
 
 
 async def test_beyond_the_most_streams_there_is_a_503() -> None:

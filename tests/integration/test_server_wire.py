@@ -301,6 +301,28 @@ async def test_who_does_not_read_is_cut_off() -> None:
         assert sum(pieces) < 50_000_000
 
 
+async def test_who_reads_slowly_gets_everything() -> None:
+    async with port_of() as port, await anyio.connect_tcp("127.0.0.1", port) as wire:
+        await wire.send(b"GET /api/large HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        await anyio.sleep(0.1)
+        pieces: list[int] = []
+
+        async def receive() -> None:
+            pieces.append(len(await wire.receive(1_000_000)))
+
+        await until_cut(receive)
+        assert sum(pieces) > 50_000_000
+
+
+async def test_what_is_no_http_after_an_answer_ends_the_connection() -> None:
+    async with port_of() as port, await anyio.connect_tcp("127.0.0.1", port) as wire:
+        await wire.send(b"POST / HTTP/1.1\r\nHost: evil.test\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert b" 421 " in await wire.receive()
+        await wire.send(b"zz\r\n")
+        with anyio.fail_after(2), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+            await wire.receive()
+
+
 async def test_beyond_the_most_connections_there_is_a_503_at_once() -> None:
     async with port_of(http=Full) as port, await anyio.connect_tcp("127.0.0.1", port):
         got = await said(port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

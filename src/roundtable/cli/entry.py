@@ -42,8 +42,6 @@ FLAGS: Final = frozenset(
     }
 )
 """Options of a debate that take no value."""
-TO_COME: Final = frozenset({"serve"})
-"""Commands of later versions: a debate about these words is hardly what is meant."""
 _made = cache(typer.main.get_command)
 """Makes the command of its functions' types, which takes longer than most commands do."""
 HELP: Final = "`roundtable --help`, and `--help` after a command, show what is allowed."
@@ -149,9 +147,6 @@ def complete_words(arguments: list[str]) -> list[str]:
     if first.startswith("-"):
         _check_order(arguments, names)
         return ["debate", *arguments]
-    if first in TO_COME:
-        msg = f"there is no command {first!r} in this version"
-        raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")
     near = [] if " " in first else difflib.get_close_matches(first, names, n=1, cutoff=0.75)
     if near:
         msg = f"there is no command {first!r}; did you mean {near[0]!r}?"

@@ -31,7 +31,7 @@ EVENT_STREAM: Final[Mapping[str, object]] = {
 """Server-sent events that tell a session."""
 
 
-STREAM_PARAMETERS: Final = (
+STREAM_PARAMETERS: Final[tuple[dict[str, Any], ...]] = (
     {
         "name": "ids",
         "in": "query",

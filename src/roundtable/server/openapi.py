@@ -85,11 +85,13 @@ async def document(_: Reader, request: Request) -> Response:
 class Application(FastAPI):
     """The application, with a complete OpenAPI document."""
 
+    _told: dict[str, Any] | None = None
+
     def openapi(self) -> dict[str, Any]:
         """Give the document; made once."""
-        if self.openapi_schema is None:
-            self.openapi_schema = _completed(super().openapi())
-        return self.openapi_schema
+        if self._told is None:
+            self._told = _completed(super().openapi())
+        return self._told
 
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:

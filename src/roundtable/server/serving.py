@@ -17,7 +17,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.server.wire import WireProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from anyio.abc import TaskStatus
     from fastapi import FastAPI
@@ -115,7 +115,7 @@ class _Server(uvicorn.Server):
         listening(url)
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         """Leave signals to `hear_signals`: uvicorn would raise them again at the end."""
         if sys.platform == "win32":
             with super().capture_signals():

@@ -6,7 +6,7 @@ import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from roundtable.api.stream import ends_run
-from roundtable.errors import RoundtableError
+from roundtable.errors import RoundtableError, SessionBusy
 from roundtable.server.failures import answer, error_event
 from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
@@ -43,6 +43,7 @@ ABORT: Final = "roundtable.abort"
 
 _ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
 _KEPT: Final = 1024
+_KEPT_BYTES: Final = 16 * 1024 * 1024
 _POLL_S: Final = 0.25
 _POLL_HERE_S: Final = 1.0
 _SETTLE_S: Final = 0.02
@@ -94,6 +95,7 @@ class Streams:
         self._is_ending = False
         self._feeds: dict[tuple[Desk, str], _Feed] = {}
         self._lines: OrderedDict[tuple[int, Speak, bool], tuple[Event, bytes]] = OrderedDict()
+        self._kept_bytes = 0
         self._group: TaskGroup = anyio.create_task_group()
 
     async def __aenter__(self) -> Self:
@@ -166,8 +168,9 @@ class Streams:
         if ids and line and event.durable:
             line = f"id: {event.session_id}:{getattr(event, 'seq', 0)}\n".encode() + line
         self._lines[key] = (event, line)  # the event is kept too: nothing else may get its id meanwhile
-        if len(self._lines) > _KEPT:
-            self._lines.popitem(last=False)
+        self._kept_bytes += len(line)
+        while len(self._lines) > _KEPT or self._kept_bytes > _KEPT_BYTES:
+            self._kept_bytes -= len(self._lines.popitem(last=False)[1][1])
         return line
 
 
@@ -302,9 +305,17 @@ class EventStream(Response):
                 if listener.dismissed or (at_end and not goes_on):
                     return
                 if anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
+                    await self._check_unbroken()
                     lines.append(_BEAT)
             if any(lines):
                 await self._send(send, {"type": "http.response.body", "body": b"".join(lines), "more_body": True})
+
+    async def _check_unbroken(self) -> None:
+        """Raise what ended the latest run here, where that could not be stored: no event will tell it."""
+        handle = self._desk.handle(self._place.session_id)
+        if handle is not None and handle.done:
+            with suppress(SessionBusy):  # another process runs it
+                await handle.result()
 
     async def _send(self, send: Send, message: Message) -> None:
         """Send; a client that does not take it in time has no patience left."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
-    from roundtable.auth.guard import Message, Receive, Send
+    from roundtable.auth.guard import ASGIApp, Message, Receive, Send
 
 __all__ = ["WireProtocol"]
 
@@ -45,13 +45,13 @@ class WireProtocol(H11Protocol):
     answered with 503 at once. What is no HTTP is refused in the format of all errors. Make a subclass for other values.
     """
 
-    header_s = 10.0
+    header_s: float = 10.0
     """Seconds from the first byte of a connection, or of a further request on it, to the end of its head."""
-    drain_s = 2.0
+    drain_s: float = 2.0
     """Seconds for which the rest of a body is read after the answer, so that the answer is not lost."""
-    stall_s = 30.0
+    stall_s: float = 30.0
     """Seconds for which something may wait to be sent; streams have a shorter limit of their own."""
-    most_connections = 5_000
+    most_connections: int = 5_000
     """Most connections at a time."""
 
     def __init__(
@@ -63,7 +63,7 @@ class WireProtocol(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._inner = self.app
-        self.app = self._answered
+        self.app: ASGIApp = self._answered
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
     async def _answered(self, scope: Message, receive: Receive, send: Send) -> None:

@@ -107,10 +107,12 @@ async def act(session_id: str, action: Literal["pause", "resume", "stop"], calle
 async def _standing(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:
     """Give a session, the number of its last event, and whether somebody runs it, here or in another process."""
     desk, sessions = caller.desk, caller.desk.table.wiring.sessions
-    for _ in range(_LOOKS):
+    looks = 0
+    while True:
         record = (await sessions.load(session_id)).to_record()
         here = desk.running(session_id) is not None
-        if not here or record.status not in {"paused", "error"}:
+        looks += 1
+        if looks == _LOOKS or not here or record.status not in {"paused", "error"}:
             break
         # A run that begins has not said so yet, or one that ended has not been left yet.
         await caller.state.clock.sleep(_LOOK_S)
