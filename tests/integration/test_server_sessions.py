@@ -259,6 +259,8 @@ async def test_a_session_is_put_together() -> None:
             assert (told.status_code, told.json()["conclusion"]) == (200, "Tea keeps.")
         nobody = await web.post(f"/api/sessions/{name}/synthesize", json={"by": "zed"})
         assert (nobody.status_code, nobody.json()["code"]) == (400, "CONFIGURATION_ERROR")
+        left = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+        assert (left["conversations"], left["rounds"]) == (4, 98)
 
 
 async def test_the_caller_is_told_who_they_are() -> None:
