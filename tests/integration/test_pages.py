@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import json
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
+from typing import Any
 
 import anyio
 import pytest
-from integration.pages_kit import visiting
+from integration.pages_kit import Visitor, visiting
 from integration.server_kit import served_table
 
 import roundtable as rt
 from roundtable._clock import SystemClock
 from roundtable.api import AgentProfile
-from roundtable.auth import LocalUser, TokenStore
+from roundtable.auth import Identity, LocalUser, TokenStore
 from roundtable.errors import StorageError
+from roundtable.providers import Delay
 from roundtable.server.pages import routers
 from roundtable.server.pages.tries import FREE, Tries
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents
+from roundtable.types import DebateConfig, DebateStart, Owner, SessionRecord
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -494,3 +498,149 @@ async def test_no_page_is_forgotten_before_the_door() -> None:
             assert answer.headers["location"].startswith("/login")
             answer = await ann.web.request(method, path, headers={"accept": "*/*"})
             assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHORIZED")
+
+
+async def heard(ann: Visitor, session_id: str, after: int = 0) -> list[dict[str, Any]]:
+    """Give what the script of a session's page hears."""
+    text = (await ann.get(f"/sessions/{session_id}/events?after={after}", headers={"accept": "text/event-stream"})).text
+    return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+
+
+async def test_a_page_hears_news_without_what_it_gets_rendered() -> None:
+    table = served_table(agents=scripted_agents({"ada": "Tea", "bo": [ValueError("gone")], "cy": "Tea"}))
+    held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=1)
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        told = await heard(ann, held.session_id)
+        news = {one["data"].get("agent", "") + " " + one["data"]["news"] for one in told if "news" in one["data"]}
+        for line in (
+            " Round 1 begins.",
+            "ada has answered in round 1.",
+            "bo failed in round 1.",
+            " Round 1: agreement 100%.",
+            " The debate is over.",
+        ):
+            assert line in news
+        assert not [one for one in told if {"turn", "results", "info"} & set(one["data"])]
+        assert await heard(ann, held.session_id, after=told[-2]["data"]["seq"]) == told[-1:]
+        again = await ann.get(
+            f"/sessions/{held.session_id}/events?after=0",
+            headers={"last-event-id": f"{held.session_id}:{told[-2]['data']['seq']}"},
+        )
+        assert again.text.count("data: ") == 1
+        assert f"id: {held.session_id}:" in again.text
+
+
+async def test_a_page_hears_of_a_team_of_tools_and_of_what_broke() -> None:
+    plan = {"goal": "Name the capital.", "strategy": "Ask.", "successCriteria": []}
+    says = {"initiator": plan, "scout": "It is Paris.", "summarizer": "Paris."}
+    table = served_table(agents=[ScriptedModel(says)])
+    team = table.for_tenant("ann")
+    held = await team.converse(agents=[AgentProfile("scout")], messages="The capital of France?", rounds=1)
+    failing = rt.Roundtable(
+        scripted_agents({"ada": [ValueError("gone")]}), storage=table.wiring.storage, tenant="ann", observers=()
+    )
+    with pytest.raises(rt.RoundtableError):
+        await failing.debate("Tea or coffee?", rounds=1)
+    (broken,) = [one for one in await failing.sessions() if one.status == "error"]
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        news = [one["data"].get("news") for one in await heard(ann, held.session_id)]
+        assert "The goal is set." in news
+        assert news[-1] == "The conversation is over."
+        assert (await heard(ann, broken.id))[-1]["data"]["news"].startswith("The session broke: ")
+        page = (await ann.get(f"/sessions/{broken.id}")).text
+        assert ">broken</span>" in page
+        assert ">Resume</button>" in page
+        assert ">Stop</button>" not in page
+
+
+async def test_a_session_whose_process_died_says_so_and_can_be_resumed() -> None:
+    table = served_table()
+    sessions = table.for_tenant("ann").wiring.sessions
+    config = DebateConfig(topic="Tea or coffee?", agents=("ada", "bo"), rounds=1)
+    agents = tuple(seat.config for seat in scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Coffee"})[:2])
+    record = SessionRecord(id="a" * 32, tenant="ann", config=config, agents=agents)
+    storage, now = sessions.storage, datetime.now(UTC)
+    await storage.create(record)
+    begun = DebateStart(
+        session_id=record.id, timestamp=now, topic=config.topic, mode=config.mode, agents=config.agents, rounds=1
+    )
+    dead = Owner(
+        name="gone", host=sessions.owner().host, boot_id=sessions.owner().boot_id, pid=2**22, process_start="1"
+    )
+    lease = await storage.lease(record.id, dead, 60, tenant="ann")
+    await storage.append(record.id, 0, lease.token, (begun,), tenant="ann")
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        await ann.get(f"/sessions/{record.id}")
+        assert ">interrupted</span>" in ann.page
+        assert "Nobody runs this session" in ann.page
+        answer = await ann.post(f"/sessions/{record.id}/resume", csrf=ann.csrf)
+        assert answer.status_code == 303
+        with anyio.fail_after(20):
+            while "state-completed" not in (await ann.get(f"/sessions/{record.id}")).text:  # noqa: ASYNC110  (as above)
+                await anyio.sleep(0.01)
+
+
+async def test_a_form_that_is_too_large_and_a_login_that_cannot_be_read_are_refused() -> None:
+    table = served_table()
+    async with visiting(table=table) as ann:
+        assert (await ann.post("/login", token="x" * 70_000)).status_code == 400
+        await ann.log_in()
+        ((key, _),) = await table.wiring.storage.kv.scan("login/", tenant=":pages")
+        await table.wiring.storage.kv.put(key, {"identity": 1}, tenant=":pages")
+        assert (await ann.get("/")).status_code == 303
+
+
+class Wavering:
+    """Knows everybody, as long as its storage is there."""
+
+    down = False
+
+    async def authenticate(self, credential):
+        self.look()
+        return Identity(user="ann", scopes=("write",))
+
+    async def still_valid(self, identity):
+        self.look()
+        return True
+
+    def look(self):
+        if self.down:
+            raise StorageError("a secret path")
+
+
+@pytest.mark.parametrize("kind", ["text/html", "*/*"])
+async def test_a_storage_that_fails_at_the_door_is_a_503_and_recovers(kind: str) -> None:
+    door = Wavering()
+    async with visiting(auth=door) as ann:
+        assert (await ann.get("/sessions", headers={"accept": kind})).status_code == 200
+        door.down = True
+        answer = await ann.get("/sessions", headers={"accept": kind})
+        assert answer.status_code == 503
+        assert "The storage failed" in answer.text
+        assert "secret" not in answer.text
+        door.down = False
+        assert (await ann.get("/sessions", headers={"accept": kind})).status_code == 200
+
+
+async def test_a_stream_ends_when_nobody_knows_whether_its_listener_may_stay() -> None:
+    door = Wavering()
+    table = served_table(agents=scripted_agents({"ada": Delay(60, "Tea"), "bo": "Tea"}))
+    async with visiting(table=table, auth=door, check_s=0.01) as ann:
+        started = await ann.post("/start", topic="Tea or coffee?", rounds="1")
+        path = started.headers["location"] + "/events"
+        async with anyio.create_task_group() as group:
+
+            async def fail() -> None:
+                with anyio.fail_after(10):
+                    while not len(ann.web._transport.app.state.roundtable.streams):  # noqa: ASYNC110  (it tells nobody)
+                        await anyio.sleep(0.005)
+                door.down = True
+
+            group.start_soon(fail)
+            answer = await ann.get(path, headers={"accept": "text/event-stream"})
+        assert '"code":"STORAGE_ERROR"' in answer.text.rstrip().splitlines()[-1]
+        assert "secret" not in answer.text
+        door.down = False

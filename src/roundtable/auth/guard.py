@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ from pydantic_core import to_json
 from roundtable._clock import SystemClock
 from roundtable.auth.authenticators import until_invalid
 from roundtable.auth.errors import Forbidden, Unauthorized
-from roundtable.errors import RoundtableError
+from roundtable.errors import RoundtableError, StorageError
+from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -37,6 +39,8 @@ __all__ = [
     "bearer",
     "is_this_machine",
 ]
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.auth")
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -173,15 +177,26 @@ class Guard:
         except Unauthorized as error:
             await self._refuse(scope, receive, send, 401, error)
             return
+        except StorageError as error:
+            logger.warning("nobody can be recognised: %s", error)
+            await self._refuse(scope, receive, send, 503, StorageError())
+            return
         passed = {**scope, IDENTITY: identity, **self._manners.marks(identity)}
         await self._while_valid(identity, passed, receive, send)
 
     async def _while_valid(self, identity: Identity, scope: Message, receive: Receive, send: Send) -> None:
         stream = _Stream(send)
+        status = 401
+        error: RoundtableError = Unauthorized("the token is no longer valid")
         async with anyio.create_task_group() as group:
 
             async def watch() -> None:
-                await until_invalid(self._authenticator, identity, self._clock, check_s=self._check_s)
+                nonlocal status, error
+                try:
+                    await until_invalid(self._authenticator, identity, self._clock, check_s=self._check_s)
+                except StorageError as failure:
+                    logger.warning("a request ends, nobody knows whether its token holds: %s", failure)
+                    status, error = 503, StorageError()
                 group.cancel_scope.cancel()
 
             group.start_soon(watch)
@@ -190,11 +205,10 @@ class Guard:
             group.cancel_scope.cancel()
         if stream.ended:
             return
-        error = Unauthorized("the token is no longer valid")
         if stream.started:
             await stream.end(self._manners.last_event(error))
         else:
-            await self._refuse(scope, receive, send, 401, error)
+            await self._refuse(scope, receive, send, status, error)
 
     async def _refuse(self, scope: Message, receive: Receive, send: Send, status: int, error: RoundtableError) -> None:
         instead = self._manners.instead(scope, status, error)
