@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -26,8 +27,12 @@ MANY_DEBATES = frozenset({"is-debating-worth-it.ipynb"})
 """Examples that hold so many that CI alone runs them."""
 
 
+SERVERS = frozenset({"crm_server.py"})
+"""Examples that run until they are told to end."""
+
+
 def of_kind(pattern: str) -> list[object]:
-    found = sorted(EXAMPLES.glob(pattern))
+    found = sorted(path for path in EXAMPLES.glob(pattern) if path.name not in SERVERS)
     return [
         pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name in MANY_DEBATES else [])
         for path in found
@@ -43,6 +48,22 @@ def test_a_script_runs_to_its_end_and_prints_its_result(script: Path, tmp_path: 
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+@pytest.mark.usefixtures("no_keys")
+@pytest.mark.parametrize("script", sorted(SERVERS))
+def test_a_server_says_where_it_is_and_ends_when_it_is_told_to(script: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / script), "--no-auth", "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().strip()
+            assert httpx.get(f"{url}/health", trust_env=False).json()["status"] == "ok"
+            server.terminate()
+            assert server.communicate(timeout=60)[1] == ""
+        finally:
+            server.kill()
+    assert server.returncode == 0
 
 
 @pytest.mark.usefixtures("no_keys")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
@@ -13,8 +14,12 @@ from integration.server_kit import client_of, served_table, token_for
 from roundtable import AgentConfig, Roundtable
 from roundtable.api import AgentProfile
 from roundtable.result import DebateResult
+from roundtable.server.launching import until_begun
 from roundtable.server.limits import Limits
 from roundtable.testing import ScriptedModel, scripted_agents
+
+if TYPE_CHECKING:
+    from roundtable.api.handle import DebateHandle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -212,3 +217,37 @@ async def test_a_team_works_on_a_request() -> None:
         assert (unknown.status_code, unknown.json()["code"]) == (404, "AGENT_NOT_FOUND")
         silent = await web.post("/api/conversations", json={**asked, "messages": [{"role": "system", "content": "x"}]})
         assert (silent.status_code, silent.json()["details"]["field"]) == (400, "messages")
+
+
+async def test_profiles_are_listed_with_their_tools_and_without_their_instructions() -> None:
+    def look_up(name: str) -> str:
+        """Look something up."""
+        return name
+
+    steward = AgentProfile("steward", instructions="Secret.", tools=[look_up, "search_web"], on_error="retry")
+    async with client_of(served_table(profiles=[steward])) as web:
+        answer = await web.get("/api/profiles")
+        assert answer.json()["profiles"] == [
+            {"name": "steward", "tools": ["look_up", "search_web"], "maxSteps": 4, "onError": "retry"}
+        ]
+        assert "Secret" not in answer.text
+
+
+async def test_a_conversation_cannot_be_forked() -> None:
+    says = {"initiator": {"goal": "Name it."}, "scout": "It is Paris.", "summarizer": "Paris."}
+    table = Roundtable([ScriptedModel(says)], storage="memory://", profiles=[AgentProfile("scout")])
+    asked = {"agents": ["scout"], "messages": [{"role": "user", "content": "Capital of France?"}], "rounds": 1}
+    async with client_of(table) as web:
+        held = (await web.post("/api/conversations?wait=20", json=asked)).json()["sessionId"]
+        forked = await web.post(f"/api/sessions/{held}/fork", json={"atRound": 1})
+        assert (forked.status_code, forked.json()["code"]) == (400, "CONFIGURATION_ERROR")
+
+
+async def test_a_caller_who_is_sent_away_while_it_begins_leaves_a_run_that_counts() -> None:
+    async with served_table() as table:
+        begin = until_begun(partial(table.start, "Tea?", rounds=1))
+        found: list[DebateHandle] = []
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            found.append(await begin())
+        assert (await found[0].result()).answer == "Tea"

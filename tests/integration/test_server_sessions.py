@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from integration.engine_kit import late
@@ -259,6 +260,8 @@ async def test_a_session_is_put_together() -> None:
             assert (told.status_code, told.json()["conclusion"]) == (200, "Tea keeps.")
         nobody = await web.post(f"/api/sessions/{name}/synthesize", json={"by": "zed"})
         assert (nobody.status_code, nobody.json()["code"]) == (400, "CONFIGURATION_ERROR")
+        left = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+        assert (left["conversations"], left["rounds"]) == (4, 98)
 
 
 async def test_the_caller_is_told_who_they_are() -> None:
@@ -309,3 +312,17 @@ async def test_a_session_is_paused_through_another_server() -> None:
         assert asked.status_code == 202
         assert '"debate_complete"' in (await other.get(f"/api/sessions/{name}/events")).text
         assert (await one.get(f"/api/sessions/{name}")).json()["sessionStatus"] == "paused"
+
+
+async def test_a_session_from_a_file_is_found_whatever_its_id() -> None:
+    table = served_table()
+    held = await table.debate("Tea?", rounds=1)
+    name = "über ? # %2e"
+    document = (await table.export(held.session_id, "json")).replace(held.session_id, name)
+    async with client_of(table) as web:
+        assert await table.import_(document) == name
+        more = await web.post(f"/api/sessions/{quote(name, safe='')}/extend", json={})
+        assert (more.status_code, more.headers["location"]) == (202, f"/api/sessions/{quote(name, safe='')}")
+        assert (await web.get(more.headers["location"])).json()["sessionId"] == name
+        saved = await web.get(f"{more.headers['location']}/export")
+        assert saved.headers["content-disposition"] == 'attachment; filename="roundtable-ber2e.md"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Literal
+from urllib.parse import quote
 
 from pydantic import Field, JsonValue
 
@@ -75,7 +76,8 @@ class Links(Value):
 
 def links_of(session_id: str) -> Links:
     """Give the links of a session."""
-    place = f"/api/sessions/{session_id}"
+    # One that came from a file may hold anything.
+    place = f"/api/sessions/{quote(session_id, safe='')}"
     return Links(
         self=place,
         events=f"{place}/events",

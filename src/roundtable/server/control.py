@@ -8,7 +8,8 @@ import anyio
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from roundtable.errors import SessionConflict
+from roundtable.engine.synthesis import stored_synthesis
+from roundtable.errors import ConfigurationError, SessionConflict, SessionError
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import ExtendBody, ForkBody, PauseBody, ResumeBody, StopBody, SynthesisBody
 from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
@@ -191,5 +192,32 @@ async def synthesize_session(
     session_id: SessionId,
     given: Annotated[SynthesisBody, Depends(JsonBody(SynthesisBody, required=False))],
 ) -> Response:
-    """Have one model put a session together, or give what one wrote before; the answer waits for it."""
-    return json_answer(await caller.desk.table.synthesize(session_id, by=given.by))
+    """Have one model put a session together, or give what one wrote before; the answer waits for it.
+
+    What is written anew counts as a round for the caller's limits.
+    """
+    table = caller.desk.table
+    written = stored_synthesis(await table.wiring.sessions.load(session_id), given.by)
+    if written is None:
+        admission = await caller.state.limits.admit(caller.identity.user, rounds=1, begins=False)
+        writing = _Writing()
+        admission.hold(writing)
+        try:
+            written = await table.synthesize(session_id, by=given.by)
+        except (ConfigurationError, SessionError):
+            await admission.undo()  # nobody was asked
+            raise
+        finally:
+            writing.over.set()
+    return json_answer(written)
+
+
+class _Writing:
+    """A synthesis under way, which holds a place like any run."""
+
+    def __init__(self) -> None:
+        self.over = anyio.Event()
+
+    async def wait(self) -> None:
+        """Wait until it is over."""
+        await self.over.wait()

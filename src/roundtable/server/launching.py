@@ -102,15 +102,11 @@ def until_begun(begin: Begin) -> Begin:
     """Have what begins a run also raise what keeps it from going on, which else only those hear who look later."""
 
     async def start() -> DebateHandle:
-        handle = await begin()
-        try:
+        # What has begun counts and is kept, even where its caller is sent away just now.
+        with anyio.CancelScope(shield=True):
+            handle = await begin()
             with anyio.move_on_after(_LOOK_S):
                 await handle.begun()
-        except anyio.get_cancelled_exc_class():
-            # Nobody will know of it, nor does it count for anybody.
-            with anyio.move_on_after(_LOOK_S, shield=True):
-                await handle.pause(running="cancel")
-            raise
         return handle
 
     return start
