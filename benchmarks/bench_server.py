@@ -42,10 +42,11 @@ from roundtable.server import Limits, create_app
 from roundtable.server.serving import serve
 from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile
 
-USERS = 20
+USERS = 10
 EACH = 2
 ANSWER_S = 2.0
 PATIENCE_S = 1.0
+TEA = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
 PIECE = "tea and coffee, " * 4
 LARGE_PIECE = PIECE * 1024
 STAMP = re.compile(rb'"agent_response_chunk","data":{"sessionId":"[^"]+","timestamp":"([^"]+)"')
@@ -66,7 +67,7 @@ class Speaker(ScriptedModel):
         for number in range(rate * seconds):
             await anyio.sleep(max(0.0, began + number / rate - time.monotonic()))
             yield ChatDelta(text=piece)
-        yield ChatResponse(text='{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}')
+        yield ChatResponse(text=json.dumps(TEA))
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """Speak."""
@@ -92,7 +93,7 @@ async def child(clients: int) -> None:
             AgentConfig(id="ada", name="Ada", provider="scripted"),
             Speaker([], profile=ModelProfile(streams=True)),
         ),
-        BaseAgent(AgentConfig(id="bo", name="Bo", provider="scripted"), ScriptedModel({"*": Delay(ANSWER_S, "Tea")})),
+        BaseAgent(AgentConfig(id="bo", name="Bo", provider="scripted"), ScriptedModel({"*": Delay(ANSWER_S, TEA)})),
     ]
     limits = Limits(
         conversations_per_hour=None,
@@ -285,19 +286,18 @@ async def _is(at: Server, streams: int) -> bool:
 
 async def stall(at: Server, clients: int, stalled: int, rate: int, seconds: int) -> None:
     """Measure clients of which some stop reading: they follow a debate that fills their buffers at once."""
-    calm = await at.begin(f"speak {rate} {seconds + 25} small", "bo")
-    loud = await at.begin("speak 20 40 large", "cy")
+    calm = await at.begin(f"speak {rate} {seconds + 50} small", "bo")
+    loud = await at.begin("speak 20 60 large", "cy")
     heard = Heard()
     lines = await listen(at, at.following(calm, "bo"), clients - stalled, heard)
+    await until(lambda: _is(at, clients - stalled), 20)
     deaf_ones = [deaf(at, at.following(loud, "cy")) for _ in range(stalled)]
-    stopped = time.monotonic()
+    came = time.monotonic()
     await until(lambda: _is(at, clients), 5)
     heard.events, heard.late_ms = 0, []
     cpu_s, began = at.cpu_s(), time.monotonic()
-    await until(lambda: _is(at, clients - stalled), 30)
-    print(
-        f"  {stalled} do not read:  dropped {time.monotonic() - stopped:.1f} s after they came; meanwhile the others:"
-    )
+    await until(lambda: _is(at, clients - stalled), 25)
+    print(f"  {stalled} do not read:  dropped {time.monotonic() - came:.1f} s after they came; meanwhile the others:")
     print(f"                   {told(heard, time.monotonic() - began, at.cpu_s() - cpu_s)}")
     for line in lines:
         line.close()
@@ -338,7 +338,7 @@ async def crowd(at: Server, times: int, seconds: float) -> tuple[float, Asked]:
     """Have users ask for some time; give the debates held a second."""
     asked = Asked()
     tasks = [asyncio.create_task(ask_on(at, f"user{n % USERS}", asked)) for n in range(times * USERS * EACH)]
-    await asyncio.sleep(2)
+    await asyncio.sleep(2 * ANSWER_S)
     asked.held, asked.refused_ms = 0, []
     await asyncio.sleep(seconds)
     held = asked.held / seconds
@@ -379,7 +379,7 @@ async def main() -> None:
     async with server(given.clients) as at:
         await fan_out(at, given.clients, given.stalled, given.rate, given.seconds)
     async with server(given.clients) as at:
-        await overload(at, given.seconds / 3)
+        await overload(at, 8)
 
 
 if __name__ == "__main__":

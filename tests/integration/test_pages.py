@@ -389,6 +389,7 @@ async def test_the_list_has_pages_and_words_are_found() -> None:
         assert (await ann.get(place)).text.count('<a href="/sessions/') == 2
         assert "Newest sessions" in ann.page
         assert (await ann.get("/sessions?q=coffee")).text.count("Cy in round 1") == 27
+        assert "Found 27 times" in ann.page
         assert "Nothing found" in (await ann.get("/sessions?q=nobodysaidthis")).text
         assert 'role="alert"' in (await ann.get(f"/sessions?q={'x' * 1001}")).text
 
@@ -442,7 +443,7 @@ async def test_figures_are_for_who_runs_the_server() -> None:
         with anyio.fail_after(20):
             while "1 of 1 runs" not in (await root.get("/admin?period=7d")).text:  # noqa: ASYNC110  (it tells nobody)
                 await anyio.sleep(0.01)
-        for shown in ("1 runs completed, 0 broken", "Ada", "POST /start", "No tool was called."):
+        for shown in ("Runs completed: 1; broken: 0;", "Ada", "POST /start", "No tool was called."):
             assert shown in root.page
         assert (await root.get("/admin?period=1y")).status_code == 400
 

@@ -173,42 +173,40 @@ async def test_a_conversation_that_somebody_ends_ends_its_stream(how: str, code:
     assert (last["type"], last["data"]["code"], last["data"]["recoverable"]) == ("error", code, recoverable)
 
 
-@pytest.mark.parametrize(
-    ("changes", "status", "code", "field"),
-    [
-        ({"agents": []}, 400, "VALIDATION_ERROR", "agents"),
-        ({"agents": ["data-steward"] * 6}, 400, "VALIDATION_ERROR", "agents"),
-        ({"agents": ["data-steward", "data-steward"]}, 400, "VALIDATION_ERROR", "agents"),
-        ({"agents": "data-steward"}, 400, "VALIDATION_ERROR", "agents"),
-        ({"agents": [7]}, 400, "VALIDATION_ERROR", "agents.0"),
-        ({"agents": ["nobody"]}, 404, "AGENT_NOT_FOUND", "agents"),
-        ({"rounds": 0}, 400, "VALIDATION_ERROR", "rounds"),
-        ({"rounds": 11}, 400, "MAX_ROUNDS_EXCEEDED", "rounds"),
-        ({"rounds": 10**30}, 400, "MAX_ROUNDS_EXCEEDED", "rounds"),
-        ({"rounds": "2"}, 400, "VALIDATION_ERROR", "rounds"),
-        ({"rounds": 1.5}, 400, "VALIDATION_ERROR", "rounds"),
-        ({"rounds": True}, 400, "VALIDATION_ERROR", "rounds"),
-        ({"messages": []}, 400, "VALIDATION_ERROR", "messages"),
-        ({"messages": [{"role": "assistant", "content": "Hi"}]}, 400, "VALIDATION_ERROR", "messages"),
-        ({"messages": [{"role": "user", "content": " "}]}, 400, "VALIDATION_ERROR", "messages"),
-        ({"messages": [{"role": "robot", "content": "Hi"}]}, 400, "VALIDATION_ERROR", "messages.0.role"),
-        ({"messages": [{"role": "user"}]}, 400, "VALIDATION_ERROR", "messages.0.content"),
-        ({"messages": [{"role": "user", "content": 7}]}, 400, "VALIDATION_ERROR", "messages.0.content"),
-        ({"messages": [{"role": "user", "content": "x" * 10_001}]}, 400, "VALIDATION_ERROR", "messages"),
-        ({"round": 1}, 400, "VALIDATION_ERROR", "round"),
-    ],
+UNFIT: tuple[tuple[dict[str, Any], int, str, str], ...] = (
+    ({"agents": []}, 400, "VALIDATION_ERROR", "agents"),
+    ({"agents": ["data-steward"] * 6}, 400, "VALIDATION_ERROR", "agents"),
+    ({"agents": ["data-steward", "data-steward"]}, 400, "VALIDATION_ERROR", "agents"),
+    ({"agents": "data-steward"}, 400, "VALIDATION_ERROR", "agents"),
+    ({"agents": [7]}, 400, "VALIDATION_ERROR", "agents.0"),
+    ({"agents": ["nobody"]}, 404, "AGENT_NOT_FOUND", "agents"),
+    ({"rounds": 0}, 400, "VALIDATION_ERROR", "rounds"),
+    ({"rounds": 11}, 400, "MAX_ROUNDS_EXCEEDED", "rounds"),
+    ({"rounds": 10**30}, 400, "MAX_ROUNDS_EXCEEDED", "rounds"),
+    ({"rounds": "2"}, 400, "VALIDATION_ERROR", "rounds"),
+    ({"rounds": 1.5}, 400, "VALIDATION_ERROR", "rounds"),
+    ({"rounds": True}, 400, "VALIDATION_ERROR", "rounds"),
+    ({"messages": []}, 400, "VALIDATION_ERROR", "messages"),
+    ({"messages": [{"role": "assistant", "content": "Hi"}]}, 400, "VALIDATION_ERROR", "messages"),
+    ({"messages": [{"role": "user", "content": " "}]}, 400, "VALIDATION_ERROR", "messages"),
+    ({"messages": [{"role": "robot", "content": "Hi"}]}, 400, "VALIDATION_ERROR", "messages.0.role"),
+    ({"messages": [{"role": "user"}]}, 400, "VALIDATION_ERROR", "messages.0.content"),
+    ({"messages": [{"role": "user", "content": 7}]}, 400, "VALIDATION_ERROR", "messages.0.content"),
+    ({"messages": [{"role": "user", "content": "x" * 10_001}]}, 400, "VALIDATION_ERROR", "messages"),
+    ({"round": 1}, 400, "VALIDATION_ERROR", "round"),
 )
-async def test_what_does_not_fit_is_refused_with_its_field_and_counts_for_nothing(
-    changes: dict[str, Any], status: int, code: str, field: str
-) -> None:
+
+
+async def test_what_does_not_fit_is_refused_with_its_field_and_counts_for_nothing() -> None:
     table = team_table()
     async with asking(table, limits=Limits(conversations_per_hour=1)) as web:
-        answer = await web.post(PATH, json={**ASKED, **changes})
-        body = answer.json()
-        assert (answer.status_code, body["code"], body["details"]["field"]) == (status, code, field)
-        assert {"error", "code", "details", "timestamp", "requestId"} <= set(body)
-        assert body["details"]["message"]
-        assert body["requestId"] == answer.headers["x-request-id"]
+        for changes, status, code, field in UNFIT:
+            answer = await web.post(PATH, json={**ASKED, **changes})
+            body = answer.json()
+            assert (answer.status_code, body["code"], body["details"]["field"]) == (status, code, field), changes
+            assert {"error", "code", "details", "timestamp", "requestId"} <= set(body)
+            assert body["details"]["message"]
+            assert body["requestId"] == answer.headers["x-request-id"]
         assert await table.sessions() == ()
         assert (await told(web, rounds=1))[-1]["type"] == "conversation_complete"
 

@@ -57,7 +57,8 @@ async def test_a_caller_who_waits_too_short_is_told_where_it_goes_on() -> None:
     slow = served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
     async with client_of(slow) as web:
         answer = await web.post("/api/debates?wait=0.05", json=ASKED)
-        assert (answer.status_code, answer.json()["sessionStatus"]) == (202, "active")
+        assert answer.status_code == 202
+        assert answer.json()["sessionStatus"] in {"created", "active"}
 
 
 async def test_events_are_streamed_with_ids_by_opt_in() -> None:

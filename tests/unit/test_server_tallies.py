@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
-from roundtable.server.exposition import Exposition
+from roundtable.server.exposition import GAUGES, Exposition
 from roundtable.server.reports import report_of
-from roundtable.server.tallies import MOST_NAMES, MOST_REQUESTS, OTHERS, Tally
+from roundtable.server.tallies import MOST_NAMES, MOST_REQUESTS, OTHERS, AgentTally, Tally, ToolTally
 from roundtable.testing.storage_samples import NOON
 
 NAMES = st.sampled_from(["ada", "bo", "cy"])
@@ -114,3 +115,17 @@ def test_prometheus_reads_what_is_exposed() -> None:
     request = (("method", "GET"), ("route", '/a"b\\c'), ("status", "200"))
     assert samples["roundtable_request_seconds_count", request] == 1
     assert samples["roundtable_cost_usd_total", ()] == 0.5
+
+
+def test_the_page_of_metrics_has_all_of_them_and_no_others() -> None:
+    tally = Tally(agents={"Ada": AgentTally()}, tools={"weigh": ToolTally()}, errors={"X": 1}, refusals={"rounds": 1})
+    tally.note_request("GET", "/x", 200, 0.1)
+    gauges = {name: (what, lambda: 0) for name, what in GAUGES.items()}
+    told = set()
+    for family in Exposition(tally, gauges).collect():
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
+        told.add((f"`{name}`", family.type, ", ".join(f"`{label}`" for label in labels), family.documentation))
+    page = (Path(__file__).parents[2] / "docs/reference/server-metrics.md").read_text("utf-8")
+    rows = [line.strip("| ").split("|") for line in page.splitlines() if line.startswith("| `roundtable_")]
+    assert {tuple(cell.strip() for cell in row) for row in rows} == told

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 
     from roundtable.server.tallies import Tally, Times
 
-__all__ = ["CONTENT_TYPE", "Exposition", "Gauges"]
+__all__ = ["CONTENT_TYPE", "GAUGES", "Exposition", "Gauges"]
 
 Gauges: TypeAlias = Mapping[str, tuple[str, Callable[[], float]]]
 """What stands at a number now: name, what it is, and how to look."""
 
 _Values: TypeAlias = Iterable[tuple[tuple[str, ...], float]]
 
+GAUGES: Final = {
+    "conversations_running": "Conversations and debates that run here.",
+    "streams_open": "Streams of events that are open here.",
+}
+"""What a server looks at besides."""
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """What `Exposition.text` is."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.api.desks import Desks
 from roundtable.auth.values import values_of
-from roundtable.server.exposition import Exposition
+from roundtable.server.exposition import GAUGES, Exposition
 from roundtable.server.health import Readiness
 from roundtable.server.limits import Limits, UserLimits
 from roundtable.server.state import ServerState
@@ -49,10 +49,8 @@ def lifetime(
             Desks(lambda tenant: table.for_tenant(tenant, observers=[figures])) as desks,
             Streams(limits.limits, options, figures.refused) as streams,
         ):
-            gauges = {
-                "conversations_running": ("Conversations and debates that run here.", lambda: limits.running),
-                "streams_open": ("Streams of events that are open here.", lambda: len(streams)),
-            }
+            looks = {"conversations_running": lambda: limits.running, "streams_open": lambda: len(streams)}
+            gauges = {name: (what, looks[name]) for name, what in GAUGES.items()}
             app.state.roundtable = ServerState(
                 table=table,
                 desks=desks,

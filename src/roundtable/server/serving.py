@@ -66,8 +66,12 @@ async def serve(
         msg = f"a server that asks for no token may only listen on this machine, not on {host!r}"
         raise ConfigurationError(msg, hint="Leave out `auth=LocalUser()`, or listen on 127.0.0.1.")
     _allow_files()
-    taken = _listen(host, port, reuse_port=reuse_port)
     server = _Server(app, drain_s)
+    with _listen(host, port, reuse_port=reuse_port) as taken:
+        await _run(server, taken, listening)
+
+
+async def _run(server: _Server, taken: socket.socket, listening: Callable[[str], None]) -> None:
     async with anyio.create_task_group() as group:
         if sys.platform != "win32" and current_thread() is main_thread():
             await group.start(server.hear_signals)

@@ -71,7 +71,7 @@ def _chart(report: MetricsReport) -> Chart | None:
     room = (_WIDTH - _LEFT) / len(steps)
     bars = tuple(bar for place, step in enumerate(steps) for bar in _stacked(step, _LEFT + place * room, room, most))
     completed, broken = sum(step.completed for step in steps), sum(step.broken for step in steps)
-    words = f"{completed} runs completed, {broken} broken; at most {most} ended in one step."
+    words = f"Runs completed: {completed}; broken: {broken}; at most in one step: {most}."
     lines = tuple((_y(count / most), f"{count}") for count in sorted({0, most}))
     return Chart(bars, _labels(steps, room, report.period), lines, words)
 
