@@ -12,8 +12,9 @@ from integration.test_mcp_runs import asking_server, waiting
 from mcp.shared.exceptions import MCPError
 
 from roundtable import Roundtable
-from roundtable.errors import APIAuthError, ContextTooLong
+from roundtable.errors import APIAuthError, ContextTooLong, StorageError
 from roundtable.mcp import TOOLS, McpServer
+from roundtable.mcp.failures import error_of
 from roundtable.testing import scripted_agents
 
 FORM = "INVALID_ARGUMENTS"
@@ -25,6 +26,16 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     ("start_roundtable", "", {}, FORM, "topic: Field required"),
     ("start_roundtable", "", {"topic": "T?", "agents": []}, FORM, "agents: "),
     ("start_roundtable", "", {"topic": "T?", "agents": ["ada"], "agentCount": 2}, FORM, "not both"),
+    ("start_roundtable", "", {"topic": "T?", "agents": {}}, FORM, "agents: Input should be a valid list"),
+    ("start_roundtable", "", {"topic": "T?", "perspectives": [{}]}, FORM, "perspectives.0.name: Field required"),
+    (
+        "start_roundtable",
+        "",
+        {"topic": "T?", "perspectives": [7]},
+        FORM,
+        "perspectives.0: Input should be a valid object",
+    ),
+    ("start_roundtable", "", {"topic": "T?", "k" * 9000: 1}, FORM, f"fit. {'k' * 80}: Extra inputs"),
     ("start_roundtable", "", {"topic": "T?", "rounds": "many"}, FORM, "rounds: "),
     ("start_roundtable", "", {"topic": "T?", "agents": ["eve"]}, "AGENT_NOT_FOUND", "no agent 'eve'"),
     ("start_roundtable", "", {"topic": "T?", "agents": ["ada", "ada"]}, CHOICE, "share the id 'ada'"),
@@ -96,8 +107,32 @@ def check(error: dict[str, Any]) -> None:
     """Check what every error has, and what none has."""
     assert error.keys() >= {"name", "message", "code", "retryable"}
     assert all(one["allowed"] is not None for one in error.get("details", {}).get("problems", []))
-    for word in ("Traceback", "errors.pydantic.dev", "input_value", str(Path(__file__).parents[2])):
+    for word in (
+        "Traceback",
+        "errors.pydantic.dev",
+        "input_value",
+        "$ref",
+        "tuple[",
+        "Tuple",
+        "dictionary",
+        str(Path(__file__).parents[2]),
+    ):
         assert word not in str(error)
+
+
+async def test_what_is_allowed_is_told_whole() -> None:
+    async with connected(server_of()) as client:
+        given = [{"success": True, "result": "x"}]
+        error = await refused(client, "continue_roundtable", sessionId="s", contextResults=given)
+        (problem,) = error["details"]["problems"]
+        assert problem["allowed"]["items"]["properties"].keys() >= {"requestId", "success", "result", "error"}
+        many = await refused(client, "start_roundtable", **{f"x{place}": 1 for place in range(100)})
+        assert len(many["details"]["problems"]) == 20
+
+
+def test_what_one_of_several_tasks_says_is_not_hidden() -> None:
+    told = error_of(ExceptionGroup("unhandled errors", [ExceptionGroup("", [StorageError("the disk is full")])]))
+    assert (told["code"], told["message"]) == ("STORAGE_ERROR", "the disk is full")
 
 
 async def test_what_a_provider_says_reaches_the_caller() -> None:

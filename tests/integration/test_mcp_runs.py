@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import anyio
@@ -12,10 +14,12 @@ from mcp.shared.exceptions import MCPError
 
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent
+from roundtable.gateway.streams import ChatStream
 from roundtable.mcp import McpServer
-from roundtable.providers.scripted import ScriptedModel
+from roundtable.providers.scripted import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage
-from roundtable.types import AgentConfig, ChatRequest, ChatResponse, SessionRecord, ToolCall
+from roundtable.testing import scripted_agents
+from roundtable.types import AgentConfig, ChatDelta, ChatRequest, ChatResponse, SessionRecord, ToolCall
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -35,6 +39,48 @@ async def test_progress_grows_with_turns_and_rounds(era: str) -> None:
     assert all(message.startswith(f"session {session}: ") for message in told)
     for word in ("round 1 of 2 begins", "Ada answered", "round 2 of 2 is complete", "the debate goes on"):
         assert any(word in message for message in told)
+
+
+class DrippingModel(ScriptedModel):
+    """Gives its answer letter by letter, each after a while."""
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        return ChatStream(self._dripping(request))
+
+    async def _dripping(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
+        response = await self.complete(request)
+        for letter in response.text:
+            yield ChatDelta(text=letter)
+            await anyio.sleep(0.005)
+        yield response
+
+
+async def test_a_caller_hears_that_an_answer_is_being_written() -> None:
+    heard: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((message or "").partition(": ")[2])
+
+    config = AgentConfig(id="ada", name="Ada", provider="scripted")
+    agents = [BaseAgent(config, DrippingModel([answer("Tea", reasoning="It is late. " * 5)], chunks=1))]
+    async with connected(server_of(agents, heartbeat_s=0.05)) as client:
+        await client.call_tool("start_roundtable", {"topic": "Tea?", "rounds": 1}, progress_callback=hear)
+    assert "the debate goes on" in heard[1 : heard.index("round 1 of 1: Ada answered")]
+
+
+async def test_a_caller_hears_that_a_synthesis_is_being_written() -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    written = json.dumps({"conclusion": "Tea.", "recommendation": "Tea.", "confidence": 0.8})
+    agents = scripted_agents({"ada": ["Tea", Delay(0.2, written)]})
+    async with connected(server_of(agents, heartbeat_s=0.02)) as client:
+        named = {"sessionId": (await call(client, "start_roundtable", topic="Tea?", rounds=1))["sessionId"]}
+        done = await client.call_tool("synthesize_debate", named | {"synthesizer": "ada"}, progress_callback=hear)
+    assert done.structured_content["synthesis"]["conclusion"] == "Tea."
+    assert heard[0] == (1.0, None, f"session {named['sessionId']}: the synthesis is being written")
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -59,6 +105,8 @@ async def test_waiting_for_a_round_ends_with_the_round() -> None:
         named = {"sessionId": begun["sessionId"]}
         held = await call(client, "get_round_details", **named, roundNumber=1, wait=20)
         assert (held["complete"], held["status"]) == (True, "in_progress")
+        again = await call(client, "get_round_details", **named, roundNumber=1, wait=20)
+        assert (again["complete"], again["status"]) == (True, "in_progress")
         paused = await call(client, "control_session", **named, action="pause")
         assert paused["previousStatus"] == "active"
         rested = await call(client, "continue_roundtable", **named, wait=20)
@@ -165,6 +213,11 @@ async def test_agents_ask_and_the_caller_answers() -> None:
         named, asked = await waiting(client)
         error = await refused(client, "continue_roundtable", **named)
         assert [one["id"] for one in error["details"]["missing"]] == [asked]
+        resumed = await refused(client, "control_session", **named, action="resume")
+        for told in (error, resumed):
+            assert (told["code"], QUERY in told["message"]) == ("SESSION_ERROR", True)
+            assert "contextResults" in told["hint"]  # what a caller of tools can do, not one of Python
+            assert "context_results" not in told["hint"]
         given = [{"requestId": asked, "success": True, "result": "Two boxes."}]
         done = await call(client, "continue_roundtable", **named, contextResults=given)
         assert (done["status"], done.get("contextRequests")) == ("completed", [])
@@ -224,10 +277,15 @@ async def test_resources_are_read(era: str) -> None:
             "roundtable://sessions/nobody",
             f"{place}/rounds/2",
             f"{place}/rounds/x",
+            f"{place}/rounds/0",
+            f"{place}/rounds/{'9' * 5000}",
+            "roundtable://sessions//rounds/1",
+            f"roundtable://sessions/{'x' * 201}/rounds/1",
             "file:///etc/passwd",
         ):
-            with pytest.raises(MCPError, match="no "):
+            with pytest.raises(MCPError, match="no ") as caught:
                 await client.read_resource(uri)
+            assert caught.value.error.data["code"] != "INTERNAL_ERROR"
 
 
 @pytest.mark.parametrize("era", ERAS)

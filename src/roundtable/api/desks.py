@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from roundtable.api.handle import DebateHandle
     from roundtable.api.table import Roundtable
 
-__all__ = ["Desk", "Desks"]
+__all__ = ["MOST_ENDED", "Desk", "Desks"]
 
-_MOST_ENDED: Final = 200
+MOST_ENDED: Final = 50
+"""Runs that are remembered after their end, of all users together; each may hold all that was said."""
 
 
 class Desk:
@@ -24,26 +25,31 @@ class Desk:
 
     Args:
         table: Their table, entered.
+        tenant: Whose it is.
+        runs: What runs at all desks, by tenant and session.
     """
 
-    def __init__(self, table: Roundtable) -> None:
+    def __init__(self, table: Roundtable, tenant: str, runs: dict[tuple[str, str], DebateHandle]) -> None:
         self.table = table
-        self._handles: dict[str, DebateHandle] = {}
+        self._tenant = tenant
+        self._runs = runs
 
     def keep(self, handle: DebateHandle) -> None:
-        """Remember a debate that runs here, so that later calls find it."""
-        self._handles[handle.session_id] = handle
-        ended = [name for name, one in self._handles.items() if one.done]
-        for name in ended[:-_MOST_ENDED]:
-            del self._handles[name]
+        """Remember a debate that runs here, so that later calls find it; those that ended first are forgotten."""
+        place = self._tenant, handle.session_id
+        self._runs.pop(place, None)  # a session that goes on is the last again
+        self._runs[place] = handle
+        ended = [place for place, one in self._runs.items() if one.done]
+        for place in ended[:-MOST_ENDED]:
+            del self._runs[place]
 
     def handle(self, session_id: str) -> DebateHandle | None:
         """Give the latest run of a session here, whether it goes on or ended."""
-        return self._handles.get(session_id)
+        return self._runs.get((self._tenant, session_id))
 
     def running(self, session_id: str) -> DebateHandle | None:
         """Give the run of a session that goes on here."""
-        handle = self._handles.get(session_id)
+        handle = self.handle(session_id)
         return None if handle is None or handle.done else handle
 
 
@@ -55,6 +61,8 @@ class Desks:
     """
 
     def __init__(self, make_table: Callable[[str], Roundtable]) -> None:
+        self.runs: dict[tuple[str, str], DebateHandle] = {}
+        """What runs here, and what ended last, by tenant and session."""
         self._make_table = make_table
         self._desks: dict[str, Desk] = {}
         self._opening: dict[str, anyio.Lock] = {}
@@ -78,11 +86,11 @@ class Desks:
         async with self._opening.setdefault(tenant, anyio.Lock()):
             if tenant not in self._desks:
                 table = self._make_table(tenant)
-                self._desks[tenant] = await self._group.start(self._hold, table)
+                self._desks[tenant] = await self._group.start(self._hold, table, tenant)
         return self._desks[tenant]
 
-    async def _hold(self, table: Roundtable, *, task_status: TaskStatus[Desk]) -> None:
+    async def _hold(self, table: Roundtable, tenant: str, *, task_status: TaskStatus[Desk]) -> None:
         """Keep a table entered; it has to be left by the task that entered it."""
         async with table:
-            task_status.started(Desk(table))
+            task_status.started(Desk(table, tenant, self.runs))
             await anyio.sleep_forever()

@@ -8,8 +8,8 @@ import anyio
 
 from roundtable.api.offered import chosen_agents
 from roundtable.errors import RoundtableError
-from roundtable.mcp.failures import InvalidArguments, refused_value
-from roundtable.mcp.following import follow
+from roundtable.mcp.failures import refused_value
+from roundtable.mcp.following import follow, heartbeats
 from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
 from roundtable.mcp.views import agent_of, debate_output
 from roundtable.types import ContextResult
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput, SynthesisInput
     from roundtable.mcp.outputs import DebateOutput
     from roundtable.result import DebateResult
-    from roundtable.types import JsonValue
+    from roundtable.types import ContextRequest, JsonValue
 
 __all__ = ["continue_debate", "control", "start_debate", "synthesize"]
 
@@ -32,8 +32,8 @@ _LEAVE_S: Final = 5.0
 async def start_debate(call: Call, given: StartInput) -> DebateOutput:
     """Begin a debate, and wait for its end as long as asked."""
     if given.agents is not None and given.agent_count is not None:
-        hint = "Leave out agents, or agentCount."
-        raise InvalidArguments("start_roundtable takes agents or agentCount, not both", hint=hint)
+        problem = "goes with agents left out, not both"
+        raise refused_value("start_roundtable", "agentCount", problem, ["agents", "agentCount"])
     table = call.desk.table
     made: list[DebateHandle] = []
     # A call that is cancelled just now must not leave a session behind that nobody runs.
@@ -68,6 +68,7 @@ async def continue_debate(call: Call, given: ContinueInput) -> DebateOutput:
     results = _fitting(before, given.context_results)
     if not given.force:
         results = (*results, *await _asked_for(call, before, results))
+        _check_answered(before, results)
     rounds = given.rounds or (1 if before.session_status == "completed" else 0)
     handle = await table.carry_on(
         session_id,
@@ -103,9 +104,8 @@ def _fitting(before: DebateResult, results: Sequence[ContextResult]) -> tuple[Co
 
 async def _asked_for(call: Call, before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:
     """Have the user answer what agents require and the caller does not answer, where the client can ask them."""
-    known = {result.request_id for result in results}
-    open_requests = [one for one in before.context_requests if one.priority == "required" and one.id not in known]
-    if before.status != "needs_context" or not open_requests:
+    open_requests = _unanswered(before, results)
+    if not open_requests:
         return ()
     names = {agent.id: agent.name for agent in before.agents}
     answers = await call.ask([(one, names.get(one.agent_id, one.agent_id)) for one in open_requests])
@@ -115,6 +115,32 @@ async def _asked_for(call: Call, before: DebateResult, results: Sequence[Context
         else ContextResult(request_id=name, success=False, error="the user gave no answer")
         for name, said in answers.items()
     )
+
+
+def _unanswered(before: DebateResult, results: Sequence[ContextResult]) -> list[ContextRequest]:
+    """Give what agents require and nobody answers."""
+    if before.status != "needs_context":
+        return []
+    known = {result.request_id for result in results}
+    return [one for one in before.context_requests if one.priority == "required" and one.id not in known]
+
+
+def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ()) -> None:
+    """Say what a caller of tools can do about what agents still wait for; the engine speaks to programs.
+
+    Raises:
+        RoundtableError: They wait for something; `details["missing"]` says for what.
+    """
+    missing = _unanswered(before, results)
+    if missing:
+        asked = "; ".join(f"{one.id}: {one.query}" for one in missing)
+        raise RoundtableError(
+            f"session {before.session_id!r} waits for information that its agents require: {asked}",
+            code="SESSION_ERROR",
+            hint="Call continue_roundtable with an entry for each of contextRequests in contextResults, all in one "
+            "call; or with force, to go on without.",
+            details={"missing": [one.model_dump(mode="json") for one in missing]},
+        )
 
 
 async def _outcome(call: Call, handle: DebateHandle, *, wait_s: float, stops: bool) -> DebateOutput:
@@ -136,13 +162,14 @@ async def _outcome(call: Call, handle: DebateHandle, *, wait_s: float, stops: bo
 async def control(call: Call, given: ControlInput) -> ControlOutput:
     """Pause, resume or stop a debate."""
     table, session_id = call.desk.table, given.session_id
-    before = (await table.session(session_id)).session_status
+    found = await table.session(session_id)
+    before = found.session_status
     if given.action == "pause":
         await table.pause(session_id)
     elif given.action == "stop":
         await table.stop(session_id)
     else:
-        await _resume(call, session_id, before)
+        await _resume(call, found)
     after = (await table.session(session_id)).session_status
     return ControlOutput(
         session_id=session_id,
@@ -153,10 +180,12 @@ async def control(call: Call, given: ControlInput) -> ControlOutput:
     )
 
 
-async def _resume(call: Call, session_id: str, before: str) -> None:
+async def _resume(call: Call, found: DebateResult) -> None:
+    session_id, before = found.session_id, found.session_status
     if before not in {"paused", "error"}:
         msg = f"session {session_id!r} is {before}; only a paused or broken one can be resumed"
         raise RoundtableError(msg, code="SESSION_ERROR", hint="continue_roundtable goes on with any other.")
+    _check_answered(found)
     handle = await call.desk.table.carry_on(session_id)
     call.desk.keep(handle)
     # What keeps it from going on is told here, not only to whoever looks later.
@@ -177,5 +206,6 @@ async def synthesize(call: Call, given: SynthesisInput) -> SynthesisOutput:
     table, by = call.desk.table, given.synthesizer
     if by is not None:
         agent_of(await table.session(given.session_id), by)
-    written = await table.synthesize(given.session_id, by=by)
+    async with heartbeats(call, f"session {given.session_id}: the synthesis is being written"):
+        written = await table.synthesize(given.session_id, by=by)
     return SynthesisOutput(session_id=given.session_id, synthesizer_id=written.synthesizer_id, synthesis=written)

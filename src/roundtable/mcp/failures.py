@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,6 @@ from roundtable.errors import RoundtableError
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic import ValidationError
 
     from roundtable.types import JsonObject, JsonValue
@@ -21,6 +20,14 @@ __all__ = ["InvalidArguments", "NotThere", "error_of", "refused_arguments", "ref
 logger: logging.Logger = logging.getLogger(f"{ROOT}.mcp")
 
 _MOST: Final = 20
+_MOST_NAME: Final = 80
+_PYTHON: Final = (
+    (re.compile("^Value error, "), ""),
+    (re.compile("valid dictionary or instance of [A-Za-z]+"), "valid object"),
+    (re.compile("^Tuple"), "List"),
+    (re.compile("valid tuple"), "valid list"),
+    (re.compile(" after validation"), ""),
+)
 
 
 class InvalidArguments(RoundtableError):
@@ -37,27 +44,58 @@ class NotThere(RoundtableError):
     default_code = "NOT_FOUND"
 
 
-def refused_arguments(tool: str, error: ValidationError, properties: Mapping[str, JsonValue]) -> InvalidArguments:
+def refused_arguments(tool: str, error: ValidationError, schema: JsonObject) -> InvalidArguments:
     """Say which arguments do not fit, and what is allowed.
 
     Args:
         tool: Name of the tool.
         error: What does not fit.
-        properties: What the tool takes, as its JSON schema says it.
+        schema: What the tool takes, as JSON Schema.
     """
-    problems: list[JsonValue] = []
-    told: list[str] = []
-    for one in error.errors(include_url=False, include_input=False, include_context=False)[:_MOST]:
-        place = [str(part) for part in one["loc"]]
-        field = place[0] if place else ""
-        said = one["msg"].removeprefix("Value error, ")
+    kinds, properties = _members(schema, "$defs"), _members(schema, "properties")
+    found: dict[str, JsonValue] = {}
+    for one in error.errors(include_url=False, include_input=False, include_context=False):
+        field = _field(one["loc"], kinds)
+        problem = _in_words_of_json(one["msg"])
         names: list[JsonValue] = [*sorted(properties)]
-        allowed = properties.get(field, names)
-        problems.append({"field": ".".join(place), "problem": said, "allowed": allowed})
-        told.append(f"{'.'.join(place) or 'arguments'}: {said}")
+        allowed = _whole(properties.get(str(one["loc"][0]) if one["loc"] else "", names), kinds)
+        found.setdefault(f"{field}: {problem}", {"field": field, "problem": problem, "allowed": allowed})
+    told = [*found][:_MOST]
+    problems: list[JsonValue] = [found[one] for one in told]
     message = f"{tool} was called with arguments that do not fit. {'; '.join(told)}"
     hint = f"{tool} takes: {', '.join(properties) or 'nothing'}."
     return InvalidArguments(message, hint=hint, details={"problems": problems})
+
+
+def _members(schema: JsonObject, name: str) -> JsonObject:
+    held = schema.get(name)
+    return held if isinstance(held, dict) else {}
+
+
+def _field(loc: tuple[int | str, ...], kinds: JsonObject) -> str:
+    """Name an argument, without the kinds of value that were tried for it."""
+    parts = [str(part) for part in loc]
+    named = [*parts[:1], *(part for part in parts[1:] if "[" not in part and part not in kinds)]
+    return ".".join(part[:_MOST_NAME] for part in named)
+
+
+def _in_words_of_json(said: str) -> str:
+    """Say what pydantic says without words of Python."""
+    for pattern, word in _PYTHON:
+        said = pattern.sub(word, said)
+    return said
+
+
+def _whole(schema: JsonValue, kinds: JsonObject) -> JsonValue:
+    """Put what a schema refers to in its place."""
+    if isinstance(schema, list):
+        return [_whole(one, kinds) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    if name in kinds:
+        return _whole(kinds[name], kinds)
+    return {key: _whole(value, kinds) for key, value in schema.items()}
 
 
 def error_of(error: Exception) -> JsonObject:
@@ -66,6 +104,8 @@ def error_of(error: Exception) -> JsonObject:
     One of the library says all it knows. Of one that nobody foresaw they see its kind alone, because its words may hold
     what is not theirs, such as a path or a key; the log has it whole, under the reference that they are given.
     """
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]  # of several tasks of one call, the first that failed
     if isinstance(error, RoundtableError):
         found = error.to_dict()
         if error.session_id is not None:

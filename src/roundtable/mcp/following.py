@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator
 
     from roundtable.api.handle import DebateHandle
     from roundtable.mcp.call import Call
     from roundtable.types import Event
 
-__all__ = ["HEARTBEAT_S", "Progress", "follow"]
+__all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats"]
 
 HEARTBEAT_S: Final = 5.0
 """Seconds after which a caller hears that a debate goes on, when nothing else is to be told."""
@@ -64,19 +65,19 @@ class _Meter:
         return round(found, 6)
 
 
-async def follow(
-    call: Call, handle: DebateHandle, *, wait_s: float, until: Callable[[Event], bool] | None = None
-) -> None:
-    """Wait until a run is over, a time has passed, or something is heard; the run goes on.
+async def follow(call: Call, handle: DebateHandle, *, wait_s: float, until_round: int | None = None) -> None:
+    """Wait until a run is over, a time has passed, or a round is complete; the run goes on.
 
     Args:
         call: Who waits; told of every turn and round, and that the debate goes on when nothing else is to be told.
         handle: The run.
         wait_s: Seconds to wait at most.
-        until: What else ends the waiting; hears every event after those that were stored when it began.
+        until_round: Number of the round that ends the waiting too; none when left out.
     """
     fold = await call.desk.table.wiring.sessions.load(handle.session_id)
     record = fold.to_record()
+    if any(held.number == until_round and held.complete for held in record.rounds):
+        return
     meter = _Meter(len(record.session.agents), record.total_rounds, held=sum(held.complete for held in record.rounds))
     wiring = call.desk.table.wiring
     tenant = wiring.options.tenant
@@ -85,15 +86,40 @@ async def follow(
         async with anyio.create_task_group() as group:
 
             async def tell() -> None:
+                due = anyio.current_time() + call.heartbeat_s
                 while True:
-                    event = await heard.take(call.heartbeat_s)
-                    if event is not None and until is not None and until(event):
+                    event = await heard.take(max(0.0, due - anyio.current_time()))
+                    said = None if event is None else meter.hear(event)
+                    if said is None and anyio.current_time() < due:
+                        continue  # such as a piece of an answer, of which there are many
+                    told = f"session {handle.session_id}: {said or 'the debate goes on'}"
+                    await call.progress(meter.value(), float(meter.total), told)
+                    due = anyio.current_time() + call.heartbeat_s
+                    if event is not None and event.type == "round_complete" and event.round == until_round:
                         group.cancel_scope.cancel()
-                    said = "the debate goes on" if event is None else meter.hear(event)
-                    if said is not None:
-                        told = f"session {handle.session_id}: {said}"
-                        await call.progress(meter.value(), float(meter.total), told)
 
             group.start_soon(tell)
             await handle.wait()
             group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def heartbeats(call: Call, said: str) -> AsyncGenerator[None]:
+    """Tell the caller again and again that something goes on, as long as it does.
+
+    Args:
+        call: Who waits.
+        said: What goes on.
+    """
+    async with anyio.create_task_group() as group:
+
+        async def tell() -> None:
+            beats = 0
+            while True:
+                await anyio.sleep(call.heartbeat_s)
+                beats += 1
+                await call.progress(float(beats), None, said)
+
+        group.start_soon(tell)
+        yield
+        group.cancel_scope.cancel()

@@ -74,6 +74,7 @@ _Focus: TypeAlias = Annotated[
     str | None, Field(min_length=1, max_length=10_000, description="A narrower question for the rounds to come.")
 ]
 _Round: TypeAlias = Annotated[int, Field(ge=1, description="Number of the round, from 1.")]
+_DATE: Final = "a date alone is its first moment, UTC"
 _AgentId: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=200, description="Id of the agent, as the answers show it.")
 ]
@@ -158,8 +159,8 @@ class ListInput(Value):
     ] = None
     mode: Annotated[DebateMode | None, Field(description="Only this mode.")] = None
     status: Annotated[SessionStatus | None, Field(description="Only this state.")] = None
-    from_date: Annotated[Timestamp | None, Field(description="Created then or later, ISO 8601.")] = None
-    to_date: Annotated[Timestamp | None, Field(description="Created then or earlier, ISO 8601.")] = None
+    from_date: Annotated[Timestamp | None, Field(description=f"Created then or later, ISO 8601; {_DATE}.")] = None
+    to_date: Annotated[Timestamp | None, Field(description=f"Created then or earlier, ISO 8601; {_DATE}.")] = None
     limit: Annotated[int, Field(ge=1, le=200, description="Most sessions on a page.")] = 50
     cursor: Annotated[Cursor | None, Field(max_length=200, description="nextCursor of the page before.")] = None
 

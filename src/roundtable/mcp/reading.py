@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         ThoughtsInput,
     )
     from roundtable.result import DebateResult
-    from roundtable.types import Event, RoundRecord, SessionSummary
+    from roundtable.types import RoundRecord, SessionSummary
 
 __all__ = [
     "consensus_of",
@@ -154,14 +154,9 @@ async def _after_waiting(call: Call, session_id: str, wait_s: float, number: int
     table = call.desk.table
     result = await table.session(session_id)
     handle = call.desk.running(session_id)
-    there = number is not None and any(held.number == number and held.complete for held in result.rounds)
-    if handle is None or not wait_s or there:
+    if handle is None or not wait_s:
         return result
-
-    def is_it(event: Event) -> bool:
-        return event.type == "round_complete" and event.round == number
-
-    await follow(call, handle, wait_s=wait_s, until=is_it)
+    await follow(call, handle, wait_s=wait_s, until_round=number)
     return await table.session(session_id)
 
 

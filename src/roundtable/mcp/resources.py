@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pydantic import ValidationError
 from pydantic_core import to_json
 
 from roundtable.api.offered import offered_modes
@@ -86,15 +87,26 @@ async def read(call: Call, uri: str) -> Page:
             return Page(await call.desk.table.export(session_id, "markdown"), _MARKDOWN)
         case ["sessions", session_id, "json"]:
             return Page(await call.desk.table.export(session_id, "json"), _JSON)
-        case ["sessions", session_id, "rounds", number] if number.isdecimal() and int(number) > 0:
-            held = await round_details(call, RoundInput(session_id=session_id, round_number=int(number)))
+        case ["sessions", session_id, "rounds", number]:
+            held = await round_details(call, _round_asked_for(uri, session_id, number))
             return Page(to_json(held.model_dump(mode="json", exclude_none=True), indent=2).decode(), _JSON)
         case ["modes"]:
             return Page(_overview(call.desk.table), _MARKDOWN)
         case ["modes", name]:
             return Page(_guide(call.desk.table, name), _MARKDOWN)
         case _:
-            raise NotThere(f"there is no resource {uri[:200]!r}", hint="List the resources and their templates.")
+            raise _no_such(uri)
+
+
+def _round_asked_for(uri: str, session_id: str, number: str) -> RoundInput:
+    try:
+        return RoundInput.model_validate({"session_id": session_id, "round_number": number})
+    except ValidationError:
+        raise _no_such(uri) from None
+
+
+def _no_such(uri: str) -> NotThere:
+    return NotThere(f"there is no resource {uri[:200]!r}", hint="List the resources and their templates.")
 
 
 def _overview(table: Roundtable) -> str:

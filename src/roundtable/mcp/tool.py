@@ -84,7 +84,6 @@ class RoundtableTool(Generic[InputT]):
         try:
             given = self.input.model_validate(dict(arguments))
         except ValidationError as error:
-            properties = self.input_schema.get("properties")
-            raise refused_arguments(self.name, error, properties if isinstance(properties, dict) else {}) from None
+            raise refused_arguments(self.name, error, self.input_schema) from None
         answer = await self.work(call, given)
         return answer.model_dump(mode="json", by_alias=True, exclude_none=True)

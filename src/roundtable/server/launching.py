@@ -103,11 +103,12 @@ def until_begun(begin: Begin) -> Begin:
 
     async def start() -> DebateHandle:
         # What has begun counts and is kept, even where its caller is sent away just now.
+        handles: list[DebateHandle] = []
         with anyio.CancelScope(shield=True):
-            handle = await begin()
+            handles.append(await begin())
             with anyio.move_on_after(_LOOK_S):
-                await handle.begun()
-        return handle
+                await handles[0].begun()
+        return handles[0]
 
     return start
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fastapi import Request
@@ -22,6 +22,8 @@ __all__ = ["JsonBody", "check_json", "check_query"]
 
 _IDS = "ids"
 """Streams read it by themselves."""
+
+_DEEPEST = 64
 
 BodyT = TypeVar("BodyT", bound=Value)
 
@@ -100,10 +102,20 @@ def check_json(raw: bytes) -> None:
         roundtable.errors.RoundtableError: body: is no JSON: the name 'rounds' stands twice in one object
     """
     try:
-        from_json(raw, allow_inf_nan=False, cache_strings=False)  # this one knows a limit for depth
+        # This one knows a limit for depth, but what is kept of a body is put into more than it came in.
+        _check_depth(from_json(raw, allow_inf_nan=False, cache_strings=False))
         json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise _invalid("body", f"is no JSON: {error}") from None
+
+
+def _check_depth(value: object) -> None:
+    level = [value]
+    for _ in range(_DEEPEST):
+        lists = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [*chain.from_iterable(lists)]
+    if any(isinstance(one, dict | list) for one in level):
+        raise ValueError(f"it is nested more than {_DEEPEST} deep")
 
 
 def _is_json(content_type: str) -> bool:
