@@ -31,6 +31,13 @@ def test_tokens_in_json(command: Command) -> None:
 
 
 def test_a_token_that_cannot_be_is_a_plain_fault(command: Command) -> None:
-    done = command("tokens", "create", "two words")
-    assert done.code == 2
-    assert "user name" in done.err
+    for arguments, said in (
+        (("two words",), "cannot be made: a user name has 1 to 128"),
+        (("ada", "--scope", "fly"), "'read', 'write' or 'admin', not 'fly'"),
+        (("ada", "--audience", "mpc"), "--audience is one of mcp, http, not 'mpc'"),
+        (("ada", "--days", "5", "--never-expires"), "--days, or --never-expires, not both"),
+        (("ada", "--days", "0"), "more than 0"),
+    ):
+        done = command("tokens", "create", *arguments)
+        assert (done.code, said in done.err) == (2, True), done.err
+    assert command("tokens", "list", "--user", "ada").out.startswith("No token of ada in ")

@@ -258,10 +258,11 @@ async def test_a_server_over_an_engine_and_a_registry() -> None:
     for agent in talkers():
         registry.add_agent(agent)
     engine = DebateEngine(SessionManager(storage), registry, ModeRegistry())
-    server = create_mcp_server(engine, registry)
-    async with connected(server) as client:
-        done = await call(client, "start_roundtable", **QUICK)
-    assert (await SessionManager(storage).get_session(done["sessionId"])) is not None
+    for server in (create_mcp_server(engine, registry), create_mcp_server(engine)):
+        async with connected(server) as client:
+            done = await call(client, "start_roundtable", **QUICK)
+        assert [one["agentId"] for one in done["agentResponses"]] == ["ada", "bo", "cy"]
+        assert (await SessionManager(storage).get_session(done["sessionId"])) is not None
     with pytest.raises(ConfigurationError, match="tables"):
         create_mcp_server(engine, tables=lambda _: Roundtable())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -33,10 +34,20 @@ async def test_agents_are_found_by_id_and_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["command:/bin/sh", "command:cat", "claude-cli", "claude-cli:opus", "local:/etc/passwd", "human", ":", ""]
+    "name",
+    [
+        *("command:/bin/sh", "command:cat", "claude-cli", "claude-cli:opus", "local:/etc/passwd", "human", ":", ""),
+        *("scripted:/etc/passwd", "replay:/etc/passwd", "mine.json"),
+    ],
 )
-async def test_programs_and_files_of_the_machine_cannot_be_named(name: str) -> None:
-    table = table_of(config("mine", "command", "cat"), config("tiny", "local"), config("far", "openai", "gpt-5.2"))
+async def test_programs_and_files_of_the_machine_cannot_be_named(name: str, tmp_path: Path) -> None:
+    script = tmp_path / "said.json"
+    script.write_text("[]")
+    (tmp_path / "kept.jsonl").touch()
+    fixed = [config("played", "replay", str(tmp_path / "kept.jsonl")), config("said", "scripted", str(script))]
+    table = table_of(
+        config("mine", "command", "cat"), config("tiny", "local"), config("far", "openai", "gpt-5.2"), *fixed
+    )
     with pytest.raises(ConfigurationError, match="offers no agent") as caught:
         chosen_agents(table, [name])
     assert caught.value.code == "AGENT_NOT_FOUND"

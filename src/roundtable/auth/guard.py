@@ -152,10 +152,12 @@ class Guard:
         refuse = partial(self._refuse, scope, receive, send)
         host = headers.get("host", "").casefold()
         if not self._knows(host):
-            error = RoundtableError("this server does not answer to that Host", code="MISDIRECTED_REQUEST")
+            hint = "Who runs the server says with --allow-host by which other names it is called."
+            error = RoundtableError("this server does not answer to that Host", code="MISDIRECTED_REQUEST", hint=hint)
             await refuse(421, error)
         elif not self._admits(headers.get("origin"), host):
-            await refuse(403, Forbidden("pages of this Origin may not call this server"))
+            hint = "Who runs the server lets in pages of other origins with --allow-origin."
+            await refuse(403, Forbidden("pages of this Origin may not call this server", hint=hint))
         elif self._manners.is_open(scope):
             await self._app(scope, receive, send)
         else:

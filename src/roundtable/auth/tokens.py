@@ -145,7 +145,8 @@ class TokenStore:
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise ConfigurationError(f"this token cannot be made: {first['msg']}") from None
+            said = first["msg"].removeprefix("Value error, ")
+            raise ConfigurationError(f"this token cannot be made: {said}, not {first['input']!r}") from None
         if not kept.scopes:
             raise ConfigurationError("a token needs a scope", hint=f"Scopes are {', '.join(SCOPES)}.")
         await self._values.put(_KEY + kept.id, kept.model_dump(mode="json"), tenant=_TENANT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
@@ -10,11 +10,15 @@ from roundtable.cli.codes import ExitCode
 from roundtable.cli.desk import Ask, Desk, open_desk, split_list
 from roundtable.cli.lines import Line, line
 from roundtable.cli.options import Database, Json, Storage
+from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from roundtable.auth import Scope, TokenInfo, TokenStore
 
 __all__ = ["tokens"]
+
+_SERVERS: Final = ("mcp", "http")
+_DAYS: Final = 90
 
 tokens: typer.Typer = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Tokens that open the MCP server and the HTTP server."
@@ -29,7 +33,7 @@ def create(
         list[str] | None,
         typer.Option("--scope", metavar="LIST", help="read, write, admin.", show_default="read,write"),
     ] = None,
-    days: Annotated[float, typer.Option("--days", help="How long it works.")] = 90,
+    days: Annotated[float | None, typer.Option("--days", help="How long it works.", show_default="90")] = None,
     never: Annotated[bool, typer.Option("--never-expires", help="It works until it is revoked.")] = False,
     audience: Annotated[
         str | None, typer.Option("--audience", help="The only server that takes it: mcp or http.", show_default="any")
@@ -41,11 +45,16 @@ def create(
 ) -> int:
     """Make a token and show it, this once: only a digest of it is kept."""
     scopes = split_list(scope, "--scope") or ("read", "write")
+    if never and days is not None:
+        raise ConfigurationError("a token works for --days, or --never-expires, not both")
+    if audience not in {None, *_SERVERS}:
+        raise ConfigurationError(f"--audience is one of {', '.join(_SERVERS)}, not {audience!r}")
+    lasting = None if never else _DAYS if days is None else days
 
     async def work(desk: Desk) -> ExitCode:
         store = await _store(desk)
         issued = await store.create(
-            user, scopes=cast("tuple[Scope, ...]", scopes), days=None if never else days, audience=audience, label=label
+            user, scopes=cast("tuple[Scope, ...]", scopes), days=lasting, audience=audience, label=label
         )
         if desk.screen.as_json:
             desk.screen.data({"token": issued.secret, **issued.info.model_dump(mode="json")})
@@ -76,7 +85,8 @@ def list_tokens(
                 [Line("ID               USER, SCOPES, END", "bold"), *(line(_told(info)) for info in found)]
             )
         else:
-            desk.screen.show([line(f"No token in {desk.place.shown}.")])
+            whose = "" if user is None else f" of {user}"
+            desk.screen.show([line(f"No token{whose} in {desk.place.shown}.")])
         return ExitCode.OK
 
     return open_desk(Ask(as_json=as_json, storage=storage, database=database)).run(work)

@@ -49,7 +49,8 @@ def create_mcp_server(
 
     Args:
         debate_engine: Where debates are stored, with its modes and tools; the environment decides when left out.
-        agent_registry: Who debates: all its agents; the environment decides when left out.
+        agent_registry: Who debates: all its agents; those of the engine when left out, and what the environment offers
+            where that has none.
         tables: Makes the table of a user, by tenant, instead of both; called once for each user.
         name: Name the server gives itself.
         version: Its version.
@@ -211,8 +212,9 @@ def _tables_of(engine: DebateEngine | None, registry: AgentRegistry | None) -> C
     from roundtable.api import Roundtable
 
     def make(tenant: str) -> Roundtable:
+        lent = None if engine is None else engine.agents.get_active_agents()
         table = Roundtable(
-            None if registry is None else registry.get_active_agents(),
+            (lent or None) if registry is None else registry.get_active_agents(),
             storage=None if engine is None else engine.sessions.storage,
             tools=["request_context"],
             tenant=tenant,

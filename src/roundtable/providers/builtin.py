@@ -18,7 +18,7 @@ from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat, server_at
 from roundtable.providers.openai_responses import OpenAIResponses
 from roundtable.providers.perplexity import PerplexitySonar
-from roundtable.providers.scripted import scripted_model
+from roundtable.providers.scripted import ScriptedProvider
 from roundtable.providers.spec import ProviderEntry, ProviderSpec
 from roundtable.settings import Settings
 from roundtable.types import ModelProfile, ProviderConfig
@@ -189,7 +189,7 @@ def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
         *command_providers(),
         ("human", HumanProvider(), "A person at this terminal; 'human:NAME' tells several apart."),
         ("replay", ReplayProvider(), "What a cassette holds, without a network."),
-        ("scripted", scripted_model, "Answers from a JSON file, for tests and demonstrations."),
+        ("scripted", ScriptedProvider(), "Answers from a JSON file, for tests and demonstrations."),
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import ChatRequest, JsonValue, ProviderConfig
 
-__all__ = ["Delay", "Reply", "Script", "ScriptedModel", "scripted_model"]
+__all__ = ["Delay", "Reply", "Script", "ScriptedModel", "ScriptedProvider"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,21 +252,29 @@ def _calls(reply: Mapping[str, JsonValue]) -> list[JsonValue]:
     return [{"id": f"call-{place}", **call} for place, call in enumerate(calls, 1) if isinstance(call, dict)]
 
 
-def scripted_model(model: str | None, _config: ProviderConfig, _settings: Settings) -> ScriptedModel:
-    """Make a scripted model from a JSON file: `scripted:FILE.json`, a list or an object as `ScriptedModel` takes it.
+class ScriptedProvider:
+    """Makes models from `scripted:FILE.json`: the file holds a list or an object as `ScriptedModel` takes it."""
 
-    Raises:
-        ConfigurationError: No file is named, or it cannot be read as such.
-    """
-    hint = "Write 'scripted:FILE.json'; the file holds a list of answers, or an object from agent id to answers."
-    if model is None:
-        raise ConfigurationError("the provider 'scripted' needs a file of answers", provider="scripted", hint=hint)
-    try:
-        script = json.loads(Path(model).expanduser().read_text("utf-8"))
-    except (OSError, ValueError, RecursionError, RuntimeError) as exc:
-        raise ConfigurationError(f"cannot read the script {model!r}: {exc}", provider="scripted", hint=hint) from exc
-    replies = script.values() if isinstance(script, dict) else [script]
-    items = [item for reply in replies for item in (reply if isinstance(reply, list) else [reply])]
-    if not isinstance(script, list | dict) or not all(isinstance(item, str | dict) for item in items):
-        raise ConfigurationError(f"the script {model!r} holds something else than texts and objects", hint=hint)
-    return ScriptedModel(script, model=Path(model).name)
+    reads_files: Final = True
+    """Whether the name of a model is that of a file here; servers let no caller choose one."""
+
+    def __call__(self, model: str | None, _config: ProviderConfig, _settings: Settings) -> ScriptedModel:
+        """Make a model.
+
+        Raises:
+            ConfigurationError: No file is named, or it cannot be read as such.
+        """
+        hint = "Write 'scripted:FILE.json'; the file holds a list of answers, or an object from agent id to answers."
+        if model is None:
+            raise ConfigurationError("the provider 'scripted' needs a file of answers", provider="scripted", hint=hint)
+        try:
+            script = json.loads(Path(model).expanduser().read_text("utf-8"))
+        except (OSError, ValueError, RecursionError, RuntimeError) as exc:
+            raise ConfigurationError(
+                f"cannot read the script {model!r}: {exc}", provider="scripted", hint=hint
+            ) from exc
+        replies = script.values() if isinstance(script, dict) else [script]
+        items = [item for reply in replies for item in (reply if isinstance(reply, list) else [reply])]
+        if not isinstance(script, list | dict) or not all(isinstance(item, str | dict) for item in items):
+            raise ConfigurationError(f"the script {model!r} holds something else than texts and objects", hint=hint)
+        return ScriptedModel(script, model=Path(model).name)

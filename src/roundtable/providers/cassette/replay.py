@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio.lowlevel
 
@@ -77,6 +77,9 @@ class ReplayProvider:
     Prompts hold the agents' names: give the agents the names (and ids) that they were recorded under, with
     `AgentConfig(id=..., name=..., provider="replay", model="FILE")`. `cassette=` of a table needs no such care.
     """
+
+    reads_files: Final = True
+    """Whether the name of a model is that of a file here; servers let no caller choose one."""
 
     def __init__(self) -> None:
         self._cassettes: dict[str, Cassette] = {}
