@@ -287,10 +287,10 @@ async def _is(at: Server, streams: int) -> bool:
 async def stall(at: Server, clients: int, stalled: int, rate: int, seconds: int) -> None:
     """Measure clients of which some stop reading: they follow a debate that fills their buffers at once."""
     calm = await at.begin(f"speak {rate} {seconds + 50} small", "bo")
-    loud = await at.begin("speak 20 60 large", "cy")
     heard = Heard()
     lines = await listen(at, at.following(calm, "bo"), clients - stalled, heard)
     await until(lambda: _is(at, clients - stalled), 20)
+    loud = await at.begin("speak 20 20 large", "cy")
     deaf_ones = [deaf(at, at.following(loud, "cy")) for _ in range(stalled)]
     came = time.monotonic()
     await until(lambda: _is(at, clients), 5)

@@ -1,11 +1,20 @@
-"""What callers may try who mean no good."""
+"""What callers may try, meaning good or not, that nobody has in mind who builds one endpoint."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from integration.server_kit import client_of, served_table
+from integration.test_server_chat import ASKED, PATH, team_table
+
+from roundtable.providers import Delay
+from roundtable.server import Limits
+from roundtable.storage import SQLiteStorage
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -23,3 +32,22 @@ async def test_what_is_accepted_is_never_too_deep_to_be_kept(deep: int, status: 
         if status == 202:
             (kept,) = (await web.get("/api/sessions")).json()["sessions"]
             assert json.dumps(kept["metadata"]).count("{") == 63
+
+
+async def test_whoever_has_as_many_running_as_they_may_comes_back_to_theirs_at_any_process(tmp_path: Path) -> None:
+    slow = {"data-steward": Delay(1.0, "I found 150.")}
+    place, limits = tmp_path / "team.db", Limits(concurrent=1)
+    async with (
+        client_of(team_table(SQLiteStorage(place), **slow), limits=limits) as one,
+        client_of(team_table(SQLiteStorage(place), **slow), limits=limits) as other,
+    ):
+        text = ""
+        async with one.stream("POST", f"{PATH}?ids=1", json={**ASKED, "rounds": 1}) as answer:
+            async for piece in answer.aiter_text():
+                text += piece
+                if '"agent_start"' in text:
+                    break
+        last = [line[4:] for line in text.split("\n") if line.startswith("id: ")][-1]
+        back = await other.post(PATH, json=ASKED, headers={"last-event-id": last})
+        assert back.status_code == 200, back.text
+        assert '"type":"conversation_complete"' in back.text

@@ -13,6 +13,7 @@ from roundtable.api.teams import asked_of_team
 from roundtable.errors import RoundtableError, SessionNotFound
 from roundtable.server.chat_events import seed_words, stream_schema
 from roundtable.server.describing import takes
+from roundtable.server.limits import RateLimited
 from roundtable.server.reading import JsonBody
 from roundtable.server.starting import begun
 from roundtable.server.state import Caller, Writer
@@ -125,13 +126,19 @@ async def _wake(caller: Caller, session_id: str) -> None:
 
     Raises:
         SessionNotFound: There is no such conversation, or it is somebody else's.
+        RateLimited: Nobody runs it, and the caller has as many running as they may have.
     """
     table = caller.desk.table
     so_far = await table.session(session_id)
     if so_far.team is None:
         raise SessionNotFound(f"there is no conversation {session_id!r}")
     if caller.desk.running(session_id) is None and _was_interrupted(so_far):
-        await begun(caller, lambda: table.carry_on(session_id), rounds=0, begins=False)
+        try:
+            await begun(caller, lambda: table.carry_on(session_id), rounds=0, begins=False)
+        except RateLimited:
+            # It may be what the caller has running itself, at another process: then it is only heard here.
+            if not await table.wiring.sessions.is_run(session_id):
+                raise
 
 
 def _was_interrupted(so_far: DebateResult) -> bool:
