@@ -22,7 +22,7 @@ from contract import (
 )
 from contract.seed_rows import Row
 
-DONE = frozenset({2, 3, 4, 5, 6, 8, 9, 10, 11})
+DONE = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 """Issues whose rows must hold."""
 
 ISSUES = range(2, 13)

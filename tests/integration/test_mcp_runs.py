@@ -85,11 +85,16 @@ async def test_a_caller_hears_that_a_synthesis_is_being_written() -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_debate_that_outlasts_its_call_is_followed(era: str) -> None:
-    async with connected(server_of(talkers(0.02)), era) as client:
+    async with connected(server_of(talkers(0.1)), era) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=3, wait=0)
         assert (begun["status"], begun["running"]) == ("in_progress", True)
         assert begun["nextStep"]["tool"] == "get_round_details"
         named = {"sessionId": begun["sessionId"]}
+        for tool in ("get_round_details", "get_consensus"):
+            early = await refused(client, tool, **named, roundNumber=3)
+            assert (early["code"], early["retryable"], "not begun yet" in early["message"]) == ("NOT_FOUND", True, True)
+            late = await refused(client, tool, **named, roundNumber=4)
+            assert (late["code"], late["retryable"]) == ("NOT_FOUND", False)
         busy = await refused(client, "continue_roundtable", **named, rounds=1)
         assert (busy["code"], busy["retryable"]) == ("SESSION_ERROR", True)
         await call(client, "get_consensus", **named)

@@ -137,8 +137,8 @@ def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ())
         raise RoundtableError(
             f"session {before.session_id!r} waits for information that its agents require: {asked}",
             code="SESSION_ERROR",
-            hint="Call continue_roundtable with an entry for each of contextRequests in contextResults, all in one "
-            "call; or with force, to go on without.",
+            hint="Call continue_roundtable with an entry for each of contextRequests in contextResults: an answer "
+            "to some of them is not kept. With force it goes on without.",
             details={"missing": [one.model_dump(mode="json") for one in missing]},
         )
 

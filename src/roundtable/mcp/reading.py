@@ -108,7 +108,7 @@ async def consensus_of(call: Call, given: ConsensusInput) -> ConsensusOutput:
     """Show the agreement of a round as it was stored."""
     result = await _after_waiting(call, given.session_id, given.wait, given.round_number)
     running = call.desk.running(given.session_id) is not None
-    held = _measured(result, given.round_number)
+    held = _measured(result, given.round_number, running=running)
     if held is None and not running:
         hint = "No round was completed; continue_roundtable goes on with the debate."
         raise NotThere(f"session {result.session_id!r} has no measured consensus", hint=hint)
@@ -125,9 +125,9 @@ async def consensus_of(call: Call, given: ConsensusInput) -> ConsensusOutput:
     )
 
 
-def _measured(result: DebateResult, number: int | None) -> RoundRecord | None:
+def _measured(result: DebateResult, number: int | None, *, running: bool) -> RoundRecord | None:
     if number is not None:
-        held = round_of(result, number)
+        held = round_of(result, number, running=running)
         return held if held.consensus is not None else None
     measured = [held for held in result.rounds if held.consensus is not None]
     return measured[-1] if measured else None
@@ -136,9 +136,10 @@ def _measured(result: DebateResult, number: int | None) -> RoundRecord | None:
 async def round_details(call: Call, given: RoundInput) -> RoundOutput:
     """Show a round in full."""
     result = await _after_waiting(call, given.session_id, given.wait, given.round_number)
-    held = round_of(result, given.round_number)
+    running = call.desk.running(given.session_id) is not None
+    held = round_of(result, given.round_number, running=running)
     return RoundOutput(
-        **state_of(result, running=call.desk.running(given.session_id) is not None),
+        **state_of(result, running=running),
         round_number=held.number,
         complete=held.complete,
         focus_question=held.focus_question,

@@ -127,8 +127,13 @@ def decision_view(decision: Decision | None) -> DecisionView | None:
     return DecisionView(rule=decision.rule, winners=decision.winners, is_tie=decision.is_tie, passed=decision.passed)
 
 
-def round_of(result: DebateResult, number: int) -> RoundRecord:
+def round_of(result: DebateResult, number: int, *, running: bool = False) -> RoundRecord:
     """Give a round by its number.
+
+    Args:
+        result: The session.
+        number: Which round.
+        running: Whether the debate is running, so that a round that is planned will be there later.
 
     Raises:
         NotThere: It was not begun.
@@ -137,6 +142,9 @@ def round_of(result: DebateResult, number: int) -> RoundRecord:
         if held.number == number:
             return held
     begun = len(result.rounds)
+    if running and number <= result.total_rounds:
+        msg = f"round {number} of session {result.session_id!r} is not begun yet"
+        raise NotThere(msg, retryable=True, hint="The debate is running and gets there: call again, with a wait.")
     hint = f"Rounds 1 to {begun} are there." if begun else "No round was begun yet."
     raise NotThere(f"session {result.session_id!r} has no round {number}", hint=hint)
 
