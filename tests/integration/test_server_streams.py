@@ -335,7 +335,7 @@ async def test_whoever_leaves_just_as_their_session_is_looked_at_takes_nobody_al
         place = wiring.hub.subscribe("s", wiring.storage, tenant="ann")
         with streams.listening(desk, place):
             await anyio.sleep(0.01)
-            time.sleep(0.3)  # its time to look comes
+            time.sleep(0.3)  # noqa: ASYNC251  (while everybody waits, its time to look comes)
             for _ in range(2):
                 await anyio.lowlevel.checkpoint()
         await anyio.sleep(0.01)
