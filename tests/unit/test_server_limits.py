@@ -147,6 +147,18 @@ async def test_going_on_takes_a_place_and_counts_the_rounds_it_adds() -> None:
     assert await left(limits) == {"conversations": 0, "rounds": 4, "concurrent": 0}
 
 
+async def test_who_used_more_than_there_is_now_may_go_on_with_what_began() -> None:
+    clock = ManualClock()
+    storage = MemoryStorage(clock=clock)
+    before = counted(clock, storage, conversations_per_hour=9, rounds_per_day=90)
+    for _ in range(3):
+        await before.admit("ann", rounds=30)
+    now = counted(clock, storage, conversations_per_hour=2, rounds_per_day=20)
+    await now.admit("ann", rounds=0, begins=False)
+    with pytest.raises(RateLimited):
+        await now.admit("ann", rounds=1, begins=False)
+
+
 async def test_users_do_not_share_their_limits() -> None:
     limits = counted(ManualClock(), conversations_per_hour=1)
     await limits.admit("ann", rounds=1)

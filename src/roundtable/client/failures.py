@@ -16,6 +16,7 @@ __all__ = ["ServerError", "error_from"]
 
 _AGAIN: Final = frozenset({408, 429, 502, 503, 504})
 _MOST_CHARS: Final = 500
+_MEND: Final = "Change the request as the message says."
 
 
 class ServerError(RoundtableError):
@@ -48,7 +49,7 @@ def error_from(response: HttpResponse) -> RoundtableError:
         str(message) if message else f"the server answered with status {status}",
         code=str(code) if code else None,
         retryable=status in _AGAIN,
-        hint=str(hint) if hint else None,
+        hint=str(hint) if hint else _MEND if status in {400, 413} else None,
         request_id=str(told.get("requestId") or response.headers.get("x-request-id") or "") or None,
         retry_after_s=_seconds(response.headers.get("retry-after")),
         details=details if isinstance(details, dict) else None,
