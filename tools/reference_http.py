@@ -7,6 +7,8 @@ import json
 from functools import cache
 from typing import Any
 
+from reference_kinds import cell, kind_of
+
 from roundtable import Roundtable
 from roundtable.server import create_app
 
@@ -53,12 +55,12 @@ def page() -> str:
 
 def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
     mark = " *(open)*" if operation.get("security") == [] else ""
-    lines = [f"### {method.upper()} {path}{mark}", "", _cell(operation.get("description", "")), ""]
+    lines = [f"### {method.upper()} {path}{mark}", "", cell(operation.get("description", "")), ""]
     parameters = [one for one in operation.get("parameters", ()) if one["name"] != "sessionId"]
     if parameters:
         lines += ["| parameter | in | values | meaning |", "|---|---|---|---|"]
         lines += [
-            f"| `{one['name']}` | {one['in']} | {_kind(one['schema'])} | {_cell(one.get('description', one['schema'].get('description', '')))} |"
+            f"| `{one['name']}` | {one['in']} | {kind_of(one['schema'])} | {cell(one.get('description', one['schema'].get('description', '')))} |"
             for one in parameters
         ]
         lines.append("")
@@ -79,7 +81,7 @@ def _body(body: dict[str, Any]) -> list[str]:
     needed = set(schema.get("required", ()))
     for name, place in schema["properties"].items():
         default = "required" if name in needed else _default(place.get("default"))
-        lines.append(f"| `{name}` | {_kind(place)} | {default} | {_cell(place.get('description', ''))} |")
+        lines.append(f"| `{name}` | {kind_of(place)} | {default} | {cell(place.get('description', ''))} |")
     lines.append("")
     for name, example in content.get("examples", {}).items():
         shown = json.dumps(example["value"], indent=2, ensure_ascii=False)
@@ -111,7 +113,7 @@ def _errors(told: dict[str, Any]) -> list[str]:
                 if "ErrorBody" in str(answer):
                     found.setdefault(status, answer["description"])
     lines = ["## Errors", "", "| status | meaning |", "|---|---|"]
-    return [*lines, *(f"| `{status}` | {_cell(found[status])} |" for status in sorted(found)), ""]
+    return [*lines, *(f"| `{status}` | {cell(found[status])} |" for status in sorted(found)), ""]
 
 
 def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
@@ -121,39 +123,3 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _default(value: object) -> str:
     return "" if value in (None, {}, []) else f"`{json.dumps(value)}`"
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    branches = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
-    return " or ".join(dict.fromkeys(_branch(one) for one in branches))
-
-
-LIMITS = {
-    "minimum": "from",
-    "exclusiveMinimum": "above",
-    "maximum": "to",
-    "minLength": "at least",
-    "maxLength": "at most",
-    "minItems": "at least",
-    "maxItems": "at most",
-}
-
-
-def _branch(schema: dict[str, Any]) -> str:
-    if "anyOf" in schema:
-        return _kind(schema)
-    if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
-    if "const" in schema:
-        return f"`{schema['const']}`"
-    if "$ref" in schema:
-        return schema["$ref"].rpartition("/")[2]
-    limits = [f"{word} {schema[key]:,}" for key, word in LIMITS.items() if key in schema]
-    kind = schema.get("format") or schema.get("type", "any")
-    if kind == "array":
-        kind = f"list of {_kind(schema['items'])}"
-    return f"{kind} ({', '.join(limits)})" if limits else kind
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from reference_kinds import cell, kind_of
+
 from roundtable.mcp import TOOLS
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def _chapter(tool: RoundtableTool[Any]) -> str:
         required = set(taken.get("required", ()))
         for name, schema in taken["properties"].items():
             default = "required" if name in required else _default(schema.get("default"))
-            lines.append(f"| `{name}` | {_kind(schema)} | {default} | {_cell(schema.get('description', ''))} |")
+            lines.append(f"| `{name}` | {kind_of(schema)} | {default} | {cell(schema.get('description', ''))} |")
         lines.append("")
     fields = ", ".join(f"`{name}`" for name in given["properties"])
     return "\n".join([*lines, f"Gives {fields}.", ""])
@@ -57,36 +59,3 @@ def _chapter(tool: RoundtableTool[Any]) -> str:
 
 def _default(value: object) -> str:
     return "" if value is None else f"`{json.dumps(value)}`"
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    branches = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
-    return " or ".join(dict.fromkeys(_branch(one) for one in branches))
-
-
-def _branch(schema: dict[str, Any]) -> str:
-    if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
-    if "const" in schema:
-        return f"`{schema['const']}`"
-    if "$ref" in schema:
-        return schema["$ref"].rpartition("/")[2]
-    limits = [f"{word} {schema[key]}" for key, word in LIMITS.items() if key in schema]
-    kind = schema.get("type", "any")
-    if kind == "array":
-        kind = f"list of {_kind(schema['items'])}"
-    return f"{kind} ({', '.join(limits)})" if limits else kind
-
-
-LIMITS = {
-    "minimum": "from",
-    "maximum": "to",
-    "minLength": "at least",
-    "maxLength": "at most",
-    "minItems": "at least",
-    "maxItems": "at most",
-}
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

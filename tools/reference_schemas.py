@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from reference_sources import alias_docs, attribute_docs, summary
 
 import roundtable.types as public
+from roundtable.server.schemas import classes_of, reached
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 OTHERS: tuple[str, ...] = ("roundtable.result:DebateResult",)
@@ -36,16 +36,7 @@ def models() -> dict[str, type[BaseModel]]:
 def unions() -> dict[str, Any]:
     """List the public names that stand for one of several types, by name."""
     found = {name: getattr(public, name) for name in public.__all__}
-    return {name: thing for name, thing in found.items() if len(list(_branches(thing))) > 1}
-
-
-def _branches(thing: object) -> Iterator[type[BaseModel]]:
-    if isinstance(thing, type):
-        if issubclass(thing, BaseModel):
-            yield thing
-        return
-    for part in get_args(thing):
-        yield from _branches(part)
+    return {name: thing for name, thing in found.items() if len(list(classes_of(thing))) > 1}
 
 
 def documents() -> dict[str, str]:
@@ -57,7 +48,7 @@ def documents() -> dict[str, str]:
     }
     for name, thing in unions().items():
         schema = TypeAdapter[Any](thing).json_schema()
-        schemas[name] = _document(name, schema, aliases.get(name, ""), list(_branches(thing)))
+        schemas[name] = _document(name, schema, aliases.get(name, ""), list(classes_of(thing)))
     return {f"{name}.json": _text(schemas[name]) for name in sorted(schemas)}
 
 
@@ -77,7 +68,7 @@ def _text(schema: Schema) -> str:
 
 
 def _document(name: str, schema: Schema, description: str, roots: list[type[BaseModel]]) -> Schema:
-    known = _reachable(roots)
+    known = reached(roots)
     _strip_titles(schema)
     parts: Schema = schema.pop("$defs", {})
     for part, body in parts.items():
@@ -94,18 +85,6 @@ def _document(name: str, schema: Schema, description: str, roots: list[type[Base
         "description": _in_json(description),
     }
     return head | schema | ({"$defs": dict(sorted(parts.items()))} if parts else {})
-
-
-def _reachable(roots: list[type[BaseModel]]) -> dict[str, type[BaseModel]]:
-    found: dict[str, type[BaseModel]] = {}
-    waiting = list(roots)
-    while waiting:
-        kind = waiting.pop()
-        if kind.__name__ not in found:
-            found[kind.__name__] = kind
-            for field in kind.model_fields.values():
-                waiting.extend(_branches(field.annotation))
-    return found
 
 
 def _strip_titles(schema: object) -> None:

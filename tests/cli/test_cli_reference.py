@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,3 +42,19 @@ def test_the_options_without_a_value_are_known() -> None:
 
 def test_exit_codes_are_described_in_the_same_words() -> None:
     assert [f"| {code.value} | {meaning} |" in PAGE for code, meaning in MEANING.items()] == [True] * len(MEANING)
+
+
+def test_commands_on_other_pages_take_the_options_they_are_shown_with() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    known = {name: {o for one in found.params for o in one.opts} | BUILT_IN for name, found in commands()}  # type: ignore[attr-defined]
+    shown = [
+        (str(page.relative_to(ROOT)), shlex.split(line, comments=True))
+        for page in pages
+        for line in re.findall(r"^(?:\$ | {4}|ExecStart=\S+/)?roundtable (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    wrong = []
+    for page, words in shown:
+        name = next((found for found in (" ".join(words[:2]), words[0]) if found in known), "debate")
+        wrong += [(page, name, word) for word in words if word.startswith("-") and word not in known[name]]
+    assert len(shown) > 50
+    assert wrong == []

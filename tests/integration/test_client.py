@@ -145,6 +145,7 @@ async def test_refusals_say_what_the_server_says(url: str) -> None:
             await client.start("Tea?", rounds=11)
         assert (caught.value.code, caught.value.status) == ("MAX_ROUNDS_EXCEEDED", 400)
         assert caught.value.request_id is not None
+        assert caught.value.hint == "Change the request as the message says."
         done = (await client.debate("Tea?", rounds=1)).session.id
         with pytest.raises(SessionConflict):
             await client.resume(done)

@@ -389,8 +389,12 @@ async def test_the_list_has_pages_and_words_are_found() -> None:
         assert (await ann.get(place)).text.count('<a href="/sessions/') == 2
         assert "Newest sessions" in ann.page
         assert (await ann.get("/sessions?q=coffee")).text.count("Cy in round 1") == 27
-        assert "Found 27 times" in ann.page
-        assert "Nothing found" in (await ann.get("/sessions?q=nobodysaidthis")).text
+        assert "Found 27 times in answers" in ann.page
+        assert "In questions" not in ann.page
+        by_question = (await ann.get("/sessions?q=question+26")).text
+        assert "In questions" in by_question
+        assert by_question.count('<a href="/sessions/') == 1
+        assert "Nothing found in answers" in (await ann.get("/sessions?q=nobodysaidthis")).text
         assert 'role="alert"' in (await ann.get(f"/sessions?q={'x' * 1001}")).text
 
 

@@ -211,6 +211,20 @@ async def test_what_does_not_fit_is_refused_with_its_field_and_counts_for_nothin
         assert (await told(web, rounds=1))[-1]["type"] == "conversation_complete"
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"agents": []}, "List should have at least 1 item, not 0"),
+        ({"stream": True}, "there is no such field; there are agents, rounds, messages"),
+        ({"messages": [{"role": "user", "content": "Hi", "name": "ann"}]}, "there is no such field"),
+    ],
+)
+async def test_what_does_not_fit_is_told_in_words_of_json(changes: dict[str, Any], message: str) -> None:
+    async with asking(team_table()) as web:
+        refused = (await web.post(PATH, json={**ASKED, **changes})).json()
+    assert refused["details"]["message"] == message
+
+
 async def test_messages_may_say_what_the_seed_lets_them_say() -> None:
     call = {"id": "1", "name": "getSFDCData", "args": QUERY}
     messages = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from integration.server_kit import served, served_table, token_for
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from roundtable.api.desks import Desks
 from roundtable.auth import LocalUser
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.providers import Delay
@@ -24,6 +26,7 @@ from roundtable.server.limits import Limits
 from roundtable.server.state import Reader
 from roundtable.server.streams import Streams, event_stream, resume_point
 from roundtable.server.wire import WireProtocol
+from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel
 from roundtable.types import Control, utc_now
 
@@ -322,3 +325,41 @@ async def test_wherever_a_client_leaves_nothing_is_missed_or_repeated(times: int
             stored = await heard(web, session, cuts)
             assert [event["data"]["seq"] for event in stored] == list(range(1, len(stored) + 1))
             assert stored == [event for name, event in numbered((await web.get(f"/told/{session}?ids=1")).text) if name]
+
+
+async def test_whoever_leaves_just_as_their_session_is_looked_at_takes_nobody_along() -> None:
+    table = served_table()
+    async with Desks(table.for_tenant) as desks, Streams(Limits(), {}, lambda _: None) as streams:
+        desk = await desks.of("ann")
+        wiring = desk.table.wiring
+        place = wiring.hub.subscribe("s", wiring.storage, tenant="ann")
+        with streams.listening(desk, place):
+            await anyio.sleep(0.01)
+            time.sleep(0.3)  # noqa: ASYNC251  (while everybody waits, its time to look comes)
+            for _ in range(2):
+                await anyio.lowlevel.checkpoint()
+        await anyio.sleep(0.01)
+        assert len(streams) == 0
+    await table.aclose()
+
+
+async def test_a_storage_that_fails_in_a_way_of_its_own_takes_no_other_stream_along(caplog: Any) -> None:
+    class Odd(MemoryStorage):
+        def __init__(self) -> None:
+            super().__init__()
+            self.looked = anyio.Event()
+
+        async def read(self, *_: Any, **__: Any) -> Any:
+            self.looked.set()
+            raise OSError("no such device")
+
+    table = served_table(storage=(storage := Odd()))
+    async with Desks(table.for_tenant) as desks, Streams(Limits(), {}, lambda _: None) as streams:
+        desk = await desks.of("ann")
+        place = desk.table.wiring.hub.subscribe("s", storage, tenant="ann")
+        with streams.listening(desk, place):
+            await storage.looked.wait()
+            with pytest.raises(OSError, match="no such device"):
+                await place.take()  # whoever listens meets it
+    assert "no such device" in caplog.text
+    await table.aclose()

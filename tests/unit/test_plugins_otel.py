@@ -16,10 +16,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from roundtable import Roundtable
 from roundtable.errors import APIAuthError, ConfigurationError
 from roundtable.plugins.otel import CONTENT_VARIABLE, OpenTelemetryObserver, open_telemetry
+from roundtable.providers.scripted import Reply
 from roundtable.settings import Settings
-from roundtable.testing import scripted_agents
+from roundtable.testing import ScriptedModel, scripted_agents
 from roundtable.types import (
     AgentComplete,
+    ChatRequest,
     ConversationComplete,
     DebateError,
     ErrorInfo,
@@ -103,6 +105,22 @@ async def test_a_failed_turn_has_its_error_without_its_words() -> None:
     assert facts(failed)["error.type"] == "APIAuthError"
     assert failed.status.is_ok is False
     assert SECRET not in traced.text
+
+
+async def test_tools_used_for_a_position_are_spans_too() -> None:
+    def look_up(word: str) -> str:
+        """Say what a word means."""
+        return f"{word} is a drink"
+
+    def reply(request: ChatRequest) -> Reply:
+        if any(message.role == "tool" for message in request.messages):
+            return {"position": "Tea", "reasoning": "A drink.", "confidence": 0.9}
+        return {"toolCalls": [{"name": "look_up", "args": {"word": "tea"}}]}
+
+    traced = Traced()
+    table = Roundtable([ScriptedModel(reply)], tools=[look_up], storage="memory://", observers=[traced.observer])
+    await table.debate("Tea?", rounds=1)
+    assert len(traced.named("execute_tool look_up")) == 1
 
 
 def test_tools_are_spans_of_their_turn() -> None:

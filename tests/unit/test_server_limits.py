@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from roundtable.errors import StorageError
 from roundtable.server import Limits
 from roundtable.server.accounts import HOUR_S, LEASE_S, Account, Request
+from roundtable.server.figures import Figures
 from roundtable.server.limits import RateLimited, UserLimits
 from roundtable.storage import MemoryStorage
 from roundtable.storage.memory import MemoryKeyValue
@@ -146,6 +147,18 @@ async def test_going_on_takes_a_place_and_counts_the_rounds_it_adds() -> None:
     assert await left(limits) == {"conversations": 0, "rounds": 4, "concurrent": 0}
 
 
+async def test_who_used_more_than_there_is_now_may_go_on_with_what_began() -> None:
+    clock = ManualClock()
+    storage = MemoryStorage(clock=clock)
+    before = counted(clock, storage, conversations_per_hour=9, rounds_per_day=90)
+    for _ in range(3):
+        await before.admit("ann", rounds=30)
+    now = counted(clock, storage, conversations_per_hour=2, rounds_per_day=20)
+    await now.admit("ann", rounds=0, begins=False)
+    with pytest.raises(RateLimited):
+        await now.admit("ann", rounds=1, begins=False)
+
+
 async def test_users_do_not_share_their_limits() -> None:
     limits = counted(ManualClock(), conversations_per_hour=1)
     await limits.admit("ann", rounds=1)
@@ -217,6 +230,33 @@ async def test_a_storage_that_fails_ends_no_conversation(caplog: pytest.LogCaptu
         await _settle()
         conversation.ended.set()
     assert "the place of a conversation of 'ann' could not be noted" in caplog.text
+
+
+class OddValues(MemoryKeyValue):
+    """Fails in a way of its own, once it is told to."""
+
+    odd = False
+
+    async def update(self, key: str, fn: Callable[[JsonValue], JsonValue], **options: Any) -> JsonValue:
+        if self.odd:
+            raise OSError("no such device")
+        return await super().update(key, fn, **options)
+
+
+async def test_values_that_fail_in_a_way_of_their_own_take_nobody_along(caplog: pytest.LogCaptureFixture) -> None:
+    clock = PatientClock()
+    values = OddValues(clock, checkpoint)
+    limits, figures = UserLimits(values, Limits(), clock=clock), Figures(values, clock=clock)
+    conversation = Conversation()
+    async with figures.open(), limits.open():
+        (await limits.admit("ann", rounds=1)).hold(conversation)
+        figures.refused("rounds")
+        values.odd = True
+        clock.move(LEASE_S)
+        await _settle()
+        conversation.ended.set()
+    assert "of 'ann' could not be noted: no such device" in caplog.text
+    assert "figures could not be stored: no such device" in caplog.text
 
 
 class LateValues(MemoryKeyValue):

@@ -109,6 +109,6 @@ def profile_of(given: object, known: Registry[AgentProfile]) -> AgentProfile:
     except ConfigurationError as error:
         names = ", ".join(known.names()) or "none"
         msg = f"there is no agent {given!r}; known profiles: {names}"
-        hint = "Give Roundtable(profiles=[...]), or an AgentProfile instead of the name."
+        hint = "Profiles come from Roundtable(profiles=[...]), from --profiles of a command, or from a plugin."
         facts = {"field": "agents"}
         raise ConfigurationError(msg, code="AGENT_NOT_FOUND", cause=error, hint=hint, details=facts) from error

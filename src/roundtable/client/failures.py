@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["ServerError", "error_from"]
 
 _AGAIN: Final = frozenset({408, 429, 502, 503, 504})
+_PASSES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
+"""Codes of last events after which to connect again may help, unlike the end of a token."""
 _MOST_CHARS: Final = 500
+_MEND: Final = "Change the request as the message says."
 
 
 class ServerError(RoundtableError):
@@ -48,7 +51,7 @@ def error_from(response: HttpResponse) -> RoundtableError:
         str(message) if message else f"the server answered with status {status}",
         code=str(code) if code else None,
         retryable=status in _AGAIN,
-        hint=str(hint) if hint else None,
+        hint=str(hint) if hint else _MEND if status in {400, 413} else None,
         request_id=str(told.get("requestId") or response.headers.get("x-request-id") or "") or None,
         retry_after_s=_seconds(response.headers.get("retry-after")),
         details=details if isinstance(details, dict) else None,
@@ -59,7 +62,8 @@ def error_from(response: HttpResponse) -> RoundtableError:
 
 def error_in_stream(data: Mapping[str, object]) -> ServerError:
     """Give the error of an event that belongs to no session, such as the end of a token."""
-    error = ServerError(str(data.get("error")), code=str(data.get("code") or "SERVER_ERROR"))
+    code = str(data.get("code") or "SERVER_ERROR")
+    error = ServerError(str(data.get("error")), code=code, retryable=code in _PASSES)
     error.status = 200
     return error
 

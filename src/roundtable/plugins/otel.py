@@ -132,7 +132,7 @@ class OpenTelemetryObserver:
             message = {"role": "assistant", "parts": [said], "finish_reason": result.finish_reason}
             facts["gen_ai.output.messages"] = json.dumps([message], ensure_ascii=False)
         span = self._turn(event, turn.duration_s, facts)
-        for call in result.tool_calls:
+        for call in turn.tools_used:
             self._tool(span, turn, call)
         span.end(_nanoseconds(turn.timestamp))
 

@@ -27,7 +27,7 @@ def reports(turns: Iterable[AnyTurn]) -> list[Turn]:
 def result_of(turn: Turn) -> AgentResult:
     """Give a member's turn as what it contributed."""
     assert isinstance(turn.answer, TextAnswer)  # noqa: S101  (only such turns are reports)
-    calls, steps = turn.result.tool_calls, turn.result.usage.calls
+    calls, steps = turn.tools_used, turn.result.usage.calls
     return AgentResult(agent=turn.agent_id, response=turn.answer.text, tool_calls=calls, steps=steps)
 
 

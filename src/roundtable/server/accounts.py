@@ -104,6 +104,8 @@ class Standing(NamedTuple):
             >>> [standing.wait_s(amount) for amount in (2, 6, 7, 11)]
             [0, 5, 9, None]
         """
+        if amount == 0:
+            return 0  # also where more was used than there is, as under a higher limit
         if amount > self.quota:
             return None
         missing = amount - (self.quota - sum(used for _, used in self.spent))

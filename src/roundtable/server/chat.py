@@ -51,7 +51,7 @@ class MultiAgentRequest(Value):
     """
 
     agents: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_AGENTS)]
-    """Names of 1 to 5 agents, in speaking order; `GET /api/agents` lists those that there are."""
+    """Names of 1 to 5 agents, in speaking order; `GET /api/profiles` lists those that there are."""
     # More rounds than there may be have a code of their own, so that it is not the type that refuses them.
     rounds: Annotated[int, Field(ge=1, strict=True, json_schema_extra={"maximum": MOST_ROUNDS})]
     """Rounds of work, 1 to 10."""

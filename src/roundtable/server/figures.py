@@ -100,7 +100,7 @@ class Figures:
         for hour, tally in pending.items():
             try:
                 await self._values.update(_KEY + hour, _adding(tally), ttl_s=_KEPT_S, tenant=_TENANT)
-            except StorageError as error:
+            except Exception as error:  # noqa: BLE001  (whatever a storage raises, the server goes on)
                 logger.warning("figures could not be stored: %s", error)
                 later = self._pending.setdefault(hour, Tally())
                 later.add(tally)

@@ -191,8 +191,8 @@ class UserLimits:
     async def _try(self, user: str, change: Callable[[Account, int], Account]) -> None:
         try:
             await self._change(user, change)
-        except StorageError as error:
-            # The conversation goes on; the place comes free by itself when its lease ends.
+        except Exception as error:  # noqa: BLE001  (whatever a storage raises, conversations of others go on)
+            # This one goes on too; the place comes free by itself when its lease ends.
             logger.warning("the place of a conversation of %r could not be noted: %s", user, error)
 
     async def _change(self, user: str, change: Callable[[Account, int], Account]) -> None:

@@ -16,6 +16,8 @@ from roundtable.errors import RoundtableError
 from roundtable.types.base import Value
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from roundtable.types import JsonObject
 
 __all__ = ["JsonBody", "check_json", "check_query"]
@@ -61,7 +63,16 @@ class JsonBody(Generic[BodyT]):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             field = ".".join(map(str, first["loc"]))
-            raise _invalid(field or "body", first["msg"].removeprefix("Value error, ")) from None
+            raise _invalid(field or "body", _in_words(self.model, first)) from None
+
+
+def _in_words(model: type[Value], error: ErrorDetails) -> str:
+    """Say what does not fit, in words of JSON."""
+    if error["type"] == "extra_forbidden":
+        there = ", ".join(info.alias or name for name, info in model.model_fields.items())
+        return "there is no such field" + (f"; there are {there}" if len(error["loc"]) == 1 else "")
+    message = error["msg"].removeprefix("Value error, ").removesuffix(" after validation")
+    return message.replace("Tuple should", "List should").replace(" after validation,", ",")
 
 
 async def check_query(request: Request) -> None:

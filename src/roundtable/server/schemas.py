@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import ModuleType
 
-__all__ = ["component_schemas"]
+__all__ = ["classes_of", "component_schemas", "reached"]
 
 _SECTION: Final = re.compile(r"\n\s*(?:Args|Example|Raises|Returns):")
 
 
 def component_schemas() -> dict[str, Any]:
     """Give the schemas of bodies, answers and events."""
-    events = tuple(_classes_of(Event))
+    events = tuple(classes_of(Event))
     kinds: list[type[BaseModel]] = [
         *_public(bodies),
         *_public(answers),
@@ -41,7 +41,7 @@ def component_schemas() -> dict[str, Any]:
     ]
     _, found = models_json_schema([(kind, "validation") for kind in kinds], ref_template="#/components/schemas/{model}")
     schemas: dict[str, Any] = found["$defs"]
-    known = _reached(kinds)
+    known = reached(kinds)
     for name, schema in schemas.items():
         _document(schema, known.get(name))
     for kind in events:
@@ -71,19 +71,21 @@ def _message(kind: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
 
 def _public(module: ModuleType) -> Iterator[type[BaseModel]]:
     for name in module.__all__:
-        yield from _classes_of(getattr(module, name))
+        yield from classes_of(getattr(module, name))
 
 
-def _classes_of(thing: object) -> Iterator[type[BaseModel]]:
+def classes_of(thing: object) -> Iterator[type[BaseModel]]:
+    """Give the models in a type, such as those of a union."""
     if isinstance(thing, type):
         if issubclass(thing, BaseModel):
             yield thing
         return
     for part in get_args(thing):
-        yield from _classes_of(part)
+        yield from classes_of(part)
 
 
-def _reached(roots: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
+def reached(roots: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
+    """Give models by name, with all that their fields hold."""
     found: dict[str, type[BaseModel]] = {}
     waiting = list(roots)
     while waiting:
@@ -91,7 +93,7 @@ def _reached(roots: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
         if kind.__name__ not in found:
             found[kind.__name__] = kind
             for field in kind.model_fields.values():
-                waiting.extend(_classes_of(field.annotation))
+                waiting.extend(classes_of(field.annotation))
     return found
 
 

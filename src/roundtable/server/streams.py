@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import weakref
 from collections import OrderedDict
@@ -202,12 +203,15 @@ class _Feed:
                 await self._look()
 
     async def _look(self) -> None:
+        if not self.places:
+            return  # the last one left in the very moment in which it was time to look
         wiring = self._desk.table.wiring
         self._last = max(self._last, min(place.last_seq for place in self.places))
         try:
             _, events = await wiring.storage.read(self._session_id, self._last, tenant=wiring.options.tenant)
-        except RoundtableError as error:
-            logger.debug("cannot look for events: %s", error, extra={"session": self._session_id})
+        except Exception as error:  # noqa: BLE001  (whatever it is, other sessions are told further)
+            level = logging.DEBUG if isinstance(error, RoundtableError) else logging.ERROR
+            logger.log(level, "cannot look for events: %s", error, extra={"session": self._session_id})
             for place in self.places:
                 place.fall_behind()  # each meets the fault by itself, and tells it
             return

@@ -184,9 +184,7 @@ class Tally:
             self.note_usage(turn.usage)
             return
         self.note_usage(turn.result.usage)
-        # A position has a place for its tools, other answers have them beside.
-        used = turn.answer.tool_calls if turn.answer.kind == "position" else turn.result.tool_calls
-        for call in used:
+        for call in turn.tools_used:
             tool = _named(self.tools, call.tool_name, ToolTally())
             tool.times.note(call.duration_s)
             tool.failed += call.error is not None

@@ -113,6 +113,12 @@ class Turn(_Placed):
         """The answer itself."""
         return self.result.answer
 
+    @property
+    def tools_used(self) -> tuple[ToolCallRecord, ...]:
+        """Tools the agent used, whether the answer has a place for them or not."""
+        answer = self.result.answer
+        return answer.tool_calls if answer.kind == "position" else self.result.tool_calls
+
 
 class FailedTurn(_Placed):
     """A turn that failed; the debate goes on without it and says so."""

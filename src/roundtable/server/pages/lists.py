@@ -34,12 +34,13 @@ async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = ""
     shown = {"q": q, "status": status, "mode": mode}
     if q.strip():
         hits, problem = await _found(caller, q.strip())
+        asked = () if problem else await caller.desk.table.sessions(SessionFilter(topic=q.strip(), limit=_ON_A_PAGE))
         return page(
             "sessions",
             user=caller.identity,
             hits=hits,
             problem=problem,
-            entries=(),
+            entries=asked,
             further=None,
             shown=shown,
             statuses=_STATUSES,

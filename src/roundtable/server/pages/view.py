@@ -158,8 +158,7 @@ def _calls(result: DebateResult) -> Iterator[Called]:
         for turn in held.turns:
             if turn.outcome == "failed":
                 continue
-            made = turn.answer.tool_calls if turn.answer.kind == "position" else turn.result.tool_calls
-            for call in made:
+            for call in turn.tools_used:
                 yield Called(
                     tool=call.tool_name,
                     agent=turn.agent_name or turn.agent_id,
