@@ -125,17 +125,21 @@ async def test_an_event_of_a_newer_server_is_passed_over() -> None:
         assert kinds((await heard(server.origin))[0]) == ["debate_start", "debate_complete"]
 
 
+@pytest.mark.parametrize("code", ["SERVER_SHUTDOWN", "STORAGE_ERROR"])
+async def test_a_server_that_takes_leave_is_asked_again(code: str) -> None:
+    data = {"error": "connect again", "code": code, "recoverable": True, "timestamp": AT}
+    leave = b"data: " + json.dumps({"type": "error", "data": data}).encode() + b"\n\n"
+    with serving(stream_of(START, leave), stream_of(ROUND, END)) as server:
+        events, _ = await heard(server.origin)
+    assert kinds(events) == ["debate_start", "round_start", "debate_complete"]
+    assert server.seen[1].path == "/api/sessions/s1/events?after=1"
+
+
 async def test_the_end_of_a_token_is_an_error() -> None:
     gone = b'data: {"type":"error","data":{"error":"the token is no longer valid","code":"UNAUTHORIZED"}}\n\n'
     with serving(stream_of(START, gone)) as server, pytest.raises(ServerError, match="no longer valid") as caught:
         await heard(server.origin)
     assert caught.value.code == "UNAUTHORIZED"
-
-
-async def test_the_end_of_the_server_is_none_of_the_stream() -> None:
-    ends = b'data: {"type":"error","data":{"error":"the server ends","code":"SERVER_SHUTDOWN"}}\n\n'
-    with serving(stream_of(START, ends), stream_of(ROUND, END)) as server:
-        assert kinds((await heard(server.origin))[0]) == ["debate_start", "round_start", "debate_complete"]
 
 
 async def test_a_session_that_nobody_runs_any_more_is_an_error_that_says_what_to_do() -> None:

@@ -14,14 +14,16 @@ import httpx
 import httpx2
 import pytest
 import uvicorn
-from integration.mcp_kit import ERAS, PLACELESS, call, refused, server_of, talkers
+from integration.mcp_kit import ERAS, PLACELESS, call, connected, refused, server_of, talkers
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 from roundtable.auth.guard import Guard
+from roundtable.errors import StorageError
 from roundtable.storage import MemoryStorage
+from roundtable.types import SessionFilter
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 """The web server knows no other."""
@@ -121,6 +123,29 @@ async def test_callers_need_a_token_that_holds() -> None:
         assert len(bodies) == 1
         assert (await web.post(f"/mcp?token={right}")).status_code == 401
         assert (await web.post("/mcp", headers={"Authorization": f"bearer {right}"})).status_code == 200
+
+
+class NamingStorage(MemoryStorage):
+    """Fails as a storage in a file does, which names it."""
+
+    async def list(self, filter: SessionFilter) -> Any:
+        file = "/srv/ada/debates.db"
+        raise StorageError(f"{file!r} is locked", retryable=True, hint=f"Close {file}.", details={"path": file})
+
+
+async def test_users_elsewhere_are_told_no_names_of_files(caplog: pytest.LogCaptureFixture) -> None:
+    tokens = TokenStore.of(MemoryStorage())
+    ada = (await tokens.create("ada")).secret
+    server = server_of(storage=NamingStorage())
+    async with serving(server.http_app(TokenAuthenticator(tokens))) as url, client_of(url, ada, "auto") as client:
+        error = await refused(client, "list_sessions")
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource("roundtable://sessions")
+    assert (error["code"], error["message"], error["retryable"]) == ("STORAGE_ERROR", "The storage failed", True)
+    assert "/srv" not in f"{error}{caught.value.error}"
+    assert "'/srv/ada/debates.db' is locked" in caplog.text
+    async with connected(server) as here:
+        assert "/srv/ada/debates.db" in (await refused(here, "list_sessions"))["message"]
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -12,6 +12,7 @@ from integration.test_server_chat import ASKED, PATH, team_table
 from roundtable.providers import Delay
 from roundtable.server import Limits
 from roundtable.storage import SQLiteStorage
+from roundtable.testing import scripted_agents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,3 +52,23 @@ async def test_whoever_has_as_many_running_as_they_may_comes_back_to_theirs_at_a
         back = await other.post(PATH, json=ASKED, headers={"last-event-id": last})
         assert back.status_code == 200, back.text
         assert '"type":"conversation_complete"' in back.text
+
+
+async def test_what_is_too_much_at_once_is_too_much_in_two_steps() -> None:
+    everybody = scripted_agents(dict.fromkeys("abcdef", "Tea"))
+    async with client_of(served_table(agents=everybody), most_calls=8) as web:
+
+        async def held(**asked: object) -> tuple[int, str]:
+            answer = await web.post("/api/debates?wait=30", json={"topic": "Tea?", **asked})
+            return answer.status_code, answer.json().get("sessionId", "")
+
+        assert (await held(rounds=2))[0] == 400
+        _, session = await held(rounds=1)
+        for step in ("extend", "fork"):
+            asked = {"rounds": 2} if step == "extend" else {"rounds": 2, "atRound": 0}
+            refused = await web.post(f"/api/sessions/{session}/{step}", json=asked)
+            assert (refused.status_code, "8 are allowed" in refused.json()["error"]) == (400, True)
+        # It goes by who debated in the session, not by who else sits at the table.
+        _, session = await held(rounds=4, agents=["a", "b"])
+        forked = await web.post(f"/api/sessions/{session}/fork?wait=30", json={"atRound": 3})
+        assert forked.status_code == 200, forked.text

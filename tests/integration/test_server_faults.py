@@ -37,7 +37,8 @@ class Fragile(MemoryStorage):
 
     async def _open(self) -> None:
         if self.gone:
-            raise StorageError("cannot open /home/ann/debates.db: disk I/O error")
+            file = "/home/ann/debates.db"
+            raise StorageError(f"cannot open {file}: disk I/O error", hint=f"Check {file}.", details={"path": file})
         await super()._open()
 
 

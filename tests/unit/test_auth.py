@@ -21,6 +21,7 @@ from roundtable.auth import (
     Unauthorized,
     until_invalid,
 )
+from roundtable.auth.errors import told_elsewhere
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.storage_samples import ManualClock
@@ -193,3 +194,14 @@ def test_nothing_but_the_digest_decides() -> None:
 def test_an_identity_survives_json() -> None:
     identity = Identity(user="ada", scopes=("read",), token_id="0" * 16)
     assert Identity.model_validate(json.loads(identity.to_json())) == identity
+
+
+def test_users_elsewhere_hear_that_a_storage_failed_and_no_names_of_files() -> None:
+    file = "/srv/ada/debates.db"
+    error = StorageError(f"{file!r} is full", retryable=True, hint=f"Free {file}.", details={"path": file})
+    error.session_id = "7"
+    told = told_elsewhere(error)
+    assert (told.code, told.retryable, told.session_id) == ("STORAGE_ERROR", True, "7")
+    assert "/srv" not in str(told.to_dict())
+    other = Unauthorized()
+    assert told_elsewhere(other) is other

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
     from roundtable.types import AgentConfig
 
-__all__ = ["ModeOffer", "chosen_agents", "offered_agents", "offered_modes"]
+__all__ = ["ModeOffer", "chosen_agents", "offered_agents", "offered_modes", "seated_again"]
 
 
 class ModeOffer(Value):
@@ -104,11 +104,7 @@ def chosen_agents(
     """
     if names is None and count is None:
         return None
-    given = table.wiring.options.agents
-    seats = [
-        (seat.config, seat.config if given is None or isinstance(given[place], str) else given[place])
-        for place, seat in enumerate(table.wiring.seats(None))
-    ]
+    seats = _seats(table)
     if names is not None:
         allowed = _Models(table.wiring, seats) if models is None else models
         return [_named(seats, name, allowed) for name in names]
@@ -120,6 +116,26 @@ def chosen_agents(
         raise ConfigurationError(msg, hint=f"Ask for at most {len(seats)} agents.")
     shared = [f"{config.provider}:{config.model}" if config.model else config.provider for config, _ in seats]
     return [shared[place % len(shared)] for place in range(wanted)]
+
+
+def seated_again(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequence[AgentLike]:
+    """Give who debated in a stored session as a table takes them: those who sit there as they are.
+
+    Args:
+        table: The table.
+        agents: The session's agents.
+    """
+    own = {config.id: taken for config, taken in _seats(table)}
+    return [own.get(config.id, config) for config in agents]
+
+
+def _seats(table: Roundtable) -> list[tuple[AgentConfig, AgentLike]]:
+    """List who sits at a table, each as the table was given them; by configuration where that was a name."""
+    given = table.wiring.options.agents
+    return [
+        (seat.config, seat.config if given is None or isinstance(given[place], str) else given[place])
+        for place, seat in enumerate(table.wiring.seats(None))
+    ]
 
 
 class _Models(Collection[str]):

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["ServerError", "error_from"]
 
 _AGAIN: Final = frozenset({408, 429, 502, 503, 504})
+_PASSES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
+"""Codes of last events after which to connect again may help, unlike the end of a token."""
 _MOST_CHARS: Final = 500
-_PASSING: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
 _RESUME: Final = "The process that ran it is gone. `resume` goes on with it."
 _MEND: Final = "Change the request as the message says."
 
@@ -63,9 +64,8 @@ def error_from(response: HttpResponse) -> RoundtableError:
 def error_in_stream(data: Mapping[str, object]) -> ServerError:
     """Give the error of an event that belongs to no session, such as the end of a token."""
     code = str(data.get("code") or "SERVER_ERROR")
-    again = code in _PASSING
     hint = _RESUME if code == "SESSION_INTERRUPTED" else None
-    error = ServerError(str(data.get("error")), code=code, retryable=again, hint=hint)
+    error = ServerError(str(data.get("error")), code=code, retryable=code in _PASSES, hint=hint)
     error.status = 200
     return error
 

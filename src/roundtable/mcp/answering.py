@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic_core import to_json
 
 from roundtable.errors import RoundtableError
-from roundtable.mcp.asking import Asking, InputRequired, caller_of
+from roundtable.mcp.asking import Asking, InputRequired, caller_of, is_elsewhere
 from roundtable.mcp.call import Call
 from roundtable.mcp.failures import error_of
 from roundtable.mcp.following import HEARTBEAT_S
@@ -50,20 +50,20 @@ async def call_tool(
     except InputRequired:
         return asking.result()
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller hears of it, and the server goes on)
-        return _result(error_of(error), is_error=True)
+        return _result(error_of(error, elsewhere=is_elsewhere(ctx)), is_error=True)
     return _result(answer)
 
 
 async def list_resources(ctx: Context) -> types.ListResourcesResult:
     """List the resources that have a name of their own."""
-    with _told():
+    with _told(ctx):
         call = await _call(ctx, "read", Asking(ctx))
         return listed_resources(modes_of(call.desk.table))
 
 
 async def read_resource(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     """Give what a resource holds."""
-    with _told():
+    with _told(ctx):
         page = await read(await _call(ctx, "read", Asking(ctx)), params.uri)
     content = types.TextResourceContents(uri=params.uri, mime_type=page.mime_type, text=page.text)
     return types.ReadResourceResult(contents=[content])
@@ -90,12 +90,12 @@ async def _call(ctx: Context, scope: Scope, asking: Asking, *, heartbeat_s: floa
 
 
 @contextmanager
-def _told() -> Generator[None]:
+def _told(ctx: Context | None = None) -> Generator[None]:
     """Give an error of ours to a caller that expects no answer of a tool: as an error of the protocol."""
     try:
         yield
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller hears of it, and the server goes on)
-        found = error_of(error)
+        found = error_of(error, elsewhere=ctx is not None and is_elsewhere(ctx))
         code = types.INVALID_PARAMS if isinstance(error, RoundtableError) else types.INTERNAL_ERROR
         raise MCPError(code, str(found["message"]), found) from None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import ContextRequest
 
-__all__ = ["Asking", "InputRequired", "caller_of"]
+__all__ = ["Asking", "InputRequired", "caller_of", "is_elsewhere"]
 
 _LOCAL: Final = Identity(user="default", scopes=SCOPES)
 _ROUND_TRIPS: Final = "2026-07-28"
@@ -28,6 +28,11 @@ def caller_of(ctx: ServerRequestContext[Any]) -> Identity:
     scope: Mapping[str, object] = {} if ctx.request is None else ctx.request.scope
     found = scope.get(IDENTITY)
     return found if isinstance(found, Identity) else _LOCAL
+
+
+def is_elsewhere(ctx: ServerRequestContext[Any]) -> bool:
+    """Tell whether a caller is a user of a service, and may sit at another machine."""
+    return caller_of(ctx) is not _LOCAL
 
 
 class InputRequired(Exception):

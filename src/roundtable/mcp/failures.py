@@ -7,6 +7,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING, Final
 
+from roundtable.auth.errors import told_elsewhere
 from roundtable.errors import RoundtableError
 from roundtable.logs import ROOT
 
@@ -98,8 +99,12 @@ def _whole(schema: JsonValue, kinds: JsonObject) -> JsonValue:
     return {key: _whole(value, kinds) for key, value in schema.items()}
 
 
-def error_of(error: Exception) -> JsonObject:
+def error_of(error: Exception, *, elsewhere: bool = False) -> JsonObject:
     """Give an error as callers see it.
+
+    Args:
+        error: What went wrong.
+        elsewhere: Whether the caller is a user of a service; they see no names of files of its machine.
 
     One of the library says all it knows. Of one that nobody foresaw they see its kind alone, because its words may hold
     what is not theirs, such as a path or a key; the log has it whole, under the reference that they are given.
@@ -107,19 +112,22 @@ def error_of(error: Exception) -> JsonObject:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]  # of several tasks of one call, the first that failed
     if isinstance(error, RoundtableError):
-        found = error.to_dict()
-        if error.session_id is not None:
-            found["sessionId"] = error.session_id
+        told = told_elsewhere(error) if elsewhere else error
+        if told is not error:
+            logger.warning("a tool failed: %s", error)
+        found = told.to_dict()
+        if told.session_id is not None:
+            found["sessionId"] = told.session_id
         return found
     reference = secrets.token_hex(4)
     logger.error("a tool failed (%s): %s", reference, error, exc_info=error)
-    told = RoundtableError(
+    unforeseen = RoundtableError(
         f"the server failed in a way nobody foresaw ({type(error).__name__})",
         code="INTERNAL_ERROR",
         request_id=reference,
         hint=f"Report it, with what the log of the server says under {reference}. What was stored is not lost.",
     )
-    return told.to_dict()
+    return unforeseen.to_dict()
 
 
 def refused_value(tool: str, field: str, problem: str, allowed: JsonValue) -> InvalidArguments:

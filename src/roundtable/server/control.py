@@ -8,11 +8,12 @@ import anyio
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
+from roundtable.api.offered import seated_again
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import ConfigurationError, SessionConflict, SessionError
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import ExtendBody, ForkBody, PauseBody, ResumeBody, StopBody, SynthesisBody
-from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
+from roundtable.server.debates import check_affordable, check_more_rounds, check_most_rounds, debate_options
 from roundtable.server.describing import gives, takes
 from roundtable.server.launching import ANSWERED, Wanted, json_answer, launch
 from roundtable.server.reading import JsonBody
@@ -136,6 +137,7 @@ async def extend_session(
     """Hold further rounds of a session; answered like `POST /api/debates`."""
     check_most_rounds(caller, given.rounds)
     fold = await caller.desk.table.wiring.sessions.load(session_id)
+    check_more_rounds(caller, len(fold.record.agents), given.rounds)
 
     async def begin() -> DebateHandle:
         await _check_at_rest(caller, session_id)
@@ -170,7 +172,8 @@ async def fork_session(
     rounds = given.rounds or config.rounds
     check_most_rounds(caller, rounds)
     if config.team is None:
-        check_affordable(caller, config.topic, {"mode": config.mode, "rounds": rounds, **changes})
+        agents = seated_again(caller.desk.table, fold.record.agents)
+        check_affordable(caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes})
 
     async def begin() -> DebateHandle:
         return await caller.desk.table.start_fork(

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from roundtable.api.offered import chosen_agents
 from roundtable.api.profiles import profile_of
-from roundtable.errors import RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import exit_from_spec
 from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody
 from roundtable.server.describing import takes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roundtable.api.handle import DebateHandle
     from roundtable.api.options import DebateOptions
 
-__all__ = ["check_affordable", "check_most_rounds", "debate_options", "router"]
+__all__ = ["check_affordable", "check_more_rounds", "check_most_rounds", "debate_options", "router"]
 
 router: APIRouter = APIRouter(prefix="/api", tags=["debates"], default_response_class=Response)
 
@@ -68,8 +68,23 @@ def check_affordable(caller: Caller, topic: str, options: DebateOptions) -> None
     Raises:
         ConfigurationError: Something asked for does not exist or does not fit, or the debate is too large.
     """
-    most = caller.state.options.get("most_calls", _MOST_CALLS)
-    caller.desk.table.estimate(topic, most_calls=most, **options)
+    caller.desk.table.estimate(topic, most_calls=_most_calls(caller), **options)
+
+
+def check_more_rounds(caller: Caller, agents: int, rounds: int) -> None:
+    """Refuse further rounds that take too many calls even where everybody speaks once in each.
+
+    Raises:
+        ConfigurationError: They do.
+    """
+    calls, most = agents * rounds, _most_calls(caller)
+    if calls > most:
+        msg = f"{rounds} more rounds take {calls:,} model calls or more; {most:,} are allowed"
+        raise ConfigurationError(msg, hint="Ask for fewer rounds.")
+
+
+def _most_calls(caller: Caller) -> int:
+    return caller.state.options.get("most_calls", _MOST_CALLS)
 
 
 @router.post(

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from roundtable.auth.errors import told_elsewhere
 from roundtable.auth.guard import IDENTITY
 from roundtable.errors import (
     ContextTooLong,
@@ -20,7 +21,6 @@ from roundtable.errors import (
     SessionBusy,
     SessionConflict,
     SessionNotFound,
-    StorageError,
 )
 from roundtable.server.limits import RateLimited
 from roundtable.server.rendering import failure_page, wants_page
@@ -82,7 +82,8 @@ def status_of(error: RoundtableError) -> int:
 
 def error_body(error: RoundtableError) -> JsonObject:
     """Give an error as the body of an answer, with its time and the number of the request."""
-    message = _said(error)
+    error = told_elsewhere(error)
+    message = error.message
     body: JsonObject = {"error": message, "code": error.code}
     if error.details:
         said: JsonObject = {"message": message} if "field" in error.details else {}
@@ -92,11 +93,6 @@ def error_body(error: RoundtableError) -> JsonObject:
     body["timestamp"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")
     body["requestId"] = REQUEST_ID.get()
     return body
-
-
-def _said(error: RoundtableError) -> str:
-    # What a storage says may name files.
-    return StorageError.default_message if isinstance(error, StorageError) else error.message
 
 
 def error_event(error: RoundtableError) -> bytes:
@@ -133,7 +129,8 @@ def _told(request: Request, error: RoundtableError, status: int | None = None) -
     as_json = answer(error, status)
     if not wants_page(request.scope):
         return as_json
-    shown = failure_page(as_json.status_code, _said(error), error.hint, request.scope.get(IDENTITY))
+    said = told_elsewhere(error)
+    shown = failure_page(as_json.status_code, said.message, said.hint, request.scope.get(IDENTITY))
     shown.headers.update({name: as_json.headers[name] for name in _PASSED if name in as_json.headers})
     return shown
 
