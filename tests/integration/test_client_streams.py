@@ -142,6 +142,13 @@ async def test_the_end_of_a_token_is_an_error() -> None:
     assert caught.value.code == "UNAUTHORIZED"
 
 
+async def test_a_session_that_nobody_runs_any_more_is_an_error_that_says_what_to_do() -> None:
+    dead = b'data: {"type":"error","data":{"error":"nobody runs it","code":"SESSION_INTERRUPTED"}}\n\n'
+    with serving(stream_of(START, dead)) as server, pytest.raises(ServerError, match="nobody runs it") as caught:
+        await heard(server.origin)
+    assert caught.value.hint == "The process that ran it is gone. `resume` goes on with it."
+
+
 @pytest.mark.parametrize("junk", [b"data: {\n\n", b"data: []\n\n", b'data: {"type": "round_start"}\n\n'])
 async def test_what_is_no_event_is_a_failure_of_the_network(junk: bytes) -> None:
     with serving(stream_of(junk), stream_of(START, END)) as server:

@@ -28,7 +28,7 @@ from roundtable.server.streams import Streams, event_stream, resume_point
 from roundtable.server.wire import WireProtocol
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel
-from roundtable.types import Control, utc_now
+from roundtable.types import Control, DebateConfig, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -144,6 +144,16 @@ async def test_silence_is_broken_by_comments_that_the_seed_passes_over() -> None
         text = (await web.get(f"/told/{session}")).text
         assert text.count(": keep-alive\n\n") >= 2
         assert parsed(text)[-1]["type"] == "debate_complete"
+
+
+async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
+    table = served_table()
+    async with telling(table, heartbeat_s=0.02) as (web, _):
+        sessions = table.for_tenant("default").wiring.sessions
+        left = await sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))
+        (error,) = parsed((await web.get(f"/told/{left.id}")).text)
+        assert (error["data"]["code"], error["data"]["recoverable"]) == ("SESSION_INTERRUPTED", True)
+        assert error["data"]["error"] == f"nobody runs session '{left.id}' any more"
 
 
 async def test_what_another_process_stores_is_told(tmp_path: Any) -> None:

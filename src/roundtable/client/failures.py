@@ -18,6 +18,7 @@ _AGAIN: Final = frozenset({408, 429, 502, 503, 504})
 _PASSES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
 """Codes of last events after which to connect again may help, unlike the end of a token."""
 _MOST_CHARS: Final = 500
+_RESUME: Final = "The process that ran it is gone. `resume` goes on with it."
 _MEND: Final = "Change the request as the message says."
 
 
@@ -63,7 +64,8 @@ def error_from(response: HttpResponse) -> RoundtableError:
 def error_in_stream(data: Mapping[str, object]) -> ServerError:
     """Give the error of an event that belongs to no session, such as the end of a token."""
     code = str(data.get("code") or "SERVER_ERROR")
-    error = ServerError(str(data.get("error")), code=code, retryable=code in _PASSES)
+    hint = _RESUME if code == "SESSION_INTERRUPTED" else None
+    error = ServerError(str(data.get("error")), code=code, retryable=code in _PASSES, hint=hint)
     error.status = 200
     return error
 

@@ -245,6 +245,7 @@ class EventStream(Response):
         self._speak = speak
         self._ids = ids
         self._sent_at = 0.0
+        self._alone = 0
         self._patience = anyio.CancelScope()
         weakref.finalize(self, place.close).atexit = False  # of an answer that is never given
 
@@ -315,11 +316,18 @@ class EventStream(Response):
                 await self._send(send, {"type": "http.response.body", "body": b"".join(lines), "more_body": True})
 
     async def _check_unbroken(self) -> None:
-        """Raise what ended the latest run here, where that could not be stored: no event will tell it."""
-        handle = self._desk.handle(self._place.session_id)
+        """Raise what keeps the session from going on and no event tells: its run broke here, or its process died."""
+        session_id = self._place.session_id
+        handle = self._desk.handle(session_id)
         if handle is not None and handle.done:
             with suppress(SessionBusy):  # another process runs it
                 await handle.result()
+        here = self._desk.running(session_id) is not None
+        is_run = here or await self._desk.table.wiring.sessions.is_run(session_id)
+        self._alone = self._alone + 1 if is_run is False else 0
+        if self._alone > 1:  # somebody may just be about to go on with it
+            msg = f"nobody runs session {session_id!r} any more"
+            raise RoundtableError(msg, code="SESSION_INTERRUPTED", hint="Resume it.")
 
     async def _send(self, send: Send, message: Message) -> None:
         """Send; a client that does not take it in time has no patience left."""
