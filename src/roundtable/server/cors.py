@@ -18,5 +18,5 @@ def let_pages_in(app: FastAPI, origins: Collection[str]) -> None:
             allow_origins=sorted(name.rstrip("/") for name in origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
-            expose_headers=["ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
+            expose_headers=["location", "ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
         )
