@@ -114,7 +114,7 @@ async def test_waiting_for_a_round_ends_with_the_round() -> None:
         assert (again["complete"], again["status"]) == (True, "in_progress")
         paused = await call(client, "control_session", **named, action="pause")
         assert paused["previousStatus"] == "active"
-        rested = await call(client, "continue_roundtable", **named, wait=20)
+        rested = await call(client, "get_consensus", **named, wait=20)
         assert rested["sessionStatus"] == "paused"
         resumed = await call(client, "control_session", **named, action="resume")
         assert (resumed["previousStatus"], resumed["newStatus"]) == ("paused", "active")

@@ -278,7 +278,10 @@ async def test_a_head_that_never_ends_is_given_up(port: int, begun: bytes) -> No
 async def test_a_head_that_trickles_is_given_up_also_on_a_connection_in_use(port: int) -> None:
     async with await anyio.connect_tcp("127.0.0.1", port) as wire:
         await wire.send(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        assert b"200" in await wire.receive()
+        first = b""
+        while not first.endswith(b"}"):
+            first += await wire.receive()
+        assert b" 200 " in first
         got = b""
         with anyio.fail_after(5):
             try:

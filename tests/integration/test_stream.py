@@ -91,10 +91,10 @@ async def leave_by_cancel(stream: DebateStream) -> None:
 
 
 async def leave_by_deadline(stream: DebateStream) -> None:
-    with anyio.move_on_after(0.03):
+    with anyio.CancelScope() as scope:
         async with stream:
             async for _ in stream:
-                pass
+                scope.deadline = min(scope.deadline, anyio.current_time() + 0.03)
 
 
 async def leave_at_once(stream: DebateStream) -> None:
