@@ -277,7 +277,9 @@ async def test_what_becomes_of_a_debate_whose_client_vanishes(era: str, leaves: 
         assert (listed["sessions"][0]["currentRound"] < 5) is ends
 
 
-async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end() -> None:
+async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Where events are streamed, that the process ends is noted once and for all; this process goes on.
+    monkeypatch.setattr("sse_starlette.sse.AppStatus.should_exit", False)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
