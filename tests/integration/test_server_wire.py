@@ -323,7 +323,10 @@ async def test_who_reads_slowly_gets_everything(port: int) -> None:
 async def test_what_is_no_http_after_an_answer_ends_the_connection(port: int) -> None:
     async with await anyio.connect_tcp("127.0.0.1", port) as wire:
         await wire.send(b"POST / HTTP/1.1\r\nHost: evil.test\r\nTransfer-Encoding: chunked\r\n\r\n")
-        assert b" 421 " in await wire.receive()
+        first = b""
+        while not first.endswith(b"}"):
+            first += await wire.receive()
+        assert b" 421 " in first
         await wire.send(b"zz\r\n")
         with anyio.fail_after(2), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await wire.receive()
