@@ -46,6 +46,8 @@ GATES = STATIC | MEASURED
 def passes(name: str) -> bool:
     """Run every command of one gate on the current folder and tell whether all of them pass."""
     environment = os.environ | {
+        # pyright --verifytypes overlooks --pythonpath, and reads the packages of the first python it finds.
+        "PATH": os.pathsep.join([str(Path(PYTHON).parent), os.environ.get("PATH", os.defpath)]),
         "PYTHONPATH": str(Path.cwd() / "src"),  # this tree, whatever is installed; pyright overlooks editable installs
         "NO_MKDOCS_2_WARNING": "1",
         "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from anyio.lowlevel import current_token
@@ -10,9 +10,40 @@ from anyio.lowlevel import current_token
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PerLoop"]
+__all__ = ["Loop", "PerLoop", "call_soon", "running_loop"]
 
 T = TypeVar("T")
+
+
+class Loop(Protocol):
+    """Either kind of event loop, as seen from another thread."""
+
+    def call_soon_threadsafe(self, callback: Callable[[], object], /) -> object:
+        """Call back in the loop (asyncio)."""
+
+    def run_sync_soon(self, callback: Callable[[], object], /) -> object:
+        """Call back in the loop (trio)."""
+
+
+def running_loop() -> Loop:
+    """Give the event loop this runs in."""
+    return cast("Loop", current_token().native_token)
+
+
+def call_soon(loop: Loop, callback: Callable[[], object]) -> bool:
+    """Have an event loop call something soon, from any thread, without waiting until it did.
+
+    A loop that stopped may still take a call that it never makes: who waited for it would wait for ever.
+
+    Returns:
+        Whether the loop took it; no if it was closed.
+    """
+    call = loop.call_soon_threadsafe if hasattr(loop, "call_soon_threadsafe") else loop.run_sync_soon
+    try:
+        call(callback)
+    except RuntimeError:
+        return False
+    return True
 
 
 class PerLoop(Generic[T]):

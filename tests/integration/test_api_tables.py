@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,11 +32,19 @@ from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest, ChatResponse, SessionFilter, Usage
 
+Threads = Callable[[], set[str]]
 
-def threads() -> set[str]:
-    """Name the library's threads; the portal of the blocking facade is one per process, and stays once it was used."""
-    running = {thread.name for thread in threading.enumerate() if thread.name.startswith("roundtable")}
-    return running - {"roundtable-portal"}
+
+@pytest.fixture
+def threads() -> Threads:
+    """Name the library's threads that a test began; the blocking facade's portal is one per process, and stays."""
+    before = set(threading.enumerate())
+
+    def begun() -> set[str]:
+        names = {thread.name for thread in set(threading.enumerate()) - before}
+        return {name for name in names if name.startswith("roundtable")} - {"roundtable-portal"}
+
+    return begun
 
 
 async def test_a_started_debate_runs_by_itself_and_is_asked_for_later() -> None:
@@ -48,7 +57,9 @@ async def test_a_started_debate_runs_by_itself_and_is_asked_for_later() -> None:
         assert await handle.result() is result
 
 
-async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_partial(tmp_path: Path) -> None:
+async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_partial(
+    tmp_path: Path, threads: Threads
+) -> None:
     url = f"sqlite:///{tmp_path / 'd.db'}"
     model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
     with anyio.fail_after(20):
@@ -69,7 +80,9 @@ async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_parti
         assert (await table.resume(handle.session_id)).status == "completed"
 
 
-async def test_leaving_the_table_by_an_error_or_a_cancellation_closes_it_all_the_same(tmp_path: Path) -> None:
+async def test_leaving_the_table_by_an_error_or_a_cancellation_closes_it_all_the_same(
+    tmp_path: Path, threads: Threads
+) -> None:
     url = f"sqlite:///{tmp_path / 'd.db'}"
 
     async def fail() -> None:
@@ -120,7 +133,9 @@ async def test_start_needs_an_entered_table_and_a_table_is_entered_once() -> Non
         assert (await table.debate("Tea?", rounds=1)).answer == "Tea"
 
 
-async def test_a_table_is_usable_without_being_entered_and_again_after_it_was_closed(tmp_path: Path) -> None:
+async def test_a_table_is_usable_without_being_entered_and_again_after_it_was_closed(
+    tmp_path: Path, threads: Threads
+) -> None:
     table = table_of(CountingModel("Tea"), storage=f"sqlite:///{tmp_path / 'd.db'}")
     first = await table.debate("Tea?", rounds=1)
     await table.aclose()
@@ -287,7 +302,7 @@ async def test_sessions_are_listed_newest_first_and_can_be_narrowed() -> None:
     assert [found.id for found in await table.sessions(SessionFilter(topic="NOON"))] == [first.session_id]
 
 
-async def test_closing_goes_on_where_one_part_cannot_be_closed(tmp_path: Path) -> None:
+async def test_closing_goes_on_where_one_part_cannot_be_closed(tmp_path: Path, threads: Threads) -> None:
     class Stuck(ScriptedModel):
         async def aclose(self) -> None:
             raise OSError("stuck")
@@ -301,7 +316,7 @@ async def test_closing_goes_on_where_one_part_cannot_be_closed(tmp_path: Path) -
 
 
 async def test_the_plain_function_debates_with_what_the_environment_offers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: Threads
 ) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "PERPLEXITY_API_KEY"):
         monkeypatch.delenv(name, raising=False)

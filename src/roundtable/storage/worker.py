@@ -6,15 +6,17 @@ import logging
 import os
 import sqlite3
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread, current_thread
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from anyio import Event
-from anyio.lowlevel import checkpoint_if_cancelled, current_token
+from anyio.lowlevel import checkpoint_if_cancelled
 
+from roundtable._loops import Loop, call_soon, running_loop
 from roundtable.errors import StorageError
 from roundtable.storage.database import file_identity, is_spoilt, storage_error
 
@@ -38,16 +40,6 @@ def _always() -> bool:
     return True
 
 
-class _Loop(Protocol):
-    """Either kind of event loop, as seen from another thread."""
-
-    def call_soon_threadsafe(self, callback: Callable[[Sequence[Event]], None], arg: Sequence[Event], /) -> object:
-        """Call back in the loop (asyncio)."""
-
-    def run_sync_soon(self, callback: Callable[[Sequence[Event]], None], arg: Sequence[Event], /) -> object:
-        """Call back in the loop (trio)."""
-
-
 class Job(Generic[T]):
     """One thing to do with the connection, and who waits for it. Made in the waiting event loop.
 
@@ -57,7 +49,7 @@ class Job(Generic[T]):
 
     def __init__(self, run: Callable[[sqlite3.Connection], T]) -> None:
         self.run = run
-        self.loop: _Loop = cast("_Loop", current_token().native_token)
+        self.loop: Loop = running_loop()
         self.done: Event = Event()
         self.error: BaseException | None = None
         self._values: tuple[T, ...] = ()
@@ -282,15 +274,12 @@ class Worker:
 
 def _tell(jobs: Sequence[Job[object]]) -> None:
     """Wake everybody who waits for one of these jobs, with one call into each event loop."""
-    by_loop: defaultdict[_Loop, list[Event]] = defaultdict(list)
+    by_loop: defaultdict[Loop, list[Event]] = defaultdict(list)
     for job in jobs:
         by_loop[job.loop].append(job.done)
     for loop, events in by_loop.items():
-        call = loop.call_soon_threadsafe if hasattr(loop, "call_soon_threadsafe") else loop.run_sync_soon
-        try:
-            call(_set_all, events)
-        except RuntimeError:
-            # The loop has ended, and with it all who waited there.
+        if not call_soon(loop, partial(_set_all, events)):
+            # With the loop ended all who waited there.
             _log.debug("%d answers had nobody left to hear them", len(events))
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 from threading import Thread
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from anyio import CapacityLimiter, Event, RunFinishedError, from_thread
-from anyio.lowlevel import RunVar, current_token
+from anyio import CapacityLimiter, Event
+from anyio.lowlevel import RunVar
 
 from roundtable._foreign import error_text
+from roundtable._loops import call_soon, running_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ async def run_in_thread(function: Callable[[], T]) -> T:
         _limiter.set(limiter)
     outcome: list[T] = []
     failure: list[BaseException] = []
-    done, token, borrower = Event(), current_token(), object()
+    done, loop, borrower = Event(), running_loop(), object()
     await limiter.acquire_on_behalf_of(borrower)
 
     def settle() -> None:
@@ -53,8 +53,7 @@ async def run_in_thread(function: Callable[[], T]) -> T:
             outcome.append(context.run(function))
         except BaseException as error:  # noqa: BLE001  (raised to whoever waits)
             failure.append(error)
-        with contextlib.suppress(RunFinishedError):
-            from_thread.run_sync(settle, token=token)
+        call_soon(loop, settle)  # a loop that has ended has nobody left who waits
 
     context = contextvars.copy_context()
     Thread(target=work, name="roundtable tool", daemon=True).start()
