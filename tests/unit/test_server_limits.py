@@ -315,7 +315,7 @@ async def test_rounds_of_a_session_count_once_in_their_window() -> None:
             await limits.go_on("ann", further)
             assert (await left(limits))["rounds"] == remaining, further
         running.ended.set()
-    clock.advance(DAY_S)
+    clock.move(DAY_S)
     await limits.go_on("ann", Further("tea", 1, 5))
     assert (await left(limits))["rounds"] == 16
     with pytest.raises(RateLimited):

@@ -134,7 +134,7 @@ class UserLimits:
             StorageError: The storage does not answer.
         """
         request = Request(secrets.token_hex(8), int(begins), rounds)
-        return await self._admit(user, request, lambda *_: request)
+        return await self._admit(user, request, lambda _account, _now_us: request)
 
     async def go_on(self, user: str, further: Further) -> Admission:
         """Count that a session goes on: its place, and those of its rounds that were not counted yet.
