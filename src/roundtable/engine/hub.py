@@ -109,6 +109,11 @@ class Subscription:
         self._ended = True
         self.fall_behind()
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come than what the log holds."""
+        return self._ended
+
     async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
         """Give the next event; `None` when none came in time, or when there will be none."""
         filled = False
