@@ -5,13 +5,16 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Final
 
+import anyio
+import anyio.lowlevel
 import h11
 from pydantic_core import to_json
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from roundtable.errors import RoundtableError
 from roundtable.server.failures import answer, error_body, status_of
-from roundtable.server.requests import REQUEST_ID
+from roundtable.server.holding import shutdown
+from roundtable.server.requests import REQUEST_ID, logger
 from roundtable.server.streams import ABORT
 
 if TYPE_CHECKING:
@@ -71,7 +74,23 @@ class WireProtocol(H11Protocol):
             await answer(_FULL)(scope, receive, send)
             return
         scope["extensions"] = {**scope.get("extensions", {}), ABORT: self.transport.abort}
-        await self._inner(scope, receive, send)
+        began = False
+
+        async def watched(message: Message) -> None:
+            nonlocal began
+            began = began or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._inner(scope, receive, watched)
+        except anyio.get_cancelled_exc_class():
+            # Nobody but a server that ends cancels a request, once its seconds of grace are over.
+            logger.warning("%s %s was given up: the server ends", scope["method"], scope["path"])
+            if began:
+                self.transport.abort()
+                await anyio.lowlevel.checkpoint()  # the connection is gone when uvicorn looks at it
+            else:
+                await answer(shutdown())(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Wait for a request, but not for ever."""
