@@ -2,6 +2,7 @@
 
 - A source file has at most 400 lines, a function at most 40 lines of code (its docstring not counted).
 - A silenced check names its code and gives its reason, on the line above or beside it.
+- A name that another module of the library imports stands in its module's `__all__`.
 - No test mocks; doubles are real implementations.
 - No file names a path of one machine, a package registry, or work that is left for later.
 """
@@ -106,6 +107,30 @@ def mocks(path: Path, text: str) -> Iterator[str]:
             yield f"{path}:{number}: uses a mock; take or write a real double"
 
 
+def exports(root: Path) -> Iterator[str]:
+    """Find names that one module of the library takes from another, which does not say that it gives them."""
+    sources = {path: ast.parse(path.read_text("utf-8")) for path in sorted(root.glob("src/**/*.py"))}
+    given = {path: names for path, tree in sources.items() if (names := exported(tree)) is not None}
+    for path, tree in sources.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
+                continue
+            home = root.joinpath("src", *node.module.split(".")).with_suffix(".py")
+            missing = sorted({alias.name for alias in node.names} - given[home]) if home in given else []
+            for name in missing:
+                yield f"{path.relative_to(root)}:{node.lineno}: {node.module} does not list {name} in its __all__"
+
+
+def exported(tree: ast.Module) -> set[str] | None:
+    """Give the names of a module's `__all__`; `None` where it has none."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets
+        ):
+            return set(ast.literal_eval(node.value))
+    return None
+
+
 def findings(root: Path) -> Iterator[str]:
     """Find everything that breaks a house rule under `root`."""
     for absolute in tracked(root):
@@ -119,6 +144,7 @@ def findings(root: Path) -> Iterator[str]:
         if path.suffix == ".py" and path.parts[0] == "src":
             yield from sizes(path, text)
             yield from silencers(path, text)
+    yield from exports(root)
 
 
 def main() -> int:

@@ -108,14 +108,16 @@ class VariableReader:
         """Read a count in which -1 is another word for 0, no limit."""
         return 0 if self._find(name)[1] == "-1" else self.count(name, default, least=0)
 
-    def quota(self, name: str, default: int) -> int | None:
+    def quota(self, name: str, default: int | None) -> int | None:
         """Read a count of at least 1, or `none`."""
         variable, text = self._find(name)
+        if not text:
+            return default
         if text.lower() == "none":
             return None
-        if text and not text.isdigit():
+        if not text.isdigit():
             raise _refusal(variable, text, "a whole number from 1, or none")
-        return self.count(name, default)
+        return self.count(name, 1)
 
     def flag(self, name: str, *, default: bool) -> bool:
         variable, text = self._find(name)
@@ -123,15 +125,15 @@ class VariableReader:
             raise _refusal(variable, text, "true or false")
         return text.lower() in _TRUE if text else default
 
-    def share(self, name: str, default: str) -> Decimal:
+    def share(self, name: str, default: Decimal) -> Decimal:
         variable, text = self._find(name)
         if text and (len(text) > 20 or not _DECIMAL.fullmatch(text) or Decimal(text) > 1):
             raise _refusal(variable, text, "a decimal from 0 to 1, such as 0.8")
-        return Decimal(text or default)
+        return Decimal(text) if text else default
 
-    def log_level(self, name: str) -> str:
+    def log_level(self, name: str, default: str) -> str:
         variable, text = self._find(name)
-        level = text.lower() or "info"
+        level = text.lower() or default
         level = _LEVEL_ALIASES.get(level, level)
         if level not in LOG_LEVELS:
             raise _refusal(variable, text, " or ".join((", ".join(LOG_LEVELS[:-1]), LOG_LEVELS[-1])))

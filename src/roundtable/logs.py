@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-__all__ = ["REDACTED", "ContextFormatter", "configure_logging"]
+__all__ = ["REDACTED", "ROOT", "ContextFormatter", "configure_logging"]
 
 ROOT: Final = "roundtable"
 """Parent of all loggers of the library."""

@@ -13,7 +13,7 @@ from roundtable._variables import LOG_LEVELS, VARIABLES, VariableReader
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LOG_LEVELS", "Settings"]
+__all__ = ["LOG_LEVELS", "Settings", "process_environment"]
 
 _DATABASE: Final = Path("data/roundtable.db")
 _TEXTS: Final = (
@@ -37,17 +37,28 @@ _TEXTS: Final = (
 )
 """Settings that are taken as they are."""
 
-_RESPONSE_SHARES: Final[Mapping[str, str]] = {
-    "high_consensus_threshold": "0.7",
-    "medium_consensus_threshold": "0.4",
-    "low_confidence_threshold": "0.6",
-    "confidence_variance_threshold": "0.04",
-    "min_reasoning_length_ratio": "0.5",
-    "high_confidence_action_threshold": "0.8",
-    "low_confidence_action_threshold": "0.6",
-    "very_low_confidence_action_threshold": "0.5",
-}
-"""Shares that the four-layer response goes by, and their defaults."""
+_SHARES: Final = (
+    "exit_consensus_threshold",
+    "exit_confidence_threshold",
+    "high_consensus_threshold",
+    "medium_consensus_threshold",
+    "low_confidence_threshold",
+    "confidence_variance_threshold",
+    "min_reasoning_length_ratio",
+    "high_confidence_action_threshold",
+    "low_confidence_action_threshold",
+    "very_low_confidence_action_threshold",
+)
+"""Settings in [0, 1]."""
+
+_QUOTAS: Final = (
+    "limit_conversations",
+    "limit_concurrent",
+    "limit_rounds",
+    "limit_user_streams",
+    "limit_streams",
+)
+"""Settings that count, or do not limit."""
 
 _LONG_ENOUGH = 8
 """Letters from which the value of a foreign variable is taken for a secret rather than a word."""
@@ -194,30 +205,26 @@ class Settings:
         """
         source = dict(os.environ if environ is None else environ)
         read = VariableReader(source)
-        max_agents = read.count("max_agents", 5, least=2, most=10)
+        usual = cls()
+        most_agents = read.count("max_agents", usual.max_agents, least=2, most=10)
+        agents = read.count("default_agent_count", usual.default_agent_count, least=2, most=10)
         given: dict[str, Any] = {name: read.text(name) for name in _TEXTS}
-        given |= {name: read.share(name, default) for name, default in _RESPONSE_SHARES.items()}
+        given |= {name: read.share(name, getattr(usual, name)) for name in _SHARES}
+        given |= {name: read.quota(name, getattr(usual, name)) for name in _QUOTAS}
         return cls(
             **given,
             model_path=read.path("model_path"),
             cache_home=read.path("cache_home"),
             data_home=read.path("data_home"),
-            database_path=read.path("database_path") or _DATABASE,
-            log_level=read.log_level("log_level"),
-            max_agents=max_agents,
-            default_agent_count=min(read.count("default_agent_count", 4, least=2, most=10), max_agents),
-            max_rounds=read.count("max_rounds", 10),
-            debug_mode=read.flag("debug_mode", default=False),
-            exit_enabled=read.flag("exit_enabled", default=True),
-            exit_consensus_threshold=read.share("exit_consensus_threshold", "0.9"),
-            exit_convergence_rounds=read.count("exit_convergence_rounds", 2),
-            exit_confidence_threshold=read.share("exit_confidence_threshold", "0.85"),
-            consensus_summary_max_length=read.limit("consensus_summary_max_length", 200),
-            limit_conversations=read.quota("limit_conversations", 5),
-            limit_concurrent=read.quota("limit_concurrent", 2),
-            limit_rounds=read.quota("limit_rounds", 100),
-            limit_user_streams=read.quota("limit_user_streams", 6),
-            limit_streams=read.quota("limit_streams", 1000),
+            database_path=read.path("database_path") or usual.database_path,
+            log_level=read.log_level("log_level", usual.log_level),
+            max_agents=most_agents,
+            default_agent_count=min(agents, most_agents),
+            max_rounds=read.count("max_rounds", usual.max_rounds),
+            debug_mode=read.flag("debug_mode", default=usual.debug_mode),
+            exit_enabled=read.flag("exit_enabled", default=usual.exit_enabled),
+            exit_convergence_rounds=read.count("exit_convergence_rounds", usual.exit_convergence_rounds),
+            consensus_summary_max_length=read.limit("consensus_summary_max_length", usual.consensus_summary_max_length),
             environment=source,
         )
 
@@ -239,15 +246,7 @@ class Settings:
             >>> sorted(Settings.from_env({"OPENAI_API_KEY": "sk-1", "ACME_TOKEN": "canary-12", "HOME": "h"}).secrets)
             ['canary-12', 'sk-1']
         """
-        keys = (
-            self.anthropic_api_key,
-            self.openai_api_key,
-            self.google_api_key,
-            self.perplexity_api_key,
-            self.compatible_api_key,
-            self.brave_api_key,
-            self.tavily_api_key,
-        )
+        keys = (getattr(self, name) for name in VARIABLES if name.endswith("_api_key"))
         foreign = (
             value.strip()
             for name, value in self.environment.items()

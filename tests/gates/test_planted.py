@@ -109,6 +109,12 @@ PLANTED = [
     pytest.param(
         "house", {"src/roundtable/planted.py": LONG_FUNCTION}, "planted has 42 lines", id="a function over 40 lines"
     ),
+    pytest.param(
+        "house",
+        {"src/roundtable/planted.py": '"""Planted."""\n\nfrom roundtable.types.plan import Final\n\nFinal\n'},
+        "roundtable.types.plan does not list Final",
+        id="a name taken from a module that does not give it",
+    ),
     pytest.param("house", {"docs/planted.md": MACHINE}, "docs/planted.md:1: names a machine path", id="a machine path"),
     pytest.param("house", {"docs/planted.md": REGISTRY}, "docs/planted.md:1: names a registry", id="a registry host"),
     pytest.param("house", {"tests/planted.py": LATER}, "tests/planted.py:1: names work left", id="work left for later"),

@@ -12,6 +12,7 @@ from integration.test_faults import (  # noqa: F401
     test_a_cancelled_call_hangs_up_and_is_nobodys_failure,
     test_a_compressed_answer_is_read_and_a_bomb_is_not,
     test_a_consumer_that_leaves_hangs_up,
+    test_a_fault_in_one_read_with_the_first_pieces_comes_before_anything_is_shown_and_is_tried_again,
     test_a_fault_that_passes_leaves_no_trace_in_the_answer,
     test_a_kept_connection_that_was_dropped_costs_no_try,
     test_a_lasting_fault,

@@ -82,7 +82,7 @@ async def test_leaving_an_answer_frees_the_model(model):
     start = time.monotonic()
     with anyio.move_on_after(0.3):
         await model.complete(long)
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 0.3 + 2
     with anyio.fail_after(10):
         assert (await model.complete(long.model_copy(update={"max_tokens": 5}))).finish_reason == "length"
 

@@ -167,7 +167,7 @@ async def check(server, reply, kind, retryable, call, caplog):
     start = time.monotonic()
     with pytest.raises(RoundtableError) as caught:
         await call()
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 0.3 + 2
     assert type(caught.value) is kind
     assert caught.value.retryable is retryable
     assert caught.value.provider == "compatible"
@@ -242,7 +242,7 @@ async def test_leaving_a_stream_hangs_up_at_once(server):
         stream = Gateway(timeout_s=30).guard(model).stream(ASK)
         assert (await anext(stream)).text
         await stream.aclose()
-        with anyio.fail_after(1):
+        with anyio.fail_after(5):
             while not server.hang_ups:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
 

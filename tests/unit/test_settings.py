@@ -58,6 +58,11 @@ def test_gemini_key_stands_in_for_the_google_one_and_never_wins():
     assert Settings.from_env({"GEMINI_API_KEY": "second", "GOOGLE_API_KEY": "first"}).google_api_key == "first"
 
 
+@pytest.mark.parametrize("name", [name for name in Settings.__dataclass_fields__ if name.endswith("_api_key")])
+def test_a_key_that_is_given_by_hand_is_a_secret(name):
+    assert Settings(**{name: "a-key-of-mine"}).secrets == {"a-key-of-mine"}
+
+
 def test_keys_do_not_show():
     environ = dict.fromkeys(KEYS, "sk-canary-000000") | {"OTHER_KEY": "sk-canary-000000"}
     assert "canary" not in repr(Settings.from_env(environ))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from roundtable.tools import ModelAsk
     from roundtable.types import Answer, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
-__all__ = ["estimated", "meters_of"]
+__all__ = ["Extra", "estimated", "meters_of"]
 
 CHARS_PER_TOKEN: Final = 3.5
 """The longest text of so many tokens, by the estimate that prompts are cut by."""

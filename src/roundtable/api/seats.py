@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import Persona, RetryPolicy
 
-__all__ = ["AgentLike", "Offer", "Seated", "offers", "seat_agents", "with_persona"]
+__all__ = ["AgentLike", "Offer", "Seated", "default_seats", "offers", "seat_agents", "with_persona"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 

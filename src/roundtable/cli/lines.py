@@ -10,7 +10,7 @@ from roundtable.report import in_words, plain
 if TYPE_CHECKING:
     from roundtable.types import AnyTurn, RoundRecord
 
-__all__ = ["Line", "line", "percent", "round_lines", "turn_lines"]
+__all__ = ["Line", "agreement_line", "line", "percent", "round_head", "round_lines", "turn_lines"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ __all__ = [
     "NoLive",
     "Option",
     "Options",
+    "Perspectives",
     "Port",
     "Quiet",
     "Search",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from roundtable.settings import Settings
 
-__all__ = ["Place", "find_place", "harmless"]
+__all__ = ["SHORT_ID", "Place", "find_place", "harmless"]
 
 logger: logging.Logger = logging.getLogger("roundtable.cli")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from roundtable.http import HttpResponse
 
-__all__ = ["ServerError", "error_from"]
+__all__ = ["ServerError", "error_from", "error_in_stream"]
 
 _AGAIN: Final = frozenset({408, 429, 502, 503, 504})
 _PASSES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})

@@ -115,6 +115,11 @@ class Subscription:
         self._stirred = True
         self._wake.set()
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come than what the log holds."""
+        return self._ended
+
     async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
         """Give the next event; `None` when none came in time, after `stir`, or when there will be none."""
         filled = False

@@ -17,7 +17,7 @@ from roundtable.http.addresses import origin_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-__all__ = ["ShardingTransport", "let_go"]
+__all__ = ["KEEPALIVE_S", "ShardingTransport", "let_go"]
 
 CONNECTIONS_PER_SHARD: Final = 5
 """Most connections of one small pool; from three to five cost least."""

@@ -17,6 +17,7 @@ __all__ = [
     "Ask",
     "Sees",
     "Step",
+    "by_name",
     "earlier_rounds",
     "everything",
     "fan_in",

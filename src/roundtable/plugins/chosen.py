@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable.settings import Settings
 
-__all__ = ["PluginChoice", "Plugins", "plugins_of"]
+__all__ = ["PluginChoice", "Plugins", "name_of", "plugins_of"]
 
 LOAD_LIMIT_S: Final = 10.0
 _EVERY: Final = frozenset({"all", "1", "true", "yes", "on"})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roundtable.providers.human import HumanReply, HumanTurn
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["Terminal", "chosen", "listed", "scored"]
+__all__ = ["ABSTAINS", "Terminal", "chosen", "listed", "scored"]
 
 ABSTAINS: Final = frozenset({"abstain", "-"})
 """What stands for no vote."""

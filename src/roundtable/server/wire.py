@@ -6,13 +6,16 @@ import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import anyio
+import anyio.lowlevel
 import h11
 from pydantic_core import to_json
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from roundtable.errors import RoundtableError
 from roundtable.server.failures import answer, error_body, status_of
-from roundtable.server.requests import REQUEST_ID
+from roundtable.server.holding import shutdown
+from roundtable.server.requests import REQUEST_ID, logger
 from roundtable.server.streams import ABORT, WRITE
 
 if TYPE_CHECKING:
@@ -72,9 +75,19 @@ class WireProtocol(H11Protocol):
         if len(self.connections) > self.most_connections:
             await answer(_FULL)(scope, receive, send)
             return
-        more = {ABORT: self.transport.abort, WRITE: partial(self._write, self.cycle)}
+        cycle = self.cycle
+        more = {ABORT: self.transport.abort, WRITE: partial(self._write, cycle)}
         scope["extensions"] = {**scope.get("extensions", {}), **more}
-        await self._inner(scope, receive, send)
+        try:
+            await self._inner(scope, receive, send)
+        except anyio.get_cancelled_exc_class():
+            # Nobody but a server that ends cancels a request, once its seconds of grace are over.
+            logger.warning("%s %s was given up: the server ends", scope["method"], scope["path"])
+            if cycle.response_started:
+                self.transport.abort()
+                await anyio.lowlevel.checkpoint()  # the connection is gone when uvicorn looks at it
+            else:
+                await answer(shutdown())(scope, receive, send)
 
     def _write(self, cycle: RequestResponseCycle, part: bytes) -> bool:
         """Send a part of the answer to a request, if it can be sent at once."""

@@ -32,7 +32,19 @@ if TYPE_CHECKING:
 
     from roundtable.types import ControlAction, JsonValue, SessionStatus
 
-__all__ = ["ManualClock", "answered", "control", "failed", "owner_elsewhere", "record", "round_start", "session_id"]
+__all__ = [
+    "NOON",
+    "ManualClock",
+    "answered",
+    "broken",
+    "control",
+    "ended",
+    "failed",
+    "owner_elsewhere",
+    "record",
+    "round_start",
+    "session_id",
+]
 
 NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
 """When sample sessions are created."""

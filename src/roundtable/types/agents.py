@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from roundtable.types.base import NonEmpty, Value
+from roundtable.types.base import NonEmpty, Value, named
 
 __all__ = [
     "AIProvider",
@@ -40,10 +40,6 @@ AgentId: TypeAlias = Annotated[
     AfterValidator(_unbroken),
 ]
 """One to 128 characters without white space or control characters."""
-
-
-def _named(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
 
 
 class Persona(Value):
@@ -122,7 +118,7 @@ class AgentConfig(Value):
     """Sampling temperature in [0, 2]; `None` sends none."""
     max_tokens: Annotated[int, Field(gt=0)] = 4096
     """Most tokens of one completion."""
-    persona: Annotated[Persona | None, BeforeValidator(_named)] = None
+    persona: Annotated[Persona | None, BeforeValidator(named)] = None
     """The point of view this agent speaks from; a plain string names one, such as one that a plugin brings."""
     retry: RetryPolicy | None = None
     """How often its model calls are tried; `None` leaves it to the gateway: four times in all, whatever may pass."""

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Self, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-__all__ = ["JsonObject", "JsonValue", "NonEmpty", "Share", "Timestamp", "Value", "utc_now"]
+__all__ = ["JsonObject", "JsonValue", "NonEmpty", "Share", "Timestamp", "Value", "named", "utc_now"]
 
 
 class Value(BaseModel):
@@ -54,6 +54,11 @@ class Value(BaseModel):
 def utc_now() -> datetime:
     """Give the present moment as an aware UTC time."""
     return datetime.now(UTC)
+
+
+def named(value: object) -> object:
+    """Take a bare text for the name of what is wanted; a validator that runs before the fields are read."""
+    return {"name": value} if isinstance(value, str) else value
 
 
 def _as_utc(value: datetime) -> datetime:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from roundtable.types.agents import AgentConfig, GeneratedPerspective, Perspective
 from roundtable.types.answers import AgentResponse
-from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
+from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, named, utc_now
 from roundtable.types.budget import Budget
 from roundtable.types.chat import Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
@@ -64,11 +64,7 @@ Topic: TypeAlias = Annotated[
 """A question of one to 10,000 characters, not all white space."""
 
 
-def _named(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
-
-
-AnyPerspective: TypeAlias = Annotated[Perspective | GeneratedPerspective, BeforeValidator(_named)]
+AnyPerspective: TypeAlias = Annotated[Perspective | GeneratedPerspective, BeforeValidator(named)]
 """A perspective; a plain string names one."""
 
 

@@ -10,6 +10,10 @@ from roundtable.types.answers import AnswerKind, Stance
 from roundtable.types.base import NonEmpty, Value
 
 __all__ = [
+    "BASELINE_STAGE",
+    "CHAIR_STAGE",
+    "JUDGED",
+    "JUDGE_STAGE",
     "ContextPolicy",
     "EndDebate",
     "EndRound",

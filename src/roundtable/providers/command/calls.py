@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roundtable.providers.command.profiles import CommandProfile
     from roundtable.providers.command.readers import Reply
 
-__all__ = ["Call", "Gone", "make_call"]
+__all__ = ["SKIPPED", "Call", "Gone", "make_call"]
 
 logger: logging.Logger = logging.getLogger("roundtable.providers.command")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject
 
-__all__ = ["Engine", "LlamaEngine"]
+__all__ = ["Engine", "LlamaEngine", "missing_extra"]
 
 
 class Engine(Protocol):

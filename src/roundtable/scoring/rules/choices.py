@@ -12,7 +12,7 @@ from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.readings import Tops, first_places
 from roundtable.scoring.words import amount, percent
 
-__all__ = ["CHOICE_RULES", "leading", "standing", "tally_first_places", "threshold_outcome"]
+__all__ = ["CHOICE_RULES", "HALF", "leading", "standing", "tally_first_places", "threshold_outcome"]
 
 HALF = Fraction(1, 2)
 TWO_THIRDS = Fraction(2, 3)

@@ -15,7 +15,7 @@ from roundtable.scoring.readings import first_places, number_of
 from roundtable.scoring.rules.choices import leading, standing
 from roundtable.scoring.words import amount
 
-__all__ = ["WEIGHTED_RULES", "highest", "logarithm", "reconcile_weight"]
+__all__ = ["DIGITS", "WEIGHTED_RULES", "highest", "logarithm", "reconcile_weight"]
 
 Known: TypeAlias = tuple[str, Fraction]
 """An option and a number that belongs to the voter."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from roundtable.http import HttpRequest, HttpResponse
 
-__all__ = ["HttpSearch", "short_query"]
+__all__ = ["SEARCH_TIMEOUT_S", "HttpSearch", "short_query"]
 
 SEARCH_TIMEOUT_S: Final = 15.0
 """Seconds a search may take."""
