@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
+from integration.engine_kit import eventually
 from integration.server_kit import client_of, served, served_table, token_for
 
 from roundtable.auth import LocalUser
@@ -113,6 +114,44 @@ async def test_streams_beyond_the_limits_are_refused_and_counted() -> None:
         counted = (await web.get("/api/admin/metrics")).json()["refusals"]
         assert [one["name"] for one in counted] == ["user_streams"]
         await web.post(f"/api/sessions/{session}/stop")
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
+async def test_answers_that_are_held_back_count_as_streams_and_are_refused_before_anything_begins() -> None:
+    table = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
+    async with client_of(table, limits=Limits(streams_per_user=1)) as web, anyio.create_task_group() as group:
+        answers: list[httpx.Response] = []
+
+        async def wait() -> None:
+            answers.append(await web.post("/api/debates?wait=60", json=TOPIC))
+
+        group.start_soon(wait)
+        with anyio.fail_after(30):
+            while not (found := (await web.get("/api/sessions")).json()["sessions"]):
+                pass
+        for headers in ({}, {"accept": "text/event-stream"}, {"idempotency-key": "k"}):
+            refused = await web.post("/api/debates?wait=60", json=TOPIC, headers=headers)
+            assert (refused.status_code, refused.json()["details"]) == (429, {"limit": "streams", "quota": 1})
+            assert refused.headers["retry-after"] == "5"
+        assert len((await web.get("/api/sessions")).json()["sessions"]) == 1
+        place = f"/api/sessions/{found[0]['sessionId']}"
+        assert (await web.get(f"{place}/events")).status_code == 429
+        await web.post(f"{place}/stop")
+        await eventually(lambda: bool(answers), within_s=30)
+        assert answers[0].json()["exit"]["reason"] == "stopped"
+        assert (await web.get(f"{place}/events")).status_code == 200
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
+async def test_who_waits_no_longer_holds_nothing() -> None:
+    app = create_app(served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})]), auth=LocalUser())
+    async with served(app) as url:
+        async with httpx.AsyncClient(base_url=url, trust_env=False) as web:
+            with pytest.raises(httpx.ReadTimeout):
+                await web.post("/api/debates?wait=600", json=TOPIC, timeout=httpx.Timeout(30, read=0.2))
+        await eventually(lambda: not len(app.state.roundtable.streams), within_s=30)
 
 
 @pytest.mark.slow

@@ -6,11 +6,14 @@ import os
 import signal
 import socket
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx
 import pytest
+from fastapi.responses import StreamingResponse
+from integration.engine_kit import eventually
 from integration.server_kit import served_table
 
 from roundtable import Roundtable
@@ -94,6 +97,59 @@ async def test_asked_to_end_it_tells_every_stream_and_leaves_debates_to_be_resum
     result = await after.resume(session, on_change="adopt")
     assert result.status == "completed"
     await storage.aclose()
+
+
+async def test_asked_to_end_it_answers_who_waits_at_once() -> None:
+    app = create_app(served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})]), auth=LocalUser())
+    answers: list[httpx.Response] = []
+    async with running(app) as (server, web), anyio.create_task_group() as group:
+
+        async def wait() -> None:
+            answers.append(await web.post("/api/debates?wait=60", json={"topic": "Tea?"}))
+            assert not server.ended.is_set()
+
+        group.start_soon(wait)
+        await eventually(lambda: bool(app.state.roundtable.limits.running), within_s=30)
+        server.ask_to_end()
+        with anyio.fail_after(30):
+            await server.ended.wait()
+    told = answers[0].json()
+    assert (answers[0].status_code, told["sessionStatus"]) == (202, "active")
+    assert answers[0].headers["location"] == told["links"]["self"]
+
+
+@pytest.mark.slow
+async def test_what_outlasts_the_grace_is_told_so_or_broken_off_without_a_traceback(caplog: Any) -> None:
+    app, begun = create_app(served_table(), auth=LocalUser()), []
+
+    @app.get("/for-ever")
+    async def for_ever(streams: bool) -> Any:
+        begun.append(streams)
+
+        async def never() -> AsyncIterator[bytes]:
+            yield b"begun"
+            await anyio.sleep_forever()
+
+        return StreamingResponse(never()) if streams else await anyio.sleep_forever()
+
+    answers: list[Any] = []
+    async with running(app) as (server, web), anyio.create_task_group() as group:
+
+        async def ask(*, streams: bool) -> None:
+            try:
+                answers.append((await web.get(f"/for-ever?streams={streams}")).json()["code"])
+            except httpx.TransportError:
+                answers.append("broken off")
+
+        group.start_soon(partial(ask, streams=True))
+        group.start_soon(partial(ask, streams=False))
+        await eventually(lambda: len(begun) == 2, within_s=30)
+        server.ask_to_end()
+        with anyio.fail_after(40):
+            await server.ended.wait()
+    assert sorted(answers) == ["SERVER_SHUTDOWN", "broken off"]
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert [error.split(",")[0] for error in errors] == ["Cancel 2 running task(s)"]
 
 
 async def test_it_says_that_it_is_not_ready_before_it_ends() -> None:

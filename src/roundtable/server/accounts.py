@@ -41,9 +41,10 @@ class Limits(Value):
     rounds_per_day: _Most = 100
     """Rounds that may be asked for within any 24 hours."""
     streams_per_user: _Most = 6
-    """Streams of events that may be open at this process; as many connections as a browser opens to one host."""
+    """Streams of events that may be open at this process, and answers that may wait for the end of a run; as many
+    connections as a browser opens to one host."""
     streams_total: _Most = 1_000
-    """Streams of events of all users that may be open at this process."""
+    """The same of all users."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:

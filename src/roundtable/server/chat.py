@@ -104,7 +104,6 @@ async def multi(
     table, most_s = caller.desk.table, caller.state.options.get("conversation_s", CONVERSATION_S)
     agents, messages = asked.agents, asked.messages
     asked_of_team(table.wiring, agents, messages, rounds=asked.rounds)
-    caller.state.streams.check_room(caller.desk)
 
     async def start() -> DebateHandle:
         try:
@@ -116,9 +115,10 @@ async def multi(
             msg = "the conversation could not begin in time"
             raise RoundtableError(msg, code="CONVERSATION_TIMEOUT", retryable=True) from None
 
-    handle, headers = await begun(caller, start, rounds=asked.rounds)
-    # Nothing is waited for before this: the stream hears the conversation from its first event on.
-    return await event_stream(caller, handle.session_id, begun=True, speak=seed_words, ids=ids, headers=headers)
+    with caller.state.streams.room(caller.desk):
+        handle, headers = await begun(caller, start, rounds=asked.rounds)
+        # Nothing is waited for before this: the stream hears the conversation from its first event on.
+        return await event_stream(caller, handle.session_id, begun=True, speak=seed_words, ids=ids, headers=headers)
 
 
 async def _wake(caller: Caller, session_id: str) -> None:

@@ -27,7 +27,7 @@ _Values: TypeAlias = Iterable[tuple[tuple[str, ...], float]]
 
 GAUGES: Final = {
     "conversations_running": "Conversations and debates that run here.",
-    "streams_open": "Streams of events that are open here.",
+    "streams_open": "Streams of events that are open here, and answers that are held until a run ends.",
 }
 """What a server looks at besides."""
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
@@ -21,6 +22,7 @@ from roundtable.server.streams import event_stream, resume_point
 if TYPE_CHECKING:
     from roundtable.api.handle import DebateHandle
     from roundtable.protocols import KeyValue
+    from roundtable.server.holding import Held
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
@@ -62,6 +64,11 @@ class _Wanted:
         """Whether they want events."""
         return "text/event-stream" in self.request.headers.get("accept", "")
 
+    @property
+    def holds(self) -> bool:
+        """Whether their connection is held until there is something to tell."""
+        return self.streams or bool(self.wait_s)
+
 
 def _wanted(
     request: Request,
@@ -70,8 +77,9 @@ def _wanted(
         Query(
             ge=0,
             le=LONGEST_WAIT_S,
-            description="Seconds to wait for the end; the result is the answer then. After them, and without it, the "
-            "answer is 202, and the session goes on by itself.",
+            description="Seconds to wait for the end; the result is the answer then. After them, when the server is "
+            "asked to end, and without it, the answer is 202, and the session goes on by itself. An answer that waits "
+            "counts as an open stream.",
         ),
     ] = None,
     idempotency_key: Annotated[
@@ -127,14 +135,11 @@ async def launch(
         goes_on_from: Number of the last event of a session that goes on; `None` where one begins.
 
     Raises:
-        RateLimited: The caller has used up a limit.
+        RateLimited: The caller has used up a limit, or holds as many connections as they may.
         RoundtableError: The run cannot begin.
     """
-    if wanted.streams:
-        caller.state.streams.check_room(caller.desk)
     # A stream hears a new session from its very first event on, and with it what keeps it from going on.
     at_once = wanted.streams and wanted.key is None and goes_on_from is None
-
     start = begin if at_once else until_begun(begin)
 
     async def counted() -> str:
@@ -142,26 +147,36 @@ async def launch(
         wanted.headers.update(headers)
         return handle.session_id
 
-    if at_once:
-        _, _, ids = resume_point(wanted.request)
-        session_id = await counted()
-        return await event_stream(caller, session_id, begun=True, ids=ids, headers=wanted.headers)
-    if wanted.key is None:
-        return await _answer(caller, wanted, await counted(), goes_on_from)
+    # Whoever holds a connection needs room for it before anything begins.
+    with caller.state.streams.room(caller.desk) if wanted.holds else nullcontext() as held:
+        if at_once:
+            _, _, ids = resume_point(wanted.request)
+            session_id = await counted()
+            return await event_stream(caller, session_id, begun=True, ids=ids, headers=wanted.headers)
+        session_id = await (counted() if wanted.key is None else _once(caller, wanted, request, counted))
+        if not wanted.streams:
+            return await _answer(caller, wanted, session_id, held)
+    return await _followed(caller, wanted, session_id, goes_on_from)
+
+
+async def _once(caller: Caller, wanted: _Wanted, request: bytes, begin: Callable[[], Awaitable[str]]) -> str:
+    """Begin what the caller's key stands for, unless it has begun; give its session."""
     values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
     keys = Keys(values, caller.state.clock)
-    session_id, _ = await keys.once(caller.identity.user, wanted.key, request, counted)
-    return await _answer(caller, wanted, session_id, goes_on_from)
+    session_id, _ = await keys.once(caller.identity.user, wanted.key or "", request, begin)
+    return session_id
 
 
-async def _answer(caller: Caller, wanted: _Wanted, session_id: str, goes_on_from: int | None) -> Response:
-    if wanted.streams:
-        _, after, ids = resume_point(wanted.request, session_id)
-        if goes_on_from is not None:
-            after = after or goes_on_from
-            await _goes_on(caller, session_id, goes_on_from)
-        return await event_stream(caller, session_id, after=after, ids=ids, headers=wanted.headers)
-    if wanted.wait_s is not None and await _over(caller, session_id, wanted.wait_s):
+async def _followed(caller: Caller, wanted: _Wanted, session_id: str, goes_on_from: int | None) -> Response:
+    _, after, ids = resume_point(wanted.request, session_id)
+    if goes_on_from is not None:
+        after = after or goes_on_from
+        await _goes_on(caller, session_id, goes_on_from)
+    return await event_stream(caller, session_id, after=after, ids=ids, headers=wanted.headers)
+
+
+async def _answer(caller: Caller, wanted: _Wanted, session_id: str, held: Held | None) -> Response:
+    if held is not None and await _over(caller, wanted, session_id, held):
         handle = caller.desk.handle(session_id)
         result = await caller.desk.table.session(session_id) if handle is None else await handle.result()
         return json_answer(result, 200, wanted.headers)
@@ -180,14 +195,14 @@ async def _goes_on(caller: Caller, session_id: str, last: int) -> None:
             await heard.take()
 
 
-async def _over(caller: Caller, session_id: str, wait_s: float) -> bool:
+async def _over(caller: Caller, wanted: _Wanted, session_id: str, held: Held) -> bool:
     """Wait for the end of a run, here or at another process; say whether it came."""
     handle = caller.desk.handle(session_id)
-    with anyio.move_on_after(wait_s) as scope:
-        if handle is not None:
-            await handle.wait()
-        else:
-            async with caller.desk.table.watch(session_id) as events:
-                async for _ in events:
-                    pass
-    return not scope.cancelled_caught
+
+    async def elsewhere() -> None:
+        async with caller.desk.table.watch(session_id) as events:
+            async for _ in events:
+                pass
+
+    wait = elsewhere if handle is None else handle.wait
+    return await held.over(wait, wanted.wait_s or 0, wanted.request.receive)

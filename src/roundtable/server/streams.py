@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import weakref
 from collections import OrderedDict
@@ -19,6 +18,9 @@ from starlette.responses import Response
 from roundtable.api.stream import ends_run
 from roundtable.errors import RoundtableError, SessionBusy
 from roundtable.server.failures import answer, error_event
+from roundtable.server.feeds import Feed
+from roundtable.server.heartbeats import Heartbeats
+from roundtable.server.holding import BUSY_S, Held, Listener, shutdown
 from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
@@ -34,21 +36,21 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller, ServerOptions
     from roundtable.types import Event, JsonObject
 
-__all__ = ["ABORT", "EventStream", "Speak", "Streams", "event_stream", "resume_point", "whole"]
+__all__ = ["ABORT", "WRITE", "EventStream", "Speak", "Streams", "event_stream", "resume_point", "whole"]
 
 Speak: TypeAlias = Callable[["Event"], "JsonObject | None"]
 """Says what a stream tells of an event; `None` where nothing."""
 
 ABORT: Final = "roundtable.abort"
 """Name of the ASGI extension that cuts a connection at once, whatever is still to be sent."""
+WRITE: Final = "roundtable.write"
+"""Name of the ASGI extension that sends a part of the answer under way, `bytes`, and says whether it did: not where
+that would have to wait, or the answer has ended."""
 
 _ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
 _KEPT: Final = 1024
 _KEPT_BYTES: Final = 16 * 1024 * 1024
-_POLL_S: Final = 0.25
-_POLL_HERE_S: Final = 1.0
 _SETTLE_S: Final = 0.02
-_BUSY_S: Final = 5.0
 _LARGE: Final = 16 * 1024
 _BEAT: Final = b": keep-alive\n\n"
 
@@ -91,16 +93,18 @@ class Streams:
         self._limits = limits
         self._refused = refused
         self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
+        self.beats: Final = Heartbeats(self.heartbeat_s)
         self.send_s: Final = options.get("send_s", 10.0)
-        self._open: set[_Listener] = set()
+        self._open: set[Listener | Held] = set()
         self._is_ending = False
-        self._feeds: dict[tuple[Desk, str], _Feed] = {}
+        self._feeds: dict[tuple[Desk, str], Feed] = {}
         self._lines: OrderedDict[tuple[int, Speak, bool], tuple[Event, bytes]] = OrderedDict()
         self._kept_bytes = 0
         self._group: TaskGroup = anyio.create_task_group()
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
+        self._group.start_soon(self.beats.run)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -111,6 +115,22 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
+    @contextmanager
+    def room(self, desk: Desk) -> Generator[Held]:
+        """Count an answer that is held back like an open stream, while the block is open.
+
+        Raises:
+            RateLimited: As `check_room`.
+            RoundtableError: As `check_room`.
+        """
+        self.check_room(desk)
+        held = Held(desk)
+        self._open.add(held)
+        try:
+            yield held
+        finally:
+            self._open.discard(held)
+
     def check_room(self, desk: Desk) -> None:
         """Refuse a stream beyond those that a server, or one of its users, may have.
 
@@ -119,39 +139,42 @@ class Streams:
             RoundtableError: The server has as many, or is about to end; the code is `SERVER_BUSY` or `SERVER_SHUTDOWN`.
         """
         if self._is_ending:
-            raise _shutdown()
+            raise shutdown()
         total, each = self._limits.streams_total, self._limits.streams_per_user
         if each is not None and sum(listener.desk is desk for listener in self._open) >= each:
             self._refused("user_streams")
-            raise RateLimited("streams", each, retry_after_s=_BUSY_S)
+            raise RateLimited("streams", each, retry_after_s=BUSY_S)
         if total is not None and len(self._open) >= total:
             self._refused("streams")
             msg = "the server has as many open streams as it may have"
             raise RoundtableError(
-                msg, code="SERVER_BUSY", retryable=True, retry_after_s=_BUSY_S, hint="Try again in a few seconds."
+                msg, code="SERVER_BUSY", retryable=True, retry_after_s=BUSY_S, hint="Try again in a few seconds."
             )
 
     def end(self) -> None:
         """End all streams with a last word, such as before the server ends; sessions go on or can be resumed."""
         self._is_ending = True
-        for listener in tuple(self._open):
-            listener.dismissed = True
-            listener.place.end()
+        for one in self._open:
+            one.end()
 
     @contextmanager
-    def listening(self, desk: Desk, place: Subscription) -> Generator[_Listener]:
+    def listening(self, desk: Desk, place: Subscription) -> Generator[Listener]:
         """Feed a place in a session while the block is open."""
-        listener, session_id = _Listener(desk, place), place.session_id
+        listener, session_id = Listener(desk, place), place.session_id
         feed = self._feeds.get((desk, session_id))
         if feed is None:
-            feed = self._feeds[desk, session_id] = _Feed(desk, session_id)
+            feed = self._feeds[desk, session_id] = Feed(desk, session_id)
             self._group.start_soon(feed.run)
         feed.places.add(place)
         self._open.add(listener)
+        self.beats.put_off(place)
+        if self._is_ending:
+            listener.end()
         try:
             yield listener
         finally:
             self._open.discard(listener)
+            self.beats.forget(place)
             feed.places.discard(place)
             place.close()
             if not feed.places:
@@ -175,52 +198,6 @@ class Streams:
         return line
 
 
-class _Listener:
-    """One client's place in a session."""
-
-    def __init__(self, desk: Desk, place: Subscription) -> None:
-        self.desk = desk
-        self.place = place
-        self.dismissed = False
-
-
-class _Feed:
-    """Looks, for all who listen here to one session, for what another process stored of it."""
-
-    def __init__(self, desk: Desk, session_id: str) -> None:
-        self.places: set[Subscription] = set()
-        self.scope = anyio.CancelScope()
-        self._desk = desk
-        self._session_id = session_id
-        self._last = 0
-
-    async def run(self) -> None:
-        with self.scope:
-            while True:
-                # A run that is here may still wait for the one of another process to end.
-                here = self._desk.running(self._session_id) is not None
-                await anyio.sleep(_POLL_HERE_S if here else _POLL_S)
-                await self._look()
-
-    async def _look(self) -> None:
-        if not self.places:
-            return  # the last one left in the very moment in which it was time to look
-        wiring = self._desk.table.wiring
-        self._last = max(self._last, min(place.last_seq for place in self.places))
-        try:
-            _, events = await wiring.storage.read(self._session_id, self._last, tenant=wiring.options.tenant)
-        except Exception as error:  # noqa: BLE001  (whatever it is, other sessions are told further)
-            level = logging.DEBUG if isinstance(error, RoundtableError) else logging.ERROR
-            logger.log(level, "cannot look for events: %s", error, extra={"session": self._session_id})
-            for place in self.places:
-                place.fall_behind()  # each meets the fault by itself, and tells it
-            return
-        for event in events:
-            self._last = event.seq
-            for place in self.places:
-                place.offer(event)
-
-
 class EventStream(Response):
     """The answer that tells a session as it happens; made by `event_stream`."""
 
@@ -231,6 +208,7 @@ class EventStream(Response):
         caller: Caller,
         place: Subscription,
         *,
+        begun: bool,
         at_end: bool,
         speak: Speak,
         ids: bool,
@@ -241,21 +219,25 @@ class EventStream(Response):
         self._streams = caller.state.streams
         self._desk = caller.desk
         self._place = place
+        self._begun = begun
         self._at_end = at_end
         self._speak = speak
         self._ids = ids
         self._sent_at = 0.0
         self._alone = 0
         self._patience = anyio.CancelScope()
+        self._write: Callable[[bytes], bool] = _never
         weakref.finalize(self, place.close).atexit = False  # of an answer that is never given
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Tell the session until a run of it ends, the client leaves, or it does not read."""
         try:
-            self._streams.check_room(self._desk)
+            if not self._begun:  # else nobody would hear of what has begun, and was promised room
+                self._streams.check_room(self._desk)
         except RoundtableError as error:
             await answer(error)(scope, receive, send)
             return
+        self._write = scope.get("extensions", {}).get(WRITE, _never)
         with self._streams.listening(self._desk, self._place) as listener:
             async with anyio.create_task_group() as group:
 
@@ -275,13 +257,13 @@ class EventStream(Response):
                         return  # and wait until the connection is gone
                 group.cancel_scope.cancel()
 
-    async def _told(self, listener: _Listener, send: Send) -> None:
+    async def _told(self, listener: Listener, send: Send) -> None:
         await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         last = b""
         try:
             await self._tell(listener, send)
             if listener.dismissed:
-                last = error_event(_shutdown())
+                last = error_event(shutdown())
         except RoundtableError as error:
             last = error_event(error)
         except Exception as error:  # noqa: BLE001  (the stream has begun: it can be told in no other way)
@@ -289,15 +271,15 @@ class EventStream(Response):
             last = error_event(RoundtableError("Internal server error", code="INTERNAL_ERROR"))
         await self._send(send, {"type": "http.response.body", "body": last, "more_body": False})
 
-    async def _tell(self, listener: _Listener, send: Send) -> None:
+    async def _tell(self, listener: Listener, send: Send) -> None:
         place, at_end = listener.place, self._at_end
         while True:
-            quiet_s = max(0.0, self._sent_at + self._streams.heartbeat_s - anyio.current_time())
-            goes_on = self._desk.running(place.session_id) is not None
+            wait_s, goes_on = None, False  # until a heartbeat is due
             if at_end:
+                goes_on = self._desk.running(place.session_id) is not None
                 # A run that goes on here will store something yet, or be over at once.
-                quiet_s = min(quiet_s, _SETTLE_S) if goes_on else 0
-            event = await place.take(quiet_s)
+                wait_s = _SETTLE_S if goes_on else 0
+            event = await place.take(wait_s)
             lines: list[bytes] = []
             # What waits already goes along, so that a server that is behind catches up.
             while event is not None:
@@ -312,8 +294,11 @@ class EventStream(Response):
                 if anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
                     await self._check_unbroken()
                     lines.append(_BEAT)
-            if any(lines):
-                await self._send(send, {"type": "http.response.body", "body": b"".join(lines), "more_body": True})
+            if body := b"".join(lines):
+                if self._write(body):
+                    self._sent_at = self._streams.beats.put_off(place)
+                else:
+                    await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
 
     async def _check_unbroken(self) -> None:
         """Raise what keeps the session from going on and no event tells: its run broke here, or its process died."""
@@ -334,13 +319,12 @@ class EventStream(Response):
         self._patience.deadline = anyio.current_time() + self._streams.send_s
         await send(message)
         self._patience.deadline = inf
-        self._sent_at = anyio.current_time()
+        self._sent_at = self._streams.beats.put_off(self._place)
 
 
-def _shutdown() -> RoundtableError:
-    return RoundtableError(
-        "the server ends; connect again", code="SERVER_SHUTDOWN", retryable=True, retry_after_s=_BUSY_S
-    )
+def _never(_: bytes) -> bool:
+    """Leave it to `send`."""
+    return False
 
 
 async def event_stream(
@@ -363,8 +347,8 @@ async def event_stream(
         caller: Who listens.
         session_id: To what.
         after: Number of the last event the client has; one that the session does not have counts as 0.
-        begun: Whether it has just begun here, and this is called before anything else is waited for: its very first
-            event is then told, live ones too.
+        begun: Whether it has just begun here, in a room of `Streams.room`, and this is called before anything else is
+            waited for: its very first event is then told, live ones too.
         speak: What is told of an event; everything when left out. A function of a module, since what it gives is kept.
         ids: Whether durable events have an `id` line before their `data` line.
         headers: Further headers.
@@ -386,4 +370,4 @@ async def event_stream(
     place = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
     if not begun:
         place.fall_behind()
-    return EventStream(caller, place, at_end=at_end, speak=speak, ids=ids, headers=headers or {})
+    return EventStream(caller, place, begun=begun, at_end=at_end, speak=speak, ids=ids, headers=headers or {})
