@@ -55,6 +55,17 @@ async def test_a_debate_gives_the_result_that_the_library_gives(url: str) -> Non
     assert "Tea" in result.to_markdown()
 
 
+@pytest.mark.parametrize("name", ["", ".", ".."])
+async def test_no_id_leads_to_another_place_of_the_server(url: str, name: str) -> None:
+    async with RoundtableClient(url) as client:
+        with pytest.raises(SessionNotFound):
+            await client.result(name)
+        with pytest.raises(SessionNotFound):
+            await client.delete(name)
+        with pytest.raises(SessionNotFound):
+            await client.pause(name)
+
+
 async def test_everything_that_may_be_said_of_a_debate_reaches_it(url: str) -> None:
     async with RoundtableClient(url) as client:
         result = await client.debate(

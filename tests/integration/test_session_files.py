@@ -64,6 +64,17 @@ async def test_a_session_that_exists_is_not_replaced_but_may_stand_beside() -> N
         assert copy.to_markdown().replace(second, first.session_id) == first.to_markdown()
 
 
+@pytest.mark.parametrize("name", [".", "..", "../up", "a/b", "C:\\x", "a\0"])
+async def test_an_id_that_would_lead_a_path_elsewhere_is_imported_under_a_new_one_alone(name: str) -> None:
+    told = [event.model_copy(update={"session_id": name}) for event in numbered()]
+    archive = "".join(archive_parts(record().model_copy(update={"id": name}), told))
+    async with table() as one:
+        with pytest.raises(SessionError, match="cannot be imported as"):
+            await one.import_(archive)
+        assert len(await one.sessions()) == 0
+        assert (await one.session(await one.import_(archive, new_id=True))).rounds
+
+
 async def test_each_format_says_what_was_said(tmp_path: Path) -> None:
     async with table() as one:
         name = await one.import_(ARCHIVE)

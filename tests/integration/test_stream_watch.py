@@ -19,6 +19,7 @@ from integration.engine_kit import (
 )
 
 from roundtable import Roundtable
+from roundtable.api.handle import DebateHandle
 from roundtable.engine import EventHub
 from roundtable.engine.hub import Subscription
 from roundtable.errors import SessionError, StorageError
@@ -78,6 +79,40 @@ async def test_a_watch_of_a_paused_session_ends_and_of_a_resumed_one_goes_on() -
             rest = await watched(table, handle.session_id, paused[-1])
         assert rest[0] == paused[-1] + 1
         assert (await log_of(storage, handle.session_id))[-1].seq == rest[-1]
+
+
+async def heard_by(handle: DebateHandle, after: int = 0) -> list[str]:
+    with anyio.fail_after(30):
+        return [event.type async for event in handle.events(after=after) if event.durable]
+
+
+async def test_a_listener_of_a_handle_is_let_go_after_the_one_round_of_a_step() -> None:
+    async with table_of(CountingModel(late(0.02, "Tea"))) as table:
+        handle = await table.start("Tea?", rounds=2, step=True)
+        early = await heard_by(handle)
+        assert early.count("round_complete") == 1
+        assert early == [event.type for event in await log_of(table.wiring.storage, handle.session_id)]
+        # The same once it is over, from anywhere in the log.
+        assert handle.done
+        assert await heard_by(handle) == early
+        assert await heard_by(handle, 2) == early[2:]
+        assert await heard_by(handle, len(early) + 5) == []
+
+        second = await table.carry_on(handle.session_id)
+        both = await heard_by(second)
+        assert both.count("round_complete") == 2
+        assert both[-1] == "debate_complete"
+        assert await heard_by(second, len(early)) == both[len(early) :]
+
+
+async def test_listeners_of_a_handle_are_let_go_after_a_pause() -> None:
+    async with table_of(CountingModel(late(0.02, "Tea"))) as table:
+        handle = await table.start("Tea?", rounds=3)
+        async with anyio.create_task_group() as group:
+            group.start_soon(heard_by, handle)
+            group.start_soon(heard_by, handle, 3)
+            await handle.pause()
+        assert (await heard_by(handle))[-1] == "debate_complete"
 
 
 async def test_an_unknown_session_cannot_be_watched() -> None:

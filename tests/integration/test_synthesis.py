@@ -8,7 +8,16 @@ from typing import Any
 
 import anyio
 import pytest
-from integration.engine_kit import ENOUGH_S, CountingModel, asking, engine_of, fold_of, log_of, seated, table_of
+from integration.engine_kit import (
+    ENOUGH_S,
+    CountingModel,
+    asking,
+    engine_of,
+    fold_of,
+    log_of,
+    seated,
+    table_of,
+)
 
 from roundtable import Budget, sync
 from roundtable._owner import current_owner

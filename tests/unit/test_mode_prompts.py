@@ -225,6 +225,17 @@ def test_texts_that_cannot_be_read_are_refused_with_their_place(tmp_path: Path, 
         PromptLibrary(tmp_path).load("delphi")
 
 
+@pytest.mark.parametrize("name", ["../delphi", "x/../../delphi", "..\\delphi", "c:\\delphi", "a\0b"])
+def test_no_name_of_a_mode_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "delphi.toml").write_text(GERMAN, "utf-8")
+    (tmp_path / "texts" / "x").mkdir(parents=True)
+    library = PromptLibrary(tmp_path / "texts")
+    assert not library.has(name)
+    assert not library.has(str(tmp_path / "delphi"))
+    with pytest.raises(ConfigurationError, match="there are no texts for mode"):
+        library.load(name)
+
+
 def test_a_role_without_texts_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigurationError, match="know no role 'jester'; they know red, blue"):
         instructed(PromptLibrary(), "red-team-blue-team", "jester", opening=True, focused=False)

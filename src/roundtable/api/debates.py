@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from roundtable.analysis import ResponseSettings
@@ -22,10 +23,11 @@ from roundtable.api.live import Prepared
 from roundtable.api.naming import named_mode
 from roundtable.api.programs import check_programs
 from roundtable.api.seats import seat_agents
+from roundtable.api.sharing import Shared
 from roundtable.api.team_seats import restored
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict, SessionError
 from roundtable.modes import check_config
 from roundtable.record import Fold, past_until
 from roundtable.result import DebateResult
@@ -67,6 +69,7 @@ class Debates:
         self._wiring = wiring
         self._brought: dict[str, _Cast] = {}
         """Given for one debate, so that it can be continued with it; of the latest debates only."""
+        self._syntheses: Shared[SynthesisResult] = Shared()
 
     async def prepare(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> Prepared:
         """Check everything and store an empty session; nobody is asked anything yet.
@@ -282,14 +285,23 @@ class Debates:
         return _Cast(agents, before.mode, meter, writer), seating.adoption
 
     async def synthesize(self, session_id: str, by: str | None) -> SynthesisResult:
-        """Give the synthesis of a stored session, made now unless it is stored."""
+        """Give the synthesis of a stored session, made now unless it is stored; all who ask meanwhile share it."""
+        return await self._syntheses.get(session_id, by, partial(self._synthesized, session_id, by))
+
+    async def _synthesized(self, session_id: str, by: str | None) -> SynthesisResult:
         fold = await self._wiring.sessions.load(session_id)
         held = stored_synthesis(fold, by)
         if held is not None:
             return held
         cast, _ = await self._cast_of(session_id, fold, on_change="adopt")
         writer = self._wiring.writer(fold.record.agents, cast.agents, fold.record.config.budget, by=by)
-        return await self._wiring.engine.synthesize(session_id, writer, by=by)
+        try:
+            return await self._wiring.engine.synthesize(session_id, writer, by=by)
+        except SessionError:
+            held = stored_synthesis(await self._wiring.sessions.load(session_id), by)
+            if held is None:
+                raise
+            return held  # another process was faster; its word stands
 
     def _beside(self, fold: Fold, before: _Cast) -> dict[str, Agent]:
         """Give who sits beside the table of a stored session."""

@@ -134,7 +134,8 @@ class SessionFiles(ABC):
                 agents, such as `claude-cli` or `command:mytool`. Otherwise they refuse, unless this table seats them.
 
         Raises:
-            SessionError: The document is no exported session, or one that could not be.
+            SessionError: The document is no exported session, or one that could not be; or its id could lead a path
+                elsewhere, such as `..` or one with a slash.
             SessionConflict: A session of that id exists.
             StorageError: The file cannot be read, or the session cannot be stored.
         """
@@ -147,7 +148,7 @@ class SessionFiles(ABC):
             raise SessionError(f"a session to import has at most {_LARGEST_BYTES >> 20} MiB")
         record, events = await to_thread.run_sync(read_archive, text)
         _check_result(record, events)
-        name = secrets.token_hex(16) if new_id else record.id
+        name = secrets.token_hex(16) if new_id else _plain(record.id)
         wiring = self.wiring
         tenant = wiring.options.tenant
         await store_whole(wiring.storage, *with_id(name, record, events, tenant=tenant, imported=not run_programs))
@@ -190,6 +191,14 @@ def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> No
         DebateResult.from_record(fold_debate(record, events))
     except (ValueError, ArithmeticError, LookupError) as error:
         raise SessionError("this is no exported session: it has no result", cause=error) from error
+
+
+def _plain(session_id: str) -> str:
+    """Refuse an id that would lead elsewhere as part of a path; ids of the library are hexadecimal."""
+    if session_id in {".", ".."} or set(session_id) & {"/", "\\", "\0"}:
+        msg = f"a session cannot be imported as {session_id!r}"
+        raise SessionError(msg, hint="Import it under a new id.")
+    return session_id
 
 
 def _document(source: str | bytes | PathLike[str]) -> str | bytes:

@@ -34,8 +34,16 @@ class DebateHandle:
         return self._live.done.is_set()
 
     def events(self, *, after: int = 0) -> Watch:
-        """Follow the debate from the event after number `after`."""
-        return self._table.watch(self.session_id, after=after)
+        """Follow the debate from the event after number `after`, until it is over here, for whatever reason.
+
+        That includes a pause, and the end of the one round that `step=True` holds; `Roundtable.watch` goes on into
+        the next run. Once it is over, what is stored is given.
+        """
+        from roundtable.api.stream import Watch
+
+        wiring = self._table.wiring
+        tenant = wiring.options.tenant
+        return Watch(wiring.hub, wiring.storage, self.session_id, after=after, tenant=tenant, live=self._live)
 
     async def begun(self) -> None:
         """Wait until it goes on here, and nothing keeps it from that any more; or until it is over.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,16 +38,15 @@ class Live:
 
     Args:
         prepared: What to run.
-        subscription: Is told when nothing more will come.
     """
 
-    def __init__(self, prepared: Prepared, subscription: Subscription | None = None) -> None:
+    def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
         self.result: DebateResult | None = None
         self.error: Exception | None = None
         self.done: anyio.Event = anyio.Event()
         self.begun: anyio.Event = anyio.Event()
-        self._subscription = subscription
+        self._followers: weakref.WeakSet[Subscription] = weakref.WeakSet()
         self._closed = False
         self._run: DebateRun | None = None
         self._scope = anyio.CancelScope()
@@ -72,9 +72,15 @@ class Live:
             self.begun.set()
             self.done.set()
             self._keep_partial()
-            if self._subscription is not None:
-                self._subscription.end()
-                self._subscription.close()
+            for subscription in tuple(self._followers):
+                _let_go(subscription)
+
+    def follow(self, subscription: Subscription) -> None:
+        """Let go of a listener once this is over: it is given what the log holds by then, and no later run."""
+        if self.done.is_set():
+            _let_go(subscription)
+        else:
+            self._followers.add(subscription)
 
     def _keep_partial(self) -> None:
         if self.result is not None or self._run is None:
@@ -101,3 +107,8 @@ class Live:
         self._run = run
         run.closed = self._closed
         self.begun.set()
+
+
+def _let_go(subscription: Subscription) -> None:
+    subscription.end()
+    subscription.close()

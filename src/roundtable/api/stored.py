@@ -274,7 +274,8 @@ class StoredSessions(ABC):
         """Have one model put a session together, and store what it says; one that is stored is given again, unpaid.
 
         The model of `seats={"synthesizer": ...}` does it, else the light model of the first provider that has one, else
-        the model of the first agent. What is said after a synthesis voids it.
+        the model of the first agent. What is said after a synthesis voids it. All who ask this table at the same time
+        share one call; while another process makes one, the session is busy, and has it afterwards.
 
         Args:
             session_id: Which session.

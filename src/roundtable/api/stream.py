@@ -89,7 +89,8 @@ class DebateStream:
         group = self._tasks()
         prepared = await self._prepare()
         self._subscription = prepared.subscribe()
-        live = self._live = Live(prepared, self._subscription)
+        live = self._live = Live(prepared)
+        live.follow(self._subscription)
         # The task belongs to the table, not to this block: a block that is never left, or left by another
         # task than the one that entered it, as asynchronous generators are, can then harm nobody.
         group.start_soon(live.drive)
@@ -126,12 +127,17 @@ class Watch:
     """Follows a session that runs here or in another process; never runs it.
 
     Gives every durable event once and in order, live events only of sessions that run in this process.
-    Ends after the event that ended the latest run; goes on, until it is closed, while a run may follow.
+    Ends after the event that ended the latest run; goes on, until it is closed, while a run may follow. With `live`
+    it ends with that run, however it ends.
     """
 
-    def __init__(self, hub: EventHub, storage: Storage, session_id: str, *, after: int, tenant: str) -> None:
+    def __init__(
+        self, hub: EventHub, storage: Storage, session_id: str, *, after: int, tenant: str, live: Live | None = None
+    ) -> None:
         self._subscription = hub.subscribe(session_id, storage, after=after, tenant=tenant)
         self._subscription.fall_behind()
+        if live is not None:
+            live.follow(self._subscription)
         self._storage = storage
         self._tenant = tenant
         self._started = False
@@ -146,13 +152,14 @@ class Watch:
         if not self._started:
             await self._look_back()
         while not self._closed:
+            ended = self._subscription.ended  # asked before: what was stored by then is given first
             event = await self._subscription.take(0 if self._at_end else _POLL_S)
             if event is not None:
                 self._at_end = ends_run(event, so_far=self._at_end)
                 if self._at_end:
                     self._subscription.fall_behind()
                 return event
-            if self._at_end:
+            if self._at_end or ended:
                 self.close()
             self._subscription.fall_behind()
         raise StopAsyncIteration

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlencode
 
 from roundtable.client.failures import error_from
+from roundtable.errors import SessionNotFound
 from roundtable.http import HttpClient, HttpLimits, HttpRequest, HttpResponse, checked_url
 
 if TYPE_CHECKING:
@@ -27,10 +28,16 @@ _STREAM: Final = HttpLimits(body_bytes=2**40, ratio=2**40)
 def path_of(*parts: str) -> str:
     """Give the path of something, with each part as one.
 
+    Raises:
+        SessionNotFound: A part is empty, `.` or `..`: such a path would lead to something else.
+
     Example:
         >>> path_of("sessions", "a/b")
         '/api/sessions/a%2Fb'
     """
+    for part in parts:
+        if part in {"", ".", ".."}:
+            raise SessionNotFound(f"there is no session {part!r}")
     return "/".join(("/api", *(quote(part, safe="") for part in parts)))
 
 

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -145,9 +146,16 @@ class PromptLibrary:
         shipped = files("roundtable.prompts").joinpath("texts")
         return (shipped,) if self.folder is None else (self.folder, shipped)
 
+    def _files(self, mode: str) -> tuple[Traversable, ...]:
+        """Give where the texts of a mode may be; nowhere for a name that would lead out of the folders."""
+        name = PureWindowsPath(f"{mode}.toml")  # knows the separators and drives of all systems
+        if name.anchor or ".." in name.parts or "\0" in mode:
+            return ()
+        return tuple(place.joinpath(f"{mode}.toml") for place in self._places)
+
     def has(self, mode: str) -> bool:
         """Tell whether there are texts for a mode."""
-        return mode in self._read or any(place.joinpath(f"{mode}.toml").is_file() for place in self._places)
+        return mode in self._read or any(path.is_file() for path in self._files(mode))
 
     def load(self, mode: str) -> ModePrompt:
         """Give the instructions of a mode.
@@ -160,8 +168,7 @@ class PromptLibrary:
         return self._read[mode]
 
     def _load(self, mode: str) -> ModePrompt:
-        for place in self._places:
-            path = place.joinpath(f"{mode}.toml")
+        for path in self._files(mode):
             if path.is_file():
                 try:
                     return _parse(tomllib.loads(path.read_text("utf-8")))

@@ -100,7 +100,7 @@ class DebateHandle:
         return self._handle.done
 
     def events(self, *, after: int = 0) -> Watch:
-        """Follow the debate from the event after number `after`."""
+        """Follow the debate from the event after number `after`, until it is over here, for whatever reason."""
         return Watch(made_on_loop(self._portal, lambda: self._handle.events(after=after)), self._portal)
 
     def begun(self) -> None:
