@@ -13,7 +13,7 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import exit_from_spec
 from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody
 from roundtable.server.describing import takes
-from roundtable.server.launching import ANSWERED, Wanted, launch
+from roundtable.server.launching import ANSWERED, Wanted, check_limits, launch
 from roundtable.server.reading import JsonBody
 from roundtable.server.state import Caller, Writer
 
@@ -118,6 +118,7 @@ async def start_debate(
     `Accept: text/event-stream` it is the events as they happen.
     """
     check_most_rounds(caller, given.rounds)
+    await check_limits(caller, wanted, given.rounds)
     options = debate_options(caller, given)
     check_affordable(caller, given.topic, options)
 
