@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import anyio.lowlevel
@@ -19,6 +19,7 @@ from roundtable.auth import LocalUser
 from roundtable.errors import StorageError
 from roundtable.server import create_app
 from roundtable.server.state import Reader
+from roundtable.server.streams import WRITE
 from roundtable.server.wire import WireProtocol
 
 if TYPE_CHECKING:
@@ -461,3 +462,32 @@ async def test_nobody_from_elsewhere_is_let_in_without_a_token() -> None:
                 {**scope, "client": client, "headers": [(b"host", b"127.0.0.1"), *headers]}, anyio.sleep_forever, send
             )
             assert told[0]["status"] == status, (client, headers)
+
+
+async def test_a_part_is_sent_at_once_only_while_its_answer_is_under_way_and_nothing_waits() -> None:
+    did: list[bool] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        write = scope["extensions"][WRITE]
+        did.append(write(b"early"))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        did.append(write(b"part, "))
+        if scope["path"] == "/large":
+            did.append(write(b"x" * 20_000_000))
+            did.append(write(b"waits, "))
+        await send({"type": "http.response.body", "body": b"end"})
+        did.append(write(b"late"))
+
+    async with port_of(cast("FastAPI", app)) as at:
+        asked = "{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        for method, path, http, sent, body in (
+            ("GET", "/", "1.1", [False, True, False], b"\r\n\r\n6\r\npart, \r\n3\r\nend\r\n0\r\n\r\n"),
+            ("GET", "/", "1.0", [False, True, False], b"\r\n\r\npart, end"),
+            ("HEAD", "/", "1.1", [False, False, False], b"\r\n\r\n"),
+            ("GET", "/large", "1.1", [False, True, True, False, False], b"\r\n3\r\nend\r\n0\r\n\r\n"),
+        ):
+            did.clear()
+            got = await said(at, asked.format(method, path).replace("1.1", http).encode())
+            assert (did, got[-len(body) :]) == (sent, body)

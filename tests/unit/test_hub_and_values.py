@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import anyio
+
 from roundtable.engine import EventHub, Subscription
 from roundtable.storage import MemoryStorage
 from roundtable.testing.storage_samples import ManualClock
@@ -23,6 +25,30 @@ async def test_a_subscriber_that_leaves_while_told_takes_nobody_s_turn() -> None
     hub._subscribers["s"] = list(leaving)
     hub.publish(AgentResponseChunk(session_id="s", timestamp=datetime.now(UTC), after=0, agent="a", round=1, chunk="x"))
     assert told == leaving
+
+
+async def test_whoever_is_stirred_gives_up_the_wait_and_no_event() -> None:
+    hub, storage = EventHub(), MemoryStorage()
+    place = hub.subscribe("s", storage)
+    chunk = AgentResponseChunk(session_id="s", timestamp=datetime.now(UTC), after=0, agent="a", round=1, chunk="x")
+    async with anyio.create_task_group() as group:
+        group.start_soon(_stir, place)
+        assert await place.take() is None
+        hub.publish(chunk)
+        place.stir()
+        assert await place.take() is chunk
+        assert await place.take() is None  # it was stirred before it would have waited
+        group.start_soon(_publish, hub, chunk)
+        assert await place.take() is chunk
+    place.close()
+
+
+async def _stir(place: Subscription) -> None:
+    place.stir()
+
+
+async def _publish(hub: EventHub, event: AgentResponseChunk) -> None:
+    hub.publish(event)
 
 
 async def test_putting_does_not_go_through_all_that_is_held() -> None:

@@ -89,6 +89,7 @@ class Subscription:
         self._queue: deque[DurableEvent | LiveEvent] = deque()
         self._behind = False
         self._ended = False
+        self._stirred = False
         self._wake = anyio.Event()
 
     def offer(self, event: DurableEvent | LiveEvent) -> None:
@@ -109,13 +110,18 @@ class Subscription:
         self._ended = True
         self.fall_behind()
 
+    def stir(self) -> None:
+        """Have a `take` that waits give `None`, unless an event came meanwhile; the next one that would wait, else."""
+        self._stirred = True
+        self._wake.set()
+
     @property
     def ended(self) -> bool:
         """Whether nothing more will come than what the log holds."""
         return self._ended
 
     async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
-        """Give the next event; `None` when none came in time, or when there will be none."""
+        """Give the next event; `None` when none came in time, after `stir`, or when there will be none."""
         filled = False
         while True:
             event = self._next(gaps=filled)
@@ -126,9 +132,13 @@ class Subscription:
             if self._behind:
                 await self._read_log()
                 continue
-            if self._ended:
+            if self._ended or self._stirred:
+                self._stirred = False
                 return None
             self._wake = anyio.Event()
+            if timeout_s is None:
+                await self._wake.wait()
+                continue
             with anyio.move_on_after(timeout_s) as scope:
                 await self._wake.wait()
             if scope.cancelled_caught:
@@ -147,16 +157,15 @@ class Subscription:
 
     def _is_gap(self, event: DurableEvent | LiveEvent) -> bool:
         """Tell whether events were stored before this one that nobody told, such as by hand."""
-        return event.durable and getattr(event, "seq", 0) > self.last_seq + 1
+        return event.durable and event.seq > self.last_seq + 1
 
     def _is_news(self, event: DurableEvent | LiveEvent) -> bool:
-        seq = getattr(event, "seq", None)
-        if seq is None:
+        if not event.durable:
             # What was told before events that were read from the log is old by now.
-            return getattr(event, "after", 0) >= self.last_seq
-        if seq <= self.last_seq:
+            return event.after >= self.last_seq
+        if event.seq <= self.last_seq:
             return False
-        self.last_seq = seq
+        self.last_seq = event.seq
         return True
 
     async def _read_log(self) -> None:

@@ -41,6 +41,7 @@ from roundtable.types import (
     ExitResult,
     Stage,
 )
+from roundtable.types.plan import EXTERNAL
 from roundtable.types.teams import INITIATOR
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ __all__ = ["DebateRun"]
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
-_NOT_PLANNED = frozenset({"external", INITIATOR})
+_NOT_PLANNED = frozenset({EXTERNAL, INITIATOR})
 """Stages that are not what the mode had planned for the round."""
 
 

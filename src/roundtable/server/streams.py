@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import weakref
 from collections import OrderedDict
@@ -19,6 +18,8 @@ from starlette.responses import Response
 from roundtable.api.stream import ends_run
 from roundtable.errors import RoundtableError, SessionBusy
 from roundtable.server.failures import answer, error_event
+from roundtable.server.feeds import Feed
+from roundtable.server.heartbeats import Heartbeats
 from roundtable.server.holding import BUSY_S, Held, Listener, shutdown
 from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
@@ -35,19 +36,20 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller, ServerOptions
     from roundtable.types import Event, JsonObject
 
-__all__ = ["ABORT", "EventStream", "Speak", "Streams", "event_stream", "resume_point", "whole"]
+__all__ = ["ABORT", "WRITE", "EventStream", "Speak", "Streams", "event_stream", "resume_point", "whole"]
 
 Speak: TypeAlias = Callable[["Event"], "JsonObject | None"]
 """Says what a stream tells of an event; `None` where nothing."""
 
 ABORT: Final = "roundtable.abort"
 """Name of the ASGI extension that cuts a connection at once, whatever is still to be sent."""
+WRITE: Final = "roundtable.write"
+"""Name of the ASGI extension that sends a part of the answer under way, `bytes`, and says whether it did: not where
+that would have to wait, or the answer has ended."""
 
 _ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
 _KEPT: Final = 1024
 _KEPT_BYTES: Final = 16 * 1024 * 1024
-_POLL_S: Final = 0.25
-_POLL_HERE_S: Final = 1.0
 _SETTLE_S: Final = 0.02
 _LARGE: Final = 16 * 1024
 _BEAT: Final = b": keep-alive\n\n"
@@ -91,16 +93,18 @@ class Streams:
         self._limits = limits
         self._refused = refused
         self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
+        self.beats: Final = Heartbeats(self.heartbeat_s)
         self.send_s: Final = options.get("send_s", 10.0)
         self._open: set[Listener | Held] = set()
         self._is_ending = False
-        self._feeds: dict[tuple[Desk, str], _Feed] = {}
+        self._feeds: dict[tuple[Desk, str], Feed] = {}
         self._lines: OrderedDict[tuple[int, Speak, bool], tuple[Event, bytes]] = OrderedDict()
         self._kept_bytes = 0
         self._group: TaskGroup = anyio.create_task_group()
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
+        self._group.start_soon(self.beats.run)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -159,16 +163,18 @@ class Streams:
         listener, session_id = Listener(desk, place), place.session_id
         feed = self._feeds.get((desk, session_id))
         if feed is None:
-            feed = self._feeds[desk, session_id] = _Feed(desk, session_id)
+            feed = self._feeds[desk, session_id] = Feed(desk, session_id)
             self._group.start_soon(feed.run)
         feed.places.add(place)
         self._open.add(listener)
+        self.beats.put_off(place)
         if self._is_ending:
             listener.end()
         try:
             yield listener
         finally:
             self._open.discard(listener)
+            self.beats.forget(place)
             feed.places.discard(place)
             place.close()
             if not feed.places:
@@ -190,43 +196,6 @@ class Streams:
         while len(self._lines) > _KEPT or self._kept_bytes > _KEPT_BYTES:
             self._kept_bytes -= len(self._lines.popitem(last=False)[1][1])
         return line
-
-
-class _Feed:
-    """Looks, for all who listen here to one session, for what another process stored of it."""
-
-    def __init__(self, desk: Desk, session_id: str) -> None:
-        self.places: set[Subscription] = set()
-        self.scope = anyio.CancelScope()
-        self._desk = desk
-        self._session_id = session_id
-        self._last = 0
-
-    async def run(self) -> None:
-        with self.scope:
-            while True:
-                # A run that is here may still wait for the one of another process to end.
-                here = self._desk.running(self._session_id) is not None
-                await anyio.sleep(_POLL_HERE_S if here else _POLL_S)
-                await self._look()
-
-    async def _look(self) -> None:
-        if not self.places:
-            return  # the last one left in the very moment in which it was time to look
-        wiring = self._desk.table.wiring
-        self._last = max(self._last, min(place.last_seq for place in self.places))
-        try:
-            _, events = await wiring.storage.read(self._session_id, self._last, tenant=wiring.options.tenant)
-        except Exception as error:  # noqa: BLE001  (whatever it is, other sessions are told further)
-            level = logging.DEBUG if isinstance(error, RoundtableError) else logging.ERROR
-            logger.log(level, "cannot look for events: %s", error, extra={"session": self._session_id})
-            for place in self.places:
-                place.fall_behind()  # each meets the fault by itself, and tells it
-            return
-        for event in events:
-            self._last = event.seq
-            for place in self.places:
-                place.offer(event)
 
 
 class EventStream(Response):
@@ -257,6 +226,7 @@ class EventStream(Response):
         self._sent_at = 0.0
         self._alone = 0
         self._patience = anyio.CancelScope()
+        self._write: Callable[[bytes], bool] = _never
         weakref.finalize(self, place.close).atexit = False  # of an answer that is never given
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -267,6 +237,7 @@ class EventStream(Response):
         except RoundtableError as error:
             await answer(error)(scope, receive, send)
             return
+        self._write = scope.get("extensions", {}).get(WRITE, _never)
         with self._streams.listening(self._desk, self._place) as listener:
             async with anyio.create_task_group() as group:
 
@@ -303,12 +274,12 @@ class EventStream(Response):
     async def _tell(self, listener: Listener, send: Send) -> None:
         place, at_end = listener.place, self._at_end
         while True:
-            quiet_s = max(0.0, self._sent_at + self._streams.heartbeat_s - anyio.current_time())
-            goes_on = self._desk.running(place.session_id) is not None
+            wait_s, goes_on = None, False  # until a heartbeat is due
             if at_end:
+                goes_on = self._desk.running(place.session_id) is not None
                 # A run that goes on here will store something yet, or be over at once.
-                quiet_s = min(quiet_s, _SETTLE_S) if goes_on else 0
-            event = await place.take(quiet_s)
+                wait_s = _SETTLE_S if goes_on else 0
+            event = await place.take(wait_s)
             lines: list[bytes] = []
             # What waits already goes along, so that a server that is behind catches up.
             while event is not None:
@@ -323,8 +294,11 @@ class EventStream(Response):
                 if anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
                     await self._check_unbroken()
                     lines.append(_BEAT)
-            if any(lines):
-                await self._send(send, {"type": "http.response.body", "body": b"".join(lines), "more_body": True})
+            if body := b"".join(lines):
+                if self._write(body):
+                    self._sent_at = self._streams.beats.put_off(place)
+                else:
+                    await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
 
     async def _check_unbroken(self) -> None:
         """Raise what keeps the session from going on and no event tells: its run broke here, or its process died."""
@@ -345,7 +319,12 @@ class EventStream(Response):
         self._patience.deadline = anyio.current_time() + self._streams.send_s
         await send(message)
         self._patience.deadline = inf
-        self._sent_at = anyio.current_time()
+        self._sent_at = self._streams.beats.put_off(self._place)
+
+
+def _never(_: bytes) -> bool:
+    """Leave it to `send`."""
+    return False
 
 
 async def event_stream(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -15,7 +16,7 @@ from roundtable.errors import RoundtableError
 from roundtable.server.failures import answer, error_body, status_of
 from roundtable.server.holding import shutdown
 from roundtable.server.requests import REQUEST_ID, logger
-from roundtable.server.streams import ABORT
+from roundtable.server.streams import ABORT, WRITE
 
 if TYPE_CHECKING:
     import asyncio  # noqa: TID251  (uvicorn knows nothing else)
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from uvicorn.config import Config
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
     from uvicorn.server import ServerState
 
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
@@ -73,24 +75,27 @@ class WireProtocol(H11Protocol):
         if len(self.connections) > self.most_connections:
             await answer(_FULL)(scope, receive, send)
             return
-        scope["extensions"] = {**scope.get("extensions", {}), ABORT: self.transport.abort}
-        began = False
-
-        async def watched(message: Message) -> None:
-            nonlocal began
-            began = began or message["type"] == "http.response.start"
-            await send(message)
-
+        cycle = self.cycle
+        more = {ABORT: self.transport.abort, WRITE: partial(self._write, cycle)}
+        scope["extensions"] = {**scope.get("extensions", {}), **more}
         try:
-            await self._inner(scope, receive, watched)
+            await self._inner(scope, receive, send)
         except anyio.get_cancelled_exc_class():
             # Nobody but a server that ends cancels a request, once its seconds of grace are over.
             logger.warning("%s %s was given up: the server ends", scope["method"], scope["path"])
-            if began:
+            if cycle.response_started:
                 self.transport.abort()
                 await anyio.lowlevel.checkpoint()  # the connection is gone when uvicorn looks at it
             else:
                 await answer(shutdown())(scope, receive, send)
+
+    def _write(self, cycle: RequestResponseCycle, part: bytes) -> bool:
+        """Send a part of the answer to a request, if it can be sent at once."""
+        is_open = cycle.response_started and not cycle.response_complete and not cycle.disconnected
+        if not is_open or self.flow.write_paused or cycle.scope["method"] == "HEAD":
+            return False
+        self.transport.write(self.conn.send(h11.Data(data=part)) or b"")
+        return True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Wait for a request, but not for ever."""

@@ -14,6 +14,7 @@ from roundtable.stages import narrow
 from roundtable.testing.mode_samples import LATER, MARK, debates, fewest_agents, opening_views
 from roundtable.testing.suite import Suite, at_once
 from roundtable.types import DebateContext, Stage
+from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
@@ -111,7 +112,7 @@ class ModeSuite(Suite):
             assert stage.turns, f"the stage {stage.name!r} asks nobody"
             held = {turn.stage for turn in view.transcript if turn.round == view.current_round}
             assert stage.name not in held, f"the stage {stage.name!r} is planned twice in one round"
-            assert stage.name != "external", "the name 'external' is kept for positions from outside"
+            assert stage.name != EXTERNAL, f"the name {EXTERNAL!r} is kept for positions from outside"
 
     @_LAW
     @given(data=st.data())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ __all__ = ["DurableBase", "EventBase", "LiveBase"]
 class EventBase(Value):
     """What all events have."""
 
-    durable: ClassVar[bool] = True
+    durable: ClassVar[bool]
 
     session_id: str
     """Session id."""
@@ -31,6 +31,8 @@ class EventBase(Value):
 class DurableBase(EventBase):
     """What all numbered events have."""
 
+    durable: ClassVar[Literal[True]] = True
+
     seq: Annotated[int, Field(ge=0)] = 0
     """Number of this event in its session, from 1; 0 until it is stored."""
 
@@ -38,7 +40,7 @@ class DurableBase(EventBase):
 class LiveBase(EventBase):
     """What all events have that are told but not stored."""
 
-    durable: ClassVar[bool] = False
+    durable: ClassVar[Literal[False]] = False
 
     after: Annotated[int, Field(ge=0)] = 0
     """Number of the last durable event before this one."""
