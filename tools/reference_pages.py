@@ -63,9 +63,6 @@ def page(title: str, *parts: str) -> str:
     return "\n\n".join((f"# {title}", MARK, *parts)) + "\n"
 
 
-# ---------------------------------------------------------------- errors
-
-
 def _tree(kind: type[RoundtableError] = RoundtableError) -> Iterator[type[RoundtableError]]:
     yield kind
     for child in error_kinds():
@@ -128,9 +125,6 @@ def _families() -> str:
     return " and ".join((", ".join(named[:-1]), named[-1]))
 
 
-# ---------------------------------------------------------------- the TypeScript API
-
-
 def typescript_page() -> str:
     """Give the table from TypeScript names to Python ones."""
     chapters = []
@@ -182,9 +176,6 @@ def unplaced() -> list[str]:
     return sorted({row.module for row in ROWS} - set(CHAPTERS))
 
 
-# ---------------------------------------------------------------- environment
-
-
 def environment_page() -> str:
     """Give the table of environment variables."""
     docs = attribute_docs(Settings)
@@ -214,9 +205,6 @@ def _default(value: object) -> str:
     if value is None:
         return "not set"
     return code(str(value).lower() if isinstance(value, bool) else str(value))
-
-
-# ---------------------------------------------------------------- schemas
 
 
 def schemas_page() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["encodable", "error_text"]
+__all__ = ["encodable", "error_text", "well_formed"]
 
 
 def encodable(text: str) -> str:
@@ -24,3 +24,17 @@ def error_text(error: object) -> str:
         return str(error)
     except Exception as fault:  # noqa: BLE001  (the error's own code)
         return f"(it cannot be shown: {type(fault).__name__})"
+
+
+def well_formed(text: str) -> str:
+    """Join surrogate pairs, and put U+FFFD for a half without the other, which no encoding can carry.
+
+    Example:
+        >>> well_formed("a" + chr(0xD800) + "b") == "a" + chr(0xFFFD) + "b"
+        True
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -37,6 +37,7 @@ __all__ = [
     "TurnShaper",
     "error_from_info",
     "error_info",
+    "is_fault",
     "is_stray",
     "narrow",
     "run_stage",
@@ -81,6 +82,11 @@ def is_stray(error: BaseException) -> bool:
         return False
     task = asyncio.current_task() if ours is asyncio.CancelledError else None
     return task is None or not task.cancelling()
+
+
+def is_fault(error: BaseException) -> bool:
+    """Tell whether an error of foreign code is a fault of that code: no cancellation of the task, and no Ctrl-C."""
+    return isinstance(error, Exception) or is_stray(error)
 
 
 def shaper_of(mode: object) -> TurnShaper | None:
@@ -224,7 +230,7 @@ async def _take(order: _Order, view: DebateContext, ears: Ears | None, clock: Cl
     except RoundtableError as error:
         failure = error
     except BaseException as error:  # an agent is foreign code; its error becomes data
-        if not isinstance(error, Exception) and not is_stray(error):
+        if not is_fault(error):
             raise
         text = error_text(error)[:_MESSAGE_CHARS]
         failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {text}", cause=error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -270,12 +271,18 @@ def test_the_provider_makes_people_of_one_terminal() -> None:
     assert (ada.model, anybody.model) == ("ada", "human")
 
 
-def test_a_person_has_more_time_than_a_server_unless_the_caller_says_otherwise() -> None:
-    config = AgentConfig(id="ada", name="Ada", provider="human", model="ada")
+@pytest.mark.parametrize(("name", "own_s"), [("human:ada", 3600.0), ("claude-cli:opus", 600.0), ("command:tea", 600.0)])
+@pytest.mark.parametrize("is_taped", [False, True])
+def test_people_and_programs_have_more_time_than_a_server_unless_the_caller_says_otherwise(
+    name: str, own_s: float, *, is_taped: bool, tmp_path: Path
+) -> None:
+    provider, model = name.split(":")
+    config = AgentConfig(id="ada", name="Ada", provider=provider, model=model)
     for more, seconds in (
-        ({}, 3600.0),
+        ({}, own_s),
         ({"timeout_s": 5.0}, 5.0),
-        ({"providers": {"human": ProviderConfig(timeout_s=9.0)}}, 9.0),
+        ({"providers": {provider: ProviderConfig(timeout_s=120)}}, 120.0),
     ):
-        table = Roundtable([config], storage="memory://", **more)  # type: ignore[arg-type]
-        assert table.wiring.models.get("human", "ada").guard.timeout_s == seconds
+        tape: Any = {"cassette": tmp_path / "tape"} if is_taped else {}
+        table = Roundtable([config], storage="memory://", **tape, **more)  # type: ignore[arg-type]
+        assert table.wiring.models.get(provider, model).guard.timeout_s == seconds

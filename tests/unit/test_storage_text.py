@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.storage.text import clean, from_micros, json_text, micros, searchable, span_end, value_text
+from roundtable._foreign import well_formed
+from roundtable.storage.text import from_micros, json_text, micros, searchable, span_end, value_text
 from roundtable.types import AgentResponse, JsonValue, ToolCallRecord
 
 ANY_TEXT = st.text(st.characters(), max_size=30)
@@ -16,15 +17,15 @@ ANY_TEXT = st.text(st.characters(), max_size=30)
 
 @given(ANY_TEXT)
 def test_cleaned_text_can_be_encoded_and_only_surrogates_change(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = well_formed(text)
     assert cleaned.encode().decode() == cleaned
-    assert clean(cleaned) == cleaned
+    assert well_formed(cleaned) == cleaned
     if not any("\ud800" <= character <= "\udfff" for character in text):
         assert cleaned == text
 
 
 def test_a_pair_of_surrogates_is_the_character_it_stands_for() -> None:
-    assert clean("\ud83d\ude00 \ude00\ud83d") == "\U0001f600 \ufffd\ufffd"
+    assert well_formed("\ud83d\ude00 \ude00\ud83d") == "\U0001f600 \ufffd\ufffd"
 
 
 @given(

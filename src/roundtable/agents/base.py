@@ -22,7 +22,7 @@ from roundtable.prompts import (
     compose_user,
     fresh_nonce,
 )
-from roundtable.stages import Halt, is_stray
+from roundtable.stages import Halt, is_fault
 from roundtable.types import (
     AgentInfo,
     AgentResponse,
@@ -184,7 +184,7 @@ class BaseAgent:
             raise
         except BaseException as error:
             # An override point is foreign code; what was paid for is charged all the same.
-            if not isinstance(error, Exception) and not is_stray(error):
+            if not is_fault(error):
                 raise
             msg = f"agent {self.id!r} raised {type(error).__name__}: {error_text(error)[:500]}"
             failure = AgentError(msg, provider=self.provider, cause=error)

@@ -13,7 +13,7 @@ from roundtable.analysis.groupthink import detect_groupthink
 from roundtable.analysis.reading import ANALYSIS_SCHEMA, analysis_messages, read_analysis
 from roundtable.errors import ConfigurationError, ParseError, RoundtableError
 from roundtable.prompts import Fence, fresh_nonce
-from roundtable.stages import is_stray
+from roundtable.stages import is_fault
 from roundtable.types import AIConsensusResult, ChatRequest, Cluster, Measured, Usage, Value
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class _Reading:
             self.error = error
             self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
         except BaseException as error:  # a model may be foreign code; its error must not lose the round
-            if not isinstance(error, Exception) and not is_stray(error):
+            if not is_fault(error):
                 raise
             self.error = RoundtableError(
                 f"the model raised {type(error).__name__}: {error_text(error)[:500]}", cause=error

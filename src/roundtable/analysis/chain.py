@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from roundtable._foreign import error_text
 from roundtable.analysis.basic import ConsensusAnalyzer
 from roundtable.logs import ROOT
-from roundtable.stages import is_stray
+from roundtable.stages import is_fault
 from roundtable.types import Measured, Usage
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class AnalyzerChain:
                 found = await meter.measure(responses, topic, session_id=session_id, groupthink=groupthink)
                 return _with_causes(found, causes, spent)
             except BaseException as error:  # a meter may be foreign code; a paid round is never lost to it
-                if not isinstance(error, Exception) and not is_stray(error):
+                if not is_fault(error):
                     raise
                 message = error_text(error).split("\n", 1)[0][:_CAUSE_CHARS] or type(error).__name__
                 causes.append(f"{name}: {message}")

@@ -14,7 +14,7 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
 from roundtable.prompts import Fence, fresh_nonce
-from roundtable.stages import is_stray
+from roundtable.stages import is_fault
 from roundtable.types import ChatRequest, Message, OutputSchema, Usage
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class KeyPointsExtractor:
             self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
             return ()
         except BaseException as error:  # a model may be foreign code; the points of the others must not be lost to it
-            if not isinstance(error, Exception) and not is_stray(error):
+            if not is_fault(error):
                 raise
             logger.warning("the model of the key points raised %s: %s", type(error).__name__, error_text(error))
             return ()

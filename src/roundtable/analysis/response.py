@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
 from roundtable.analysis.key_points import key_points_by_rules
+from roundtable.scoring.words import counted
 from roundtable.types import (
     ActionRecommendation,
     AgentResponseSummary,
@@ -168,15 +169,15 @@ def _decision(
     score = consensus.agreement_level
     level, mean = level_of(score, settings), _mean(said)
     sure = f"a mean confidence of {float(mean):.0%}"
-    counted = f"{len(conflicts)} conflict" + ("s" if len(conflicts) != 1 else "")
+    many = counted(len(conflicts), "conflict")
     if mean >= Fraction(settings.high_confidence_action) and level == "high":
         advice = ActionRecommendation(type="proceed", reason=f"Agreement is high, with {sure}.")
     elif len(conflicts) > 1 or (mean < Fraction(settings.low_confidence_action) and conflicts):
-        advice = ActionRecommendation(type="verify", reason=f"There {_are(conflicts)} {counted}, with {sure}.")
+        advice = ActionRecommendation(type="verify", reason=f"There {_are(conflicts)} {many}, with {sure}.")
     elif mean < Fraction(settings.very_low_confidence_action) or level == "low":
         advice = ActionRecommendation(type="query_detail", reason=f"Agreement is {level}, with {sure}.")
     else:
-        advice = ActionRecommendation(type="proceed", reason=f"Agreement is {level}, with {sure} and {counted}.")
+        advice = ActionRecommendation(type="proceed", reason=f"Agreement is {level}, with {sure} and {many}.")
     return DecisionLayer(consensus_level=level, agreement_score=score, action_recommendation=advice)
 
 

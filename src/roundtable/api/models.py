@@ -64,25 +64,28 @@ class Models:
         Raises:
             ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
         """
-        given = self._options.providers.get(provider)
-        config = given or ProviderConfig()
+        config = self._config(provider)
         key = (provider, model or config.model)
         if key not in self._made:
-            if self._options.timeout_s is not None:
-                config = replace(config, timeout_s=self._options.timeout_s)
             made = self._make(*key, config)
-            # A person takes longer than a server; what the caller says of the provider or the table still holds.
-            patient = getattr(made, "patience_s", None) if given is None and self._options.timeout_s is None else None
             # What is only replayed reaches no provider, and need not wait for its rates.
             is_replay = self.cassette is not None and self.cassette.mode == "replay"
             self._made[key] = self.gateway.guard(
                 self._metered(made),
-                timeout_s=patient or config.timeout_s,
+                timeout_s=config.timeout_s,
                 retry=config.retry,
                 requests_per_minute=None if is_replay else config.requests_per_minute,
                 tokens_per_minute=None if is_replay else config.tokens_per_minute,
             )
         return self._made[key]
+
+    def _config(self, provider: str) -> ProviderConfig:
+        """Give what is stated for a provider; where no deadline is, its own: people and programs take longer."""
+        given, timeout_s = self._options.providers.get(provider), self._options.timeout_s
+        if given is None and timeout_s is None:
+            timeout_s = getattr(self._catalog.providers.entry(provider).thing, "patience_s", None)
+        config = given or ProviderConfig()
+        return config if timeout_s is None else replace(config, timeout_s=timeout_s)
 
     def _make(self, provider: str, model: str | None, config: ProviderConfig) -> ChatModel:
         entry = self._catalog.providers.entry(provider)

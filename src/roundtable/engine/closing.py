@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from roundtable.analysis import AnalyzerChain, NamedMeter, decide_record, independent_agreement
 from roundtable.errors import QuorumLost, RoundtableError
 from roundtable.exits import broken_in
+from roundtable.scoring.words import counted
 from roundtable.stages import error_from_info, error_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
 from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE
@@ -207,13 +208,9 @@ def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> Ex
         "roundsSkipped": left,
         "turnsSaved": saved,
     }
-    spared = f"{_many(left, 'round')}, {_many(saved, 'turn')} saved"
+    spared = f"{counted(left, 'round')}, {counted(saved, 'turn')} saved"
     details = f"independent answers agree by {level:.2f}, at least {threshold:g}; {spared}"
     return ExitResult(should_exit=True, reason="skipped", details=details, figures=figures)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def measured_events(

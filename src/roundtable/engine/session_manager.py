@@ -7,7 +7,6 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING
 
-from anyio import move_on_after
 from pydantic import ValidationError
 
 from roundtable._clock import SystemClock
@@ -16,7 +15,9 @@ from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.protocols import Backup, FullText, Leases
 from roundtable.record import Fold, append_response, save_changes, with_past
+from roundtable.record.amend import store_past
 from roundtable.types import AgentConfig, Control, SearchQuery, SessionFilter, SessionRecord
+from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ class SessionManager:
             tenant=self.tenant,
             config=config,
             agents=tuple(
-                known.get(agent_id) or AgentConfig(id=agent_id, name=agent_id, provider="external")
+                known.get(agent_id) or AgentConfig(id=agent_id, name=agent_id, provider=EXTERNAL)
                 for agent_id in config.everybody
             ),
             created_at=self.clock.now(),
@@ -105,16 +106,8 @@ class SessionManager:
 
     async def give_past(self, session_id: str, past: Sequence[DurableEvent]) -> None:
         """Store what a forked session shares with another, in one go; removes the session where that fails."""
-        owner, stored = self.owner(), False
-        try:
-            lease = await self.storage.lease(session_id, owner, _SHORT_LEASE_S, tenant=self.tenant)
-            await self.storage.append(session_id, 0, lease.token, with_past(session_id, past), tenant=self.tenant)
-            await self.storage.lease(session_id, owner, 0, tenant=self.tenant)
-            stored = True
-        finally:
-            if not stored:
-                with move_on_after(_SHORT_LEASE_S, shield=True):
-                    await self.delete_session(session_id)
+        events = with_past(session_id, past)
+        await store_past(self.storage, session_id, events, tenant=self.tenant, owner=self.owner())
 
     async def load(self, session_id: str) -> Fold:
         """Give the state of a session.

@@ -9,7 +9,7 @@ import anyio
 from roundtable._foreign import error_text
 from roundtable.engine.keeping import Keeper
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
-from roundtable.stages import error_from_info, error_info, is_stray
+from roundtable.stages import error_from_info, error_info, is_fault
 from roundtable.types import SynthesisComplete, Usage
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def synthesis_event(writer: Writer | None, fold: Fold, clock: Clock) -> Sy
     except RoundtableError as error:
         failure = error
     except BaseException as error:  # a model may be foreign code; its error must not lose the debate
-        if not isinstance(error, Exception) and not is_stray(error):
+        if not is_fault(error):
             raise
         failure = RoundtableError(
             f"the synthesizer raised {type(error).__name__}: {error_text(error)[:500]}", cause=error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from roundtable.errors import ConfigurationError
+from roundtable.http.addresses import is_loopback
 from roundtable.types import Usage
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _UNBILLED: Final = frozenset({"human", "local"})
 _NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
 """Providers of ours that are no vendor, and must not be taken for one of that name."""
 
-Amount: TypeAlias = "Decimal | float | str"
+_Amount: TypeAlias = "Decimal | float | str"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +49,17 @@ class ModelPrice:
         Decimal('0.00342')
     """
 
-    input: Amount
+    input: _Amount
     """A million tokens of input."""
-    output: Amount
+    output: _Amount
     """A million tokens of output."""
-    cache_read: Amount | None = None
+    cache_read: _Amount | None = None
     """A million tokens of input served from a cache."""
-    cache_write: Amount | None = None
+    cache_write: _Amount | None = None
     """A million tokens of input written to a cache."""
-    reasoning: Amount | None = None
+    reasoning: _Amount | None = None
     """A million tokens of reasoning."""
-    per_call: Amount = 0
+    per_call: _Amount = 0
     """One call, whatever it holds."""
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class ModelPrice:
         return tokens / MILLION + Decimal(max(1, usage.calls)) * Decimal(self.per_call)
 
 
-PriceLike: TypeAlias = "ModelPrice | Mapping[str, Decimal | float | str]"
+PriceLike: TypeAlias = "ModelPrice | Mapping[str, _Amount]"
 """A price, or its fields as a mapping."""
 
 
@@ -222,10 +222,7 @@ def _has_no_vendor(provider: str, endpoint: str) -> bool:
 
 def _is_here(endpoint: str) -> bool:
     host = urlsplit(endpoint).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    return is_loopback(host) or host.endswith(".localhost")
 
 
 def _name(name: object) -> tuple[str, str]:

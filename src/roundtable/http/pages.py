@@ -118,7 +118,9 @@ class PublicWeb:
         """Give the page at an address, or the address it redirects to."""
         address = web_address(url, ports=self._ports, allow=self._allow)
         if self._domains and not address.is_allowed and not f".{address.host.rstrip('.')}".endswith(self._domains):
-            raise AddressRefused(f"{shown_url(address.url)}: only {', '.join(self._domains)[1:]} may be opened")
+            raise AddressRefused(
+                f"{shown_url(address.url)}: only {', '.join(name[1:] for name in self._domains)} may be opened"
+            )
         *spare, last = await self._look_up(address)
         for place in spare:
             try:

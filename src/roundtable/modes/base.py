@@ -85,8 +85,6 @@ class BaseModeStrategy:
             )
             raise TypeError(msg)
 
-    # ------------------------------------------------------------ planning
-
     def next_stage(self, view: DebateContext) -> Plan:
         """Say what happens next: the first step of the round that has not been held."""
         return plan_round(view, self.steps(view))
@@ -143,8 +141,6 @@ class BaseModeStrategy:
         """
         return diagram(self, agents=agents, rounds=rounds)
 
-    # ------------------------------------------------------------ hooks
-
     def build_agent_prompt(self, context: DebateContext) -> str:
         """Give the mode's instructions for the turn `context.turn`; without a turn, those of its common role."""
         if context.turn is not None:
@@ -165,8 +161,6 @@ class BaseModeStrategy:
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
         """Look at a position before it is stored: mark it, never put words into it; as it is by default. Pure."""
         return response
-
-    # ------------------------------------------------------------ a round without an engine
 
     async def execute_round(
         self, agents: Sequence[Agent], context: DebateContext, toolkit: AgentToolkit | None = None
@@ -202,8 +196,6 @@ class BaseModeStrategy:
         return tuple(
             turn.answer for turn in said if turn.outcome == "answered" and isinstance(turn.answer, AgentResponse)
         )
-
-    # ------------------------------------------------------------ reading a view
 
     @staticmethod
     def turns_of_round(view: DebateContext) -> tuple[AnyTurn, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from roundtable.modes.instructions import NO_TOOLS
 from roundtable.modes.wrapping import WrappedMode
 from roundtable.types import Stage, TurnSpec
-from roundtable.types.plan import BASELINE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, EXTERNAL
 
 if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
@@ -33,7 +33,7 @@ class BaselineMode(WrappedMode):
 
     def next_stage(self, view: DebateContext) -> Plan:
         """Ask everybody alone before anything else; then plan as the mode does, which does not know of it."""
-        if view.current_round == 1 and all(turn.stage == "external" for turn in view.transcript):
+        if view.current_round == 1 and all(turn.stage == EXTERNAL for turn in view.transcript):
             turns = tuple(
                 TurnSpec(
                     slot=slot,

@@ -58,9 +58,6 @@ def plan_round(view: DebateContext, steps: Sequence[Step]) -> Stage | EndRound:
     return EndRound()
 
 
-# ---------------------------------------------------------------- who sees what
-
-
 def positions(view: DebateContext) -> tuple[Turn, ...]:
     """Give every position so far, in order."""
     return tuple(turn for turn in view.transcript if turn.outcome == "answered" and turn.answer.kind == "position")
@@ -84,9 +81,6 @@ def earlier_rounds(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
 def everything(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
     """See every position so far, those of this round included."""
     return by_name(positions(view))
-
-
-# ---------------------------------------------------------------- shapes
 
 
 def parallel(

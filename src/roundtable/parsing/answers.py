@@ -22,7 +22,8 @@ import unicodedata
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from roundtable.parsing.documents import MAX_CHARS, find_document, is_json_like, well_formed
+from roundtable._foreign import well_formed
+from roundtable.parsing.documents import MAX_CHARS, find_document, is_json_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

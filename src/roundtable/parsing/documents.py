@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pydantic_core
 from json_repair import repair_json
 
+from roundtable._foreign import well_formed
 from roundtable.parsing.spans import last_comma, scan
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["MAX_CHARS", "Document", "find_document", "is_json_like", "well_formed"]
+__all__ = ["MAX_CHARS", "Document", "find_document", "is_json_like"]
 
 MAX_CHARS = 1_048_576
 """Text beyond this many characters is not looked at."""
@@ -219,8 +220,3 @@ def _cleaned(value: JsonValue) -> JsonValue:
     if isinstance(value, dict):
         return {well_formed(str(name)): _cleaned(item) for name, item in value.items()}
     return value
-
-
-def well_formed(text: str) -> str:
-    """Join surrogate pairs, and put U+FFFD for a half without the other, which no encoding can carry."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -85,6 +85,7 @@ class AnswerDraft:
         self.native: list[JsonObject] = []
         """What to send back unchanged."""
         self.raw: JsonObject | None = None
+        """The answer as the provider wrote it."""
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls: dict[int, CallDraft] = {}
@@ -115,10 +116,6 @@ class AnswerDraft:
     def send_back(self, items: list[JsonObject]) -> None:
         """Keep what has to go back unchanged."""
         self.native = items
-
-    def came_as(self, raw: JsonObject) -> None:
-        """Keep the answer as the provider wrote it."""
-        self.raw = raw
 
     def add_text(self, text: str) -> None:
         """Add to the text."""

@@ -238,7 +238,7 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
     try:
         at = parsedate_to_datetime(text)
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else utc_now()
-        return _positive(str((at - now).total_seconds()))
+        return _sensible((at - now).total_seconds())
     except (ValueError, TypeError, OverflowError):
         return None
 
@@ -258,10 +258,9 @@ def _sensible(seconds: float) -> float | None:
 
 def _positive(text: str) -> float | None:
     try:
-        number = float(text)
+        return _sensible(float(text))
     except ValueError:
         return None
-    return number if math.isfinite(number) and number > 0 else None
 
 
 def redacted(error: RoundtableError, key: str | None) -> RoundtableError:

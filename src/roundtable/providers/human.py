@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import anyio.to_thread
 
 from roundtable.errors import AgentError
-from roundtable.gateway.streams import ChatStream
 from roundtable.prompts import JSON_WANTED
 from roundtable.providers.terminal import ABSTAINS, Terminal, chosen, listed, scored
+from roundtable.providers.whole import WholeAnswers
 from roundtable.types import ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from roundtable.settings import Settings
-    from roundtable.types import ChatDelta, ChatRequest, JsonObject, JsonValue, ProviderConfig
+    from roundtable.types import ChatRequest, JsonObject, JsonValue, ProviderConfig
 
 __all__ = ["HumanModel", "HumanProvider", "HumanReply", "HumanTurn", "Terminal"]
 
@@ -50,7 +48,7 @@ HumanReply: TypeAlias = "str | Mapping[str, JsonValue]"
 Asker: TypeAlias = Callable[[HumanTurn], "HumanReply | Awaitable[HumanReply]"]
 
 
-class HumanModel:
+class HumanModel(WholeAnswers):
     """A `ChatModel` whose answers a person gives, so that a human can take part in every mode.
 
     A wait for a person can be cancelled like any call. It ends after `patience_s` where the table sets no deadline
@@ -94,13 +92,6 @@ class HumanModel:
         if not text.strip():
             raise AgentError("no answer was given", provider=self.provider, hint="Say something, or leave the table.")
         return ChatResponse(text=text, usage=Usage(calls=1), model=self.model)
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        """Give the whole answer as one piece."""
-        return ChatStream(self._stream(request))
-
-    async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        yield await self.complete(request)
 
     async def aclose(self) -> None:
         """Do nothing; a person is not released."""
@@ -168,6 +159,9 @@ def _position(said: str, turn: HumanTurn) -> JsonObject:
 
 class HumanProvider:
     """Makes models that ask on one terminal: `human` or `human:NAME`."""
+
+    patience_s: Final = _PATIENCE_S
+    """Seconds that a call has where nobody states a deadline."""
 
     def __init__(self) -> None:
         self._terminal = Terminal()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Clock, Storage
     from roundtable.types import AgentResponse, DurableEvent, Lease, Owner, Session, SessionRecord
 
-__all__ = ["append_response", "save_changes", "store_whole"]
+__all__ = ["append_response", "save_changes", "store_past", "store_whole"]
 
 _AMENDER = "amend-"
 _LEASE_S = 15.0
@@ -65,23 +65,39 @@ async def store_whole(storage: Storage, record: SessionRecord, events: tuple[Dur
         StorageError: It could not be stored.
     """
     await storage.create(record)
-    owner = current_owner(f"{_AMENDER}{uuid.uuid4().hex}")
+    await store_past(storage, record.id, events, tenant=record.tenant, owner=_amender())
+
+
+async def store_past(
+    storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: Owner
+) -> None:
+    """Store the events a new session begins with, in one go; where that fails or is cancelled, remove the session.
+
+    Raises:
+        StorageError: They could not be stored.
+    """
+    stored = False
     try:
-        lease = await storage.lease(record.id, owner, _LEASE_S, tenant=record.tenant)
+        lease = await storage.lease(session_id, owner, _LEASE_S, tenant=tenant)
         if events:
-            await storage.append(record.id, 0, lease.token, events, tenant=record.tenant)
-        await storage.lease(record.id, owner, 0, tenant=record.tenant)
-    except RoundtableError:
-        with suppress(RoundtableError):
-            await storage.delete(record.id, tenant=record.tenant)
-        raise
+            await storage.append(session_id, 0, lease.token, events, tenant=tenant)
+        await storage.lease(session_id, owner, 0, tenant=tenant)
+        stored = True
+    finally:
+        if not stored:
+            with move_on_after(_RELEASE_S, shield=True), suppress(RoundtableError):
+                await storage.delete(session_id, tenant=tenant)
+
+
+def _amender() -> Owner:
+    return current_owner(f"{_AMENDER}{uuid.uuid4().hex}")
 
 
 async def _amend(
     storage: Storage, session_id: str, tenant: str, plan: Callable[[Fold], tuple[DurableEvent, ...]]
 ) -> None:
     """Append what `plan` makes of the stored session, with nobody else appending meanwhile."""
-    owner = current_owner(f"{_AMENDER}{uuid.uuid4().hex}")
+    owner = _amender()
     lease = await _take(storage, session_id, owner, tenant)
     try:
         while True:

@@ -26,6 +26,7 @@ from roundtable.types import (
     Turn,
     TurnResult,
 )
+from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
     from roundtable.record.fold import Fold
     from roundtable.types import AgentResponse, DurableEvent, Session
 
-__all__ = ["EXTERNAL", "difference", "external_turns", "record_of"]
+__all__ = ["difference", "external_turns", "record_of"]
 
-EXTERNAL = "external"
 """Stage of the turns, and provider of the agents, that come from outside."""
 
 _FIXED = ("topic", "mode", "agent_ids", "perspectives", "exit_on_consensus", "created_at")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from roundtable._foreign import well_formed
 from roundtable.record import Progress, follow, start_progress
 from roundtable.storage.rules import TurnPlace, check_number, event_text, known_turn, turn_place
-from roundtable.storage.text import clean, has_notes, json_text, searchable
+from roundtable.storage.text import has_notes, json_text, searchable
 from roundtable.types import SessionSummary
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def is_wanted(summary: SessionSummary, wanted: SessionFilter) -> bool:
     """Tell whether a session of the right tenant is to be listed."""
     return (
         (wanted.topic is None or searchable(wanted.topic) in searchable(summary.topic))
-        and (wanted.mode is None or clean(wanted.mode) == summary.mode)
+        and (wanted.mode is None or well_formed(wanted.mode) == summary.mode)
         and (wanted.status is None or wanted.status == summary.status)
         and (wanted.created_from is None or wanted.created_from <= summary.created_at)
         and (wanted.created_to is None or summary.created_at <= wanted.created_to)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from roundtable._foreign import well_formed
 from roundtable.storage.database import unreadable
-from roundtable.storage.text import clean, json_text, micros, span_end
+from roundtable.storage.text import json_text, micros, span_end
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,7 +39,7 @@ class SQLiteKeyValue:
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
         """Give a value; `None` when there is none or it lapsed."""
-        place = clean(tenant), clean(key)
+        place = well_formed(tenant), well_formed(key)
         return await self._reader.call(lambda connection: _value(connection, place, self._now(), self._path))
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
@@ -48,17 +49,17 @@ class SQLiteKeyValue:
             ValueError: The value or `ttl_s` cannot be stored.
             TypeError: The value is no JSON value.
         """
-        place, text = (clean(tenant), clean(key)), json_text(value)
+        place, text = (well_formed(tenant), well_formed(key)), json_text(value)
         await self._writer.call(lambda connection: self._store(connection, place, text, ttl_s))
 
     async def delete(self, key: str, *, tenant: str = "default") -> bool:
         """Delete a value; tell whether there was one."""
-        place = clean(tenant), clean(key)
+        place = well_formed(tenant), well_formed(key)
         return await self._writer.call(lambda connection: _delete(connection, place, self._now()))
 
     async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
         """Give keys with this prefix and their values, in key order."""
-        wanted, start = clean(tenant), clean(prefix)
+        wanted, start = well_formed(tenant), well_formed(prefix)
         return await self._reader.call(lambda connection: _scan(connection, wanted, start, self._now(), self._path))
 
     async def update(
@@ -74,7 +75,7 @@ class SQLiteKeyValue:
         What `fn` raises is raised here, and nothing is changed. `fn` runs on the storage's own thread,
         in rare cases twice: it must be quick, have no effect besides its result and not use the storage.
         """
-        place = clean(tenant), clean(key)
+        place = well_formed(tenant), well_formed(key)
 
         def change(connection: sqlite3.Connection) -> str:
             text = json_text(fn(_value(connection, place, self._now(), self._path)))

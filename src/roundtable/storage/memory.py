@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from anyio.lowlevel import checkpoint
 
 from roundtable._clock import SystemClock
+from roundtable._foreign import well_formed
 from roundtable.errors import StorageError
 from roundtable.storage.folding import is_wanted, moved_on, numbered, opened
 from roundtable.storage.rules import (
@@ -24,7 +25,7 @@ from roundtable.storage.rules import (
     session_not_found,
 )
 from roundtable.storage.seed_methods import SeedStorageMethods
-from roundtable.storage.text import clean, json_text, span_end, value_text
+from roundtable.storage.text import json_text, span_end, value_text
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class MemoryStorage(SeedStorageMethods):
     async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
         """List sessions, newest first. See `Storage.list`."""
         await self._open()
-        tenant = clean(filter.tenant)
+        tenant = well_formed(filter.tenant)
         with self._lock:
             held = [one.summary for (owner, _), one in self._sessions.items() if owner == tenant]
         found = [summary for summary in held if is_wanted(summary, filter)]
@@ -170,7 +171,7 @@ class MemoryStorage(SeedStorageMethods):
             held = self._find(tenant, session_id)
             now = self._clock.now()
             held.lease = grant(
-                session_id, held.lease, owner, ttl_s, now=now, next_token=lambda: self._next_token(clean(tenant))
+                session_id, held.lease, owner, ttl_s, now=now, next_token=lambda: self._next_token(well_formed(tenant))
             )
             return held.lease.to_lease(owner)
 
@@ -186,7 +187,7 @@ class MemoryStorage(SeedStorageMethods):
         # Late on purpose: keeping sessions in memory takes no database.
         from roundtable.storage.words import search_in
 
-        tenant = clean(query.tenant)
+        tenant = well_formed(query.tenant)
         with self._lock:
             held = [one for (owner, _), one in self._sessions.items() if owner == tenant]
             found = [(one.record, tuple(event.value() for event in one.events)) for one in held]
@@ -197,7 +198,7 @@ class MemoryStorage(SeedStorageMethods):
         await self._open()
         with self._lock:
             self._find(tenant, session_id)
-            del self._sessions[clean(tenant), clean(session_id)]
+            del self._sessions[well_formed(tenant), well_formed(session_id)]
 
     async def aclose(self) -> None:
         """Forget everything; idempotent."""
@@ -215,7 +216,7 @@ class MemoryStorage(SeedStorageMethods):
             raise StorageError("the storage is closed", hint="Open a new one.")
 
     def _find(self, tenant: str, session_id: str) -> _Held:
-        held = self._sessions.get((clean(tenant), clean(session_id)))
+        held = self._sessions.get((well_formed(tenant), well_formed(session_id)))
         if held is None:
             raise session_not_found(session_id)
         return held
@@ -244,7 +245,7 @@ class MemoryKeyValue:
         """Give a value; `None` when there is none or it lapsed."""
         await self._enter()
         with self._lock:
-            return self._value((clean(tenant), clean(key)))
+            return self._value((well_formed(tenant), well_formed(key)))
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
         """Store a value, replacing an old one. See `KeyValue.put`.
@@ -256,19 +257,19 @@ class MemoryKeyValue:
         await self._enter()
         text = json_text(value)
         with self._lock:
-            self._store((clean(tenant), clean(key)), text, ttl_s)
+            self._store((well_formed(tenant), well_formed(key)), text, ttl_s)
 
     async def delete(self, key: str, *, tenant: str = "default") -> bool:
         """Delete a value; tell whether there was one."""
         await self._enter()
         with self._lock:
-            item = self._items.pop((clean(tenant), clean(key)), None)
+            item = self._items.pop((well_formed(tenant), well_formed(key)), None)
             return item is not None and item.lives(self._clock.now())
 
     async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
         """Give keys with this prefix and their values, in key order."""
         await self._enter()
-        wanted, start = clean(tenant), clean(prefix)
+        wanted, start = well_formed(tenant), well_formed(prefix)
         with self._lock:
             now = self._clock.now()
             found = sorted(
@@ -292,7 +293,7 @@ class MemoryKeyValue:
         the storage.
         """
         await self._enter()
-        place = clean(tenant), clean(key)
+        place = well_formed(tenant), well_formed(key)
         with self._lock:
             text = json_text(fn(self._value(place)))
             self._store(place, text, ttl_s)

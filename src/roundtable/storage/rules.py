@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable._foreign import well_formed
 from roundtable._owner import is_provably_dead
 from roundtable.errors import LeaseLost, SessionBusy, SessionConflict, SessionError, SessionNotFound, StaleSequence
-from roundtable.storage.text import clean, span_end, value_text
+from roundtable.storage.text import span_end, value_text
 from roundtable.types import Lease, Owner
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def turn_place(event: DurableEvent) -> TurnPlace | None:
     match event.type:
         case "agent_complete" | "agent_error":
             turn = event.turn
-            return TurnPlace(turn.round, clean(turn.stage), turn.slot, turn.attempt)
+            return TurnPlace(turn.round, well_formed(turn.stage), turn.slot, turn.attempt)
         case _:
             return None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from roundtable._clock import SystemClock
+from roundtable._foreign import well_formed
 from roundtable.errors import ConfigurationError
 from roundtable.storage import statements
 from roundtable.storage.copies import copy_database
@@ -18,7 +19,6 @@ from roundtable.storage.key_values import SQLiteKeyValue
 from roundtable.storage.rules import check_append
 from roundtable.storage.seed_methods import SeedStorageMethods
 from roundtable.storage.statements import Key
-from roundtable.storage.text import clean
 from roundtable.storage.words import find_words
 from roundtable.storage.worker import Worker, commit_together, read_each
 
@@ -183,7 +183,7 @@ class SQLiteStorage(SeedStorageMethods):
 
 
 def _key(tenant: str, session_id: str) -> Key:
-    return Key(clean(tenant), clean(session_id))
+    return Key(well_formed(tenant), well_formed(session_id))
 
 
 def _end(reader: Worker, writer: Worker) -> None:

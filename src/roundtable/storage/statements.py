@@ -9,6 +9,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from roundtable._foreign import well_formed
 from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.database import unreadable
 from roundtable.storage.rules import (
@@ -25,7 +26,7 @@ from roundtable.storage.rules import (
     session_not_found,
     turn_place,
 )
-from roundtable.storage.text import clean, from_micros, json_text, micros, searchable, value_text
+from roundtable.storage.text import from_micros, json_text, micros, searchable, value_text
 from roundtable.storage.words import index_position
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
@@ -201,15 +202,15 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
         LIMIT :limit
         """,
         {
-            "tenant": clean(wanted.tenant),
+            "tenant": well_formed(wanted.tenant),
             "topic": None if wanted.topic is None else searchable(wanted.topic),
-            "mode": None if wanted.mode is None else clean(wanted.mode),
+            "mode": None if wanted.mode is None else well_formed(wanted.mode),
             "status": wanted.status,
             "since": None if wanted.created_from is None else micros(wanted.created_from),
             "until": None if wanted.created_to is None else micros(wanted.created_to),
             "untouched_since": None if wanted.updated_before is None else micros(wanted.updated_before),
             "after_us": None if after_at is None else micros(after_at),
-            "after_id": None if after_id is None else clean(after_id),
+            "after_id": None if after_id is None else well_formed(after_id),
             "notes": json_text(dict(wanted.metadata)) if wanted.metadata else None,
             "limit": wanted.limit,
         },

@@ -7,12 +7,13 @@ import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from roundtable._foreign import well_formed
 from roundtable.types import Value
 
 if TYPE_CHECKING:
     from roundtable.types import JsonValue
 
-__all__ = ["clean", "from_micros", "has_notes", "json_text", "micros", "searchable", "span_end", "value_text"]
+__all__ = ["from_micros", "has_notes", "json_text", "micros", "searchable", "span_end", "value_text"]
 
 V = TypeVar("V", bound=Value)
 J = TypeVar("J")
@@ -21,25 +22,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def clean(text: str) -> str:
-    """Replace lone surrogates, which no encoding can store, by U+FFFD; join pairs of them.
-
-    Example:
-        >>> clean("a" + chr(0xD800) + "b") == "a" + chr(0xFFFD) + "b"
-        True
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
 def _clean_deep(value: J) -> J:
     """Clean every text inside plain data; everything else stays as it is."""
     match value:
         case str():
-            made: object = clean(value)
+            made: object = well_formed(value)
         case dict():
             made = {_clean_deep(name): _clean_deep(item) for name, item in value.items()}
         case list():
@@ -71,7 +58,7 @@ def json_text(value: JsonValue) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except RecursionError as error:
         raise ValueError("the value is nested too deeply to be stored") from error
-    cleaned = clean(text)
+    cleaned = well_formed(text)
     # Cleaning may have made two names of one object equal; reading once settles which of them stays.
     return text if cleaned == text else json_text(json.loads(cleaned))
 
@@ -93,7 +80,7 @@ def has_notes(notes: str, wanted: str) -> bool:
 
 def searchable(text: str) -> str:
     """Give text in the form in which topics are compared: upper and lower case alike."""
-    return unicodedata.normalize("NFKC", clean(text)).casefold()
+    return unicodedata.normalize("NFKC", well_formed(text)).casefold()
 
 
 def micros(moment: datetime) -> int:

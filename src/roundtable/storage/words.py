@@ -10,8 +10,9 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from roundtable._foreign import well_formed
 from roundtable.storage.schema import MIGRATIONS
-from roundtable.storage.text import clean, from_micros, micros
+from roundtable.storage.text import from_micros, micros
 from roundtable.types import SearchHit
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def match_expression(text: str) -> str:
         '"tea" "in winter" "OR" "mik"*'
     """
     parts: list[str] = []
-    for phrase, word in _PARTS.findall(clean(text).replace("\0", " ")):
+    for phrase, word in _PARTS.findall(well_formed(text).replace("\0", " ")):
         star = "*" if len(word) > 1 and word.endswith("*") else ""
         parts.append(f'"{phrase or word.removesuffix("*")}"{star}')
     return " ".join(parts)
@@ -47,11 +48,11 @@ def index_position(connection: sqlite3.Connection, tenant: str, session_id: str,
         """
         INSERT INTO positions (tenant, session_id, seq, round, agent_id, agent_name) VALUES (?, ?, ?, ?, ?, ?)
         """,
-        (tenant, session_id, seq, turn.round, clean(turn.agent_id), clean(turn.agent_name)),
+        (tenant, session_id, seq, turn.round, well_formed(turn.agent_id), well_formed(turn.agent_name)),
     ).lastrowid
     connection.execute(
         "INSERT INTO position_texts (rowid, position, reasoning) VALUES (?, ?, ?)",
-        (place, clean(answer.position), clean(answer.reasoning)),
+        (place, well_formed(answer.position), well_formed(answer.reasoning)),
     )
 
 
@@ -75,8 +76,8 @@ def find_words(connection: sqlite3.Connection, query: SearchQuery) -> tuple[Sear
         """,
         {
             "words": words,
-            "tenant": clean(query.tenant),
-            "session": None if query.session_id is None else clean(query.session_id),
+            "tenant": well_formed(query.tenant),
+            "session": None if query.session_id is None else well_formed(query.session_id),
             "limit": query.limit,
         },
     ).fetchall()

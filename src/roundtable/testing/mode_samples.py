@@ -26,6 +26,7 @@ from roundtable.types import (
     Turn,
     TurnResult,
 )
+from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,11 +137,11 @@ def _with(view: DebateContext, *turns: AnyTurn) -> DebateContext:
 
 
 def _external(view: DebateContext) -> Turn:
-    slot = sum(1 for turn in view.transcript if (turn.round, turn.stage) == (view.current_round, "external"))
+    slot = sum(1 for turn in view.transcript if (turn.round, turn.stage) == (view.current_round, EXTERNAL))
     answer = AgentResponse(agent_id="guest", agent_name="Guest", position=f"{MARK} from outside", timestamp=_NOON)
     return Turn(
         round=view.current_round,
-        stage="external",
+        stage=EXTERNAL,
         slot=slot,
         agent_id="guest",
         agent_name="Guest",

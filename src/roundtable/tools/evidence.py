@@ -42,9 +42,6 @@ _WEB_EVIDENCE = 3
 _EVIDENCE_CHARS = 1_000
 
 
-# ---------------------------------------------------------------- search_web
-
-
 class _Query(SnakeValue):
     query: NonEmpty = Field(description="What to look for.")
     max_results: Annotated[int, Field(ge=1, le=10)] = Field(default=5, description="Most results, 1 to 10.")
@@ -84,9 +81,6 @@ class SearchWeb(StandardTool[_Query]):
         found = await self._provider.search(given.query, SearchOptions(max_results=given.max_results))
         results = _Found(results=tuple(found)[: given.max_results])
         return ToolResult(success=True, data=results.model_dump(mode="json", exclude_none=True))
-
-
-# ---------------------------------------------------------------- fact_check
 
 
 class _Claim(SnakeValue):
@@ -169,8 +163,6 @@ class FactCheck(StandardTool[_Claim]):
         turn = self._turn.context.turn if self._turn else None
         return turn is not None and (bool(turn.speaks_as) or not (self._turn and self._turn.context.agents))
 
-
-# ---------------------------------------------------------------- perplexity_search
 
 perplexity_search: ToolSpec = ToolSpec(
     "perplexity_search",

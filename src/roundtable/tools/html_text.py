@@ -119,9 +119,6 @@ def _flat(text: str | None) -> str:
     return "" if text is None else text.replace("\n", " ")
 
 
-# ---------------------------------------------------------------- what hides an element
-
-
 @dataclass(slots=True)
 class _Rule:
     tag: str | None

@@ -80,9 +80,6 @@ class _Nothing(Value):
     pass
 
 
-# ---------------------------------------------------------------- get_context
-
-
 class _Said(Value):
     agent_name: str
     position: str
@@ -129,9 +126,6 @@ class GetContext(StandardTool[BaseModel]):
             focus_question=view.focus_question,
         )
         return ToolResult(success=True, data=seen.model_dump(mode="json", exclude_none=True))
-
-
-# ---------------------------------------------------------------- submit_response
 
 
 class _Answer(SnakeValue):

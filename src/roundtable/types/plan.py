@@ -12,6 +12,7 @@ from roundtable.types.base import NonEmpty, Value
 __all__ = [
     "BASELINE_STAGE",
     "CHAIR_STAGE",
+    "EXTERNAL",
     "JUDGED",
     "JUDGE_STAGE",
     "ContextPolicy",
@@ -36,6 +37,9 @@ JUDGE_STAGE: Final = "judgement"
 
 CHAIR_STAGE: Final = "chair"
 """Stage of the word that concludes a round: the answer of the round, and no position among the others."""
+
+EXTERNAL: Final = "external"
+"""Stage of positions that come from outside of the debate, and provider of agents that only speak there."""
 
 JUDGED: Final = ("judge", "judge-panel")
 """Names that stand in `decide` for a judge, or several of them, in place of a rule over positions."""

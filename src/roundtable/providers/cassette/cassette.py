@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from roundtable._secrets import Scrubber
 from roundtable.errors import CassetteMiss, ConfigurationError
+from roundtable.gateway.wrapping import endpoint_of
 from roundtable.providers.cassette.canon import canonical, difference, key_of, nearest
 from roundtable.providers.cassette.tape import Call, Tape
 from roundtable.types import ModelProfile
@@ -43,7 +44,7 @@ class Known(NamedTuple):
     @classmethod
     def of(cls, model: ChatModel) -> Known:
         """Take from a model what it says of itself."""
-        return cls(model.model, model.profile, str(getattr(model, "endpoint", "")))
+        return cls(model.model, model.profile, endpoint_of(model))
 
 
 class Cassette:

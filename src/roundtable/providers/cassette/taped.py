@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import anyio.lowlevel
 
-from roundtable.errors import ConfigurationError, RoundtableError, error_kinds
+from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.gateway.wrapping import close_stream, make_ready
-from roundtable.types import ChatDelta, ChatResponse, Usage
+from roundtable.stages import error_from_info
+from roundtable.types import ChatDelta, ChatResponse, ErrorInfo, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -202,32 +203,10 @@ def _unreadable(call: Call) -> ConfigurationError:
 
 
 def _error_of(facts: JsonObject) -> RoundtableError:
-    """Build an error from what was written of it; a class that is not ours comes back as the one of its code."""
-    kinds = error_kinds()
-    name, code = facts.get("name"), facts.get("code")
-    found = next((kind for kind in kinds if kind.__name__ == name), None)
-    kind = found or next((kind for kind in kinds if kind.default_code == code), RoundtableError)
-    details, cause, wait = facts.get("details"), facts.get("cause"), facts.get("retryAfterS")
-    message = str(facts.get("message", ""))
-    error = kind(message)
-    # Some kinds take their facts in other words; here they are whole already.
-    RoundtableError.__init__(
-        error,
-        message,
-        code=_text(code),
-        provider=_text(facts.get("provider")),
-        retryable=bool(facts.get("retryable")),
-        cause=None if cause is None else RuntimeError(str(cause)),
-        hint=_text(facts.get("hint")),
-        request_id=_text(facts.get("requestId")),
-        retry_after_s=float(wait) if isinstance(wait, int | float) else None,
-        details=details if isinstance(details, dict) else None,
-    )
+    """Build an error from what was written of it."""
     usage = facts.get("usage")
+    known = {name: value for name, value in facts.items() if name != "usage"}
+    error = error_from_info(ErrorInfo.model_validate(known))
     error.usage = Usage.model_validate(usage) if isinstance(usage, dict) else None
     error.is_recorded = True
     return error
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None

@@ -15,7 +15,7 @@ from roundtable.providers.command.options import (
     check_session,
 )
 from roundtable.providers.command.profiles import CLAUDE
-from roundtable.providers.command.whole import WholeAnswers
+from roundtable.providers.whole import WholeAnswers
 from roundtable.types import ChatRequest, ChatResponse
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.providers.command.calls import SKIPPED, Call, Gone, make_call
 from roundtable.providers.command.options import check_model
 from roundtable.providers.command.profiles import CLAUDE, CODEX, GEMINI, CommandProfile, plain_profile
-from roundtable.providers.command.whole import WholeAnswers
+from roundtable.providers.whole import WholeAnswers
 from roundtable.settings import process_environment
 from roundtable.types import ChatResponse
 
@@ -184,6 +184,8 @@ class CommandProvider:
 
     runs_programs: Final = True
     """Whether a model is a program that is started here; such a one is not started because a file names it."""
+    patience_s: Final = TIMEOUT_S
+    """Seconds that a call has where nobody states a deadline."""
 
     def __init__(self, profile: CommandProfile | None) -> None:
         self._profile = profile
@@ -202,7 +204,7 @@ class CommandProvider:
         return CommandModel(
             profile,
             wanted,
-            timeout_s=config.timeout_s or TIMEOUT_S,
+            timeout_s=config.timeout_s,
             max_budget_usd=CALL_LIMIT_USD,
             environment=settings.environment or None,
         )

@@ -12,16 +12,16 @@ import anyio.to_thread
 
 from roundtable._loops import PerLoop
 from roundtable.errors import AgentError, RoundtableError
-from roundtable.gateway.streams import ChatStream
 from roundtable.providers.openai_chat.answers import ChatDraft, error_inside
+from roundtable.providers.whole import WholeAnswers
 from roundtable.providers.wire import items_of, object_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from roundtable.providers.local.engine import Engine
-    from roundtable.types import ChatDelta, ChatRequest, ChatResponse, JsonObject, ModelProfile
+    from roundtable.types import ChatRequest, ChatResponse, JsonObject, ModelProfile
 
 __all__ = ["LoadedModel", "LocalModel"]
 
@@ -55,7 +55,7 @@ class LoadedModel:
             engine.close()
 
 
-class LocalModel:
+class LocalModel(WholeAnswers):
     """A `ChatModel` inside this process; made by `LocalProvider`.
 
     A call runs in a worker thread, one at a time per loaded model, so the event loop is never held up. A call
@@ -106,13 +106,6 @@ class LocalModel:
             ConfigurationError: The model cannot be loaded.
         """
         return await self._in_thread(partial(self._answer, self._body(request)))
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        """Give the answer alone; so small a model is done before anyone could read along."""
-        return ChatStream(self._stream(request))
-
-    async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        yield await self.complete(request)
 
     async def aclose(self) -> None:
         """Free the memory, unless another agent still uses the model; idempotent."""

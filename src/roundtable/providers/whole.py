@@ -1,4 +1,4 @@
-"""Models whose answers come whole, because a program's do."""
+"""Models whose answers come whole: those of programs, of people, and of a model so small that it is done at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WholeAnswers(ABC):
         """Answer once."""
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Ask the program; the answer comes whole."""
+        """Answer once; the answer is the only piece."""
         return ChatStream(self._whole(request))
 
     async def _whole(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
