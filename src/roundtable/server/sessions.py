@@ -83,7 +83,7 @@ class _Asked:
     wanted: SessionFilter
 
 
-def _asked(
+async def _asked(
     *,
     q: Annotated[
         str | None,
