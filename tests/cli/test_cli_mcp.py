@@ -15,6 +15,8 @@ from cli.kit import Command
         (["--http", "--host", "0.0.0.0"], "--allow-host debates.example.org"),
         (["--http", "--host", "0.0.0.0", "--no-auth", "--allow-host", "a.example"], "address of this machine"),
         (["--http", "--storage", "memory://", "--db", "x.db"], "both say where"),
+        (["--http", "--storage", "memory://"], "--no-auth"),
+        (["--http", "--agents", "nobody"], "unknown provider 'nobody'"),
         (["--base-url", "openai"], "takes provider=URL"),
         (["--agents", "ada,,bo"], "empty entry"),
     ],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from urllib.request import ProxyHandler, Request, build_opener
@@ -24,12 +26,38 @@ from cli.kit import PROGRAM, Command, always, as_process, clean_environment
         (["--limit-rounds", "0"], "--limit-rounds takes a whole number from 1, or none, not '0'"),
         (["--limit-streams", "many"], "--limit-streams"),
         (["--profiles", "nowhere.toml"], "profiles cannot be read"),
+        (["--agents", "nobody"], "unknown provider 'nobody'"),
+        (["--agents", "openai:gpt-5.2"], "OPENAI_API_KEY"),
     ],
 )
 def test_what_does_not_fit_is_said_at_the_start(command: Command, words: list[str], said: str) -> None:
     done = command("serve", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+@pytest.mark.parametrize("words", [["serve"], ["mcp", "--http"]])
+def test_sessions_that_cannot_be_read_are_said_at_the_start(command: Command, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "junk.db").write_text("no database at all, but some text that is long enough " * 4)
+    agents = always(tmp_path, {"ada": "Tea"})
+    done = command(*words, "--port", "0", "--db", str(tmp_path / "junk.db"), "--agents", agents)
+    assert (done.code, done.out) == (7, "")
+    assert "damaged or no SQLite database" in done.err
+
+
+@pytest.mark.parametrize("words", [["serve"], ["mcp", "--http"]])
+def test_who_is_missing_and_a_port_that_is_taken_are_said(
+    command: Command, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = command(*words, "--port", str(taken.getsockname()[1]))
+    assert (done.code, done.out) == (2, "")
+    # Sessions can be looked at where nobody can debate.
+    assert done.err.startswith("No debate can be begun: ")
+    assert "ANTHROPIC_API_KEY" in done.err
+    assert "Error: cannot listen on 127.0.0.1, port " in done.err
+    assert done.err.endswith("Hint: Choose another port or address.\n")
 
 
 @pytest.mark.slow

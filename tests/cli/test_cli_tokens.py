@@ -17,7 +17,10 @@ def test_a_token_is_shown_once_listed_without_it_and_revoked(command: Command) -
     assert number in listed.out
     assert secret not in listed.out
     assert command("tokens", "revoke", number).code == 0
-    assert command("tokens", "revoke", number).code == 1
+    again = command("tokens", "revoke", number)
+    assert (again.code, again.out) == (1, "")
+    assert f"there is no token '{number}'" in again.err
+    assert "roundtable tokens list" in again.err
 
 
 def test_tokens_in_json(command: Command) -> None:
@@ -28,6 +31,8 @@ def test_tokens_in_json(command: Command) -> None:
     assert listed == {name: value for name, value in made.items() if name != "token"}
     assert command("tokens", "list", "--user", "bo", "--json").json == []
     assert command("tokens", "revoke", made["id"], "--json").json == {"id": made["id"], "revoked": True}
+    gone = command("tokens", "revoke", made["id"], "--json")
+    assert (gone.code, gone.err, gone.json["code"]) == (1, "", "ROUNDTABLE_ERROR")
 
 
 def test_a_token_that_cannot_be_is_a_plain_fault(command: Command) -> None:

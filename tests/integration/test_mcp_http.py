@@ -280,22 +280,21 @@ async def test_what_becomes_of_a_debate_whose_client_vanishes(era: str, leaves: 
 async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     # Where events are streamed, that the process ends is noted once and for all; this process goes on.
     monkeypatch.setattr("sse_starlette.sse.AppStatus.should_exit", False)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    told, heard = anyio.Event(), list[str]()
+
+    def listening(url: str) -> None:
+        heard.append(url)
+        told.set()
+
     asked: list[int] = []
     # The web server passes a signal on when it has ended.
     before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
     try:
         async with anyio.create_task_group() as group, httpx.AsyncClient(trust_env=False) as web:
-            group.start_soon(lambda: server_of().serve_http(LocalUser(), port=port))
+            group.start_soon(lambda: server_of().serve_http(LocalUser(), port=0, listening=listening))
             with anyio.fail_after(20):
-                while True:
-                    try:
-                        answer = await web.post(f"http://127.0.0.1:{port}/mcp", content=b"garbage")
-                        break
-                    except httpx.TransportError:
-                        await anyio.sleep(0.02)
+                await told.wait()
+                answer = await web.post(heard[0], content=b"garbage", timeout=20)
             assert answer.json()["error"]["code"] == -32700
             signal.raise_signal(signal.SIGTERM)
     finally:

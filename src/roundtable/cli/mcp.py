@@ -79,10 +79,17 @@ async def _serve_one(ask: Ask) -> None:
 
 async def _serve_many(desk: Desk, door: Door) -> ExitCode:
     """Serve over HTTP; all users share one storage, and the limits of one table."""
-    door.check()
+    await door.open(desk)
     from roundtable.mcp import create_mcp_server
 
     server = create_mcp_server(tables=desk.table.for_tenant)
     authenticator = door.authenticator(desk.table.wiring.storage, "mcp")
-    await server.serve_http(authenticator, host=door.host, port=door.port, hosts=door.names, origins=door.origins)
+    await server.serve_http(
+        authenticator,
+        host=door.host,
+        port=door.port,
+        listening=lambda url: door.tell(desk, url, "mcp"),
+        hosts=door.names,
+        origins=door.origins,
+    )
     return ExitCode.OK

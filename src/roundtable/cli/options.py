@@ -137,7 +137,7 @@ Context = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Go on without answers that the agents require.")]
 Http = Annotated[bool, typer.Option("--http", help="Serve over HTTP, to whoever has a token.")]
 Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
-Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 AllowHosts = Annotated[
     list[str] | None,
     typer.Option("--allow-host", metavar="NAME", help="Name by which clients call the server; may be repeated."),

@@ -21,6 +21,7 @@ from roundtable.cli.options import (
     Fetch,
     Host,
     NoAuth,
+    Port,
     Search,
     Storage,
     Timeout,
@@ -44,7 +45,6 @@ def _limit(name: str, what: str) -> OptionInfo:
     return info
 
 
-_Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 _Https = Annotated[bool, typer.Option("--https", help="Browsers reach it over https, through a proxy that ends TLS.")]
 _OpenMetrics = Annotated[
     bool, typer.Option("--open-metrics", help="Let programs of this machine read /metrics without a token.")
@@ -70,7 +70,7 @@ _Profiles = Annotated[
 def serve_http(
     *,
     host: Host = "127.0.0.1",
-    port: _Port = 8000,
+    port: Port = 8000,
     allow_host: AllowHosts = None,
     allow_origin: AllowOrigins = None,
     no_auth: NoAuth = False,
@@ -119,10 +119,7 @@ class Counter:
 
     async def serve(self, desk: Desk) -> ExitCode:
         """Serve until the process is asked to end."""
-        self.door.check()
-        if self.door.asks and not desk.place.lasts:
-            msg = "tokens are kept with the sessions, and these are kept in memory, where nobody can make one"
-            raise ConfigurationError(msg, hint="Name a file with --db, or add --no-auth.")
+        await self.door.open(desk)
         from roundtable.server import create_app
         from roundtable.server.serving import serve
 
@@ -131,20 +128,13 @@ class Counter:
         if self.https:
             options["https"] = True
         app = create_app(desk.table, auth=self.door.authenticator(desk.table.wiring.storage, "http"), **options)
-
-        def listening(url: str) -> None:
-            desk.screen.remark(f"AI Roundtable answers at {url}")
-            if self.door.asks:
-                made = desk.place.command("tokens", "create", "NAME", "--audience", "http")
-                desk.screen.remark(f"Make a token for each user: {made}")
-
         await serve(
             app,
             host=self.door.host,
             port=self.door.port,
             reuse_port=self.reuse_port,
             drain_s=self.drain_s,
-            listening=listening,
+            listening=lambda url: self.door.tell(desk, url, "http"),
         )
         return ExitCode.OK
 

@@ -10,7 +10,7 @@ from roundtable.cli.codes import ExitCode
 from roundtable.cli.desk import Ask, Desk, open_desk, split_list
 from roundtable.cli.lines import Line, line
 from roundtable.cli.options import Database, Json, Storage
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
     from roundtable.auth import Scope, TokenInfo, TokenStore
@@ -104,12 +104,13 @@ def revoke(
     """Make a token worthless; open streams of it end within a minute."""
 
     async def work(desk: Desk) -> ExitCode:
-        gone = not desk.place.is_empty() and await (await _store(desk)).revoke(token)
+        if desk.place.is_empty() or not await (await _store(desk)).revoke(token):
+            raise RoundtableError(f"there is no token {token!r}", hint=f"See {desk.place.command('tokens', 'list')}")
         if desk.screen.as_json:
-            desk.screen.data({"id": token, "revoked": gone})
+            desk.screen.data({"id": token, "revoked": True})
         else:
-            desk.screen.show([line(f"Token {token} is revoked." if gone else f"There is no token {token}.")])
-        return ExitCode.OK if gone else ExitCode.FAILED
+            desk.screen.show([line(f"Token {token} is revoked.")])
+        return ExitCode.OK
 
     return open_desk(Ask(as_json=as_json, storage=storage, database=database)).run(work)
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from roundtable.auth import LocalUser
 from roundtable.auth.guard import MOST_BODY_BYTES, Guard, Manners
 from roundtable.auth.nearby import Nearby
+from roundtable.auth.ports import address_of, listen
 from roundtable.mcp.posts import PostCheck
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp.server.lowlevel import Server
 
     from roundtable.auth import Authenticator, Identity
@@ -49,15 +52,19 @@ def http_app(server: Server[Any], authenticator: Authenticator, **options: Unpac
 
 
 async def serve_http(
-    server: Server[Any], authenticator: Authenticator, *, host: str, port: int, **options: Unpack[GuardOptions]
+    server: Server[Any],
+    authenticator: Authenticator,
+    *,
+    host: str,
+    port: int,
+    listening: Callable[[str], None],
+    **options: Unpack[GuardOptions],
 ) -> None:
     """Serve over HTTP until the process is asked to end; see `McpServer.serve_http`."""
     import uvicorn
 
     config = uvicorn.Config(
         http_app(server, authenticator, **options),
-        host=host,
-        port=port,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -65,4 +72,6 @@ async def serve_http(
         limit_concurrency=1000,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    await uvicorn.Server(config).serve()
+    with listen(host, port) as taken:
+        listening(address_of(taken) + PATH)
+        await uvicorn.Server(config).serve([taken])

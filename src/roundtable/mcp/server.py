@@ -151,12 +151,24 @@ class McpServer:
         *,
         host: str = "127.0.0.1",
         port: int = 8765,
+        listening: Callable[[str], None] = lambda _: None,
         **options: Unpack[GuardOptions],
     ) -> None:
-        """Serve over HTTP until the process is asked to end; see `http_app`."""
+        """Serve over HTTP until the process is asked to end; see `http_app`.
+
+        Args:
+            authenticator: As for `http_app`.
+            host: Address to listen on.
+            port: Port; 0 takes a free one.
+            listening: Is told the URL once the port is taken.
+            options: As for `http_app`.
+
+        Raises:
+            ConfigurationError: The port is taken, or there is no such address here.
+        """
         from roundtable.mcp.http import serve_http
 
-        await serve_http(self.lowlevel, authenticator, host=host, port=port, **options)
+        await serve_http(self.lowlevel, authenticator, host=host, port=port, listening=listening, **options)
 
     @asynccontextmanager
     async def _desks(self, _: Server[Desks]) -> AsyncGenerator[Desks]:

@@ -13,6 +13,7 @@ import anyio
 import uvicorn
 
 from roundtable.auth.guard import is_this_machine
+from roundtable.auth.ports import BACKLOG, address_of, listen
 from roundtable.errors import ConfigurationError
 from roundtable.server.wire import WireProtocol
 
@@ -31,7 +32,6 @@ _GRACE_S: Final = 5
 _KEEP_ALIVE_S: Final = 75
 """Longer than proxies keep an idle connection, so that none is closed just as a request comes along it."""
 _MOST_FILES: Final = 16_384
-_BACKLOG: Final = 2_048
 _SEND_BYTES: Final = 64 * 1024
 """What the system keeps for a client that does not read, doubled by Linux; without it, megabytes."""
 
@@ -67,7 +67,9 @@ async def serve(
         raise ConfigurationError(msg, hint="Leave out `auth=LocalUser()`, or listen on 127.0.0.1.")
     _allow_files()
     server = _Server(app, drain_s)
-    with _listen(host, port, reuse_port=reuse_port) as taken:
+    with listen(host, port, reuse_port=reuse_port) as taken:
+        # Connections take it over.
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         await _run(server, taken, listening)
 
 
@@ -75,7 +77,7 @@ async def _run(server: _Server, taken: socket.socket, listening: Callable[[str],
     async with anyio.create_task_group() as group:
         if sys.platform != "win32" and current_thread() is main_thread():
             await group.start(server.hear_signals)
-        group.start_soon(server.tell, _url(taken), listening)
+        group.start_soon(server.tell, address_of(taken), listening)
         await server.serve([taken])
         group.cancel_scope.cancel()
 
@@ -95,7 +97,7 @@ class _Server(uvicorn.Server):
             proxy_headers=False,
             timeout_graceful_shutdown=_GRACE_S,
             timeout_keep_alive=_KEEP_ALIVE_S,
-            backlog=_BACKLOG,
+            backlog=BACKLOG,
         )
         super().__init__(config)
         self._app = app
@@ -144,24 +146,6 @@ class _Server(uvicorn.Server):
             task.cancel()
         for connection in self.server_state.connections:
             connection.transport.abort()
-
-
-def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:
-    address = host.strip("[]")
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        taken = socket.create_server((address, port), family=family, backlog=_BACKLOG, reuse_port=reuse_port)
-    except (OSError, ValueError) as error:  # ValueError: the system does not know how to share a port
-        msg = f"cannot listen on {host}, port {port}: {error}"
-        raise ConfigurationError(msg, cause=error, hint="Choose another port or address.") from error
-    # Connections take it over.
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-    return taken
-
-
-def _url(taken: socket.socket) -> str:
-    host, port, *_ = taken.getsockname()
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _allow_files() -> None:
