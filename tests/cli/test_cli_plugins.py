@@ -76,6 +76,47 @@ def test_a_command_of_a_plugin_gets_the_words_behind_it(
     assert (done.code, shown in done.both) == (code, True)
 
 
+def test_the_help_tells_the_commands_of_plugins_in_a_group_of_their_own(command: Command, site: Site) -> None:
+    assert "plugins:" not in command("--help").out
+    add = "registrar.add('score', print, summary='Score a\\x1b[31m file.')\nregistrar.add('sessions', print)"
+    site.install("roundtable-score", f"print('welcome')\n{hook('commands', add)}")
+    site.install("roundtable-plain", hook("commands", "registrar.add('x', print)"))
+    for words in (("--help",), ("-h",), ()):
+        done = command(*words)
+        told = done.out.partition("Commands of plugins:\n")[2]
+        assert (done.code, told.splitlines()) == (
+            0,
+            ["  score  Score a[31m file.", "  x      A command of roundtable-plain."],
+        )
+        assert "welcome" not in done.out
+    site.install("roundtable-broken", "raise RuntimeError('no licence')")
+    done = command("--help")
+    assert (done.code, "could not be loaded: 1; `roundtable plugins` says why" in done.out) == (0, True)
+    # No other help loads a plugin.
+    assert "welcome" not in command("models", "--help").both + command("debate", "--help").both
+
+
+def test_help_is_given_whatever_is_wrong_with_the_environment(
+    command: Command, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.install("roundtable-court")
+    monkeypatch.setenv("ROUNDTABLE_MAX_ROUNDS", "many")
+    done = command("--help")
+    assert (done.code, "Exit codes:" in done.out, "cannot be told" in done.out) == (0, True, True)
+
+
+def test_help_is_given_whatever_is_wrong_with_what_is_installed(
+    command: Command, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(**_: object) -> object:
+        raise KeyError("entry_points.txt")
+
+    monkeypatch.setattr("roundtable.cli.plugins.entry_points", broken)
+    assert (command("--help").code, "plugins:" in command("--help").out) == (0, False)
+    site.install("roundtable-score", hook("commands", "registrar.add('score', print)"))
+    assert "  score  A command of roundtable-score." in command("--help").out
+
+
 def test_what_a_plugin_prints_while_it_is_loaded_is_no_part_of_the_output(command: Command, site: Site) -> None:
     site.install("roundtable-loud", f"print('welcome to court')\n{MODE}")
     done = command("plugins", "--json")

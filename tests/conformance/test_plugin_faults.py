@@ -26,7 +26,7 @@ from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.analyzer_suite import AnalyzerSuite
 from roundtable.testing.exit_suite import ExitSuite
 from roundtable.testing.key_value_suite import KeyValueSuite
-from roundtable.testing.mode_suite import ModeSuite
+from roundtable.testing.mode_suite import ModeSuite, _wait_of
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer
@@ -287,6 +287,17 @@ def test_a_mode_that_is_not_pure_is_caught(kind: type[Sound]) -> None:
     hold(Sound())
     with pytest.raises(AssertionError):
         hold(kind())
+
+
+class Broken(Sound):
+    def task(self) -> str:
+        raise LookupError("no task")
+
+
+@pytest.mark.parametrize(("kind", "waits"), [(Sound, False), (Slow, True), (Ticking, False), (Broken, False)])
+def test_a_mode_that_waits_is_refused_before_any_debate_is_drawn(kind: type[Sound], waits: bool) -> None:
+    found = _wait_of(kind())
+    assert (found or "").startswith("it waited for") is waits
 
 
 # ------------------------------------------------------------------ rules

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from roundtable.errors import StorageError
 from roundtable.server import Limits
-from roundtable.server.accounts import HOUR_S, LEASE_S, Account, Request
+from roundtable.server.accounts import DAY_S, HOUR_S, LEASE_S, Account, Request
 from roundtable.server.figures import Figures
-from roundtable.server.limits import RateLimited, UserLimits
+from roundtable.server.limits import Further, RateLimited, UserLimits
 from roundtable.storage import MemoryStorage
 from roundtable.storage.memory import MemoryKeyValue
 from roundtable.testing import ManualClock
@@ -295,3 +295,28 @@ async def test_what_cannot_be_read_is_an_error_of_the_storage() -> None:
     await storage.kv.put("user/ann", {"taken": "much"}, tenant=":limits")
     with pytest.raises(StorageError, match="cannot be read"):
         await counted(clock, storage).admit("ann", rounds=1)
+
+
+async def test_rounds_of_a_session_count_once_in_their_window() -> None:
+    clock = ManualClock()
+    limits = counted(clock, rounds_per_day=20)
+    async with limits.open():
+        running = Conversation()
+        (await limits.admit("ann", rounds=3)).hold(running, session="tea", through=3)
+        await _settle()
+        for further, remaining in [
+            (Further("tea", 1, 3), 17),
+            (Further("tea", 1, 3, least=1), 16),
+            (Further("tea", 3, 5, least=2), 14),
+            (Further("tea", 4, 5), 14),
+            (Further("coffee", 2, 6), 10),
+            (Further("coffee", 5, 6), 10),
+        ]:
+            await limits.go_on("ann", further)
+            assert (await left(limits))["rounds"] == remaining, further
+        running.ended.set()
+    clock.move(DAY_S)
+    await limits.go_on("ann", Further("tea", 1, 5))
+    assert (await left(limits))["rounds"] == 16
+    with pytest.raises(RateLimited):
+        await limits.go_on("ann", Further("milk", 0, 17))

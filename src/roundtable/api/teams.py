@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.api.live import Prepared
     from roundtable.api.wiring import Wiring
+    from roundtable.types.teams import TeamMember
 
-__all__ = ["asked_of_team", "prepare_team"]
+__all__ = ["asked_of_team", "calls_of_team", "prepare_team"]
 
 _MOST_AGENTS: Final = 5
 _MOST_ROUNDS: Final = 10
@@ -87,6 +88,25 @@ async def prepare_team(
         StorageError: The session could not be stored.
     """
     return await debates.begun(asked_of_team(wiring, agents, messages, **options))
+
+
+def calls_of_team(team: Team, rounds: int) -> int:
+    """Give the most model calls that a team takes as planned: whoever has tools takes all its steps in every turn.
+
+    Tries that fail, and turns that a profile has taken once more, are left out.
+
+    Example:
+        >>> from roundtable.types.teams import TeamMember
+        >>> members = TeamMember(agent="clerk", tools=("search",), max_steps=4), TeamMember(agent="editor")
+        >>> calls_of_team(Team(members=members), rounds=3)
+        17
+    """
+    framing = (team.initiator, team.summarizer)
+    return rounds * sum(map(_most_calls, team.members)) + sum(map(_most_calls, framing))
+
+
+def _most_calls(member: TeamMember) -> int:
+    return member.max_steps if member.tools else 1
 
 
 def _invalid(field: str, why: str) -> ConfigurationError:

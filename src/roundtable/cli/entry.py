@@ -16,7 +16,7 @@ import typer.main
 from roundtable._foreign import error_text
 from roundtable.cli.app import app
 from roundtable.cli.codes import ExitCode, exit_code
-from roundtable.cli.plugins import run_plugin_command
+from roundtable.cli.plugins import run_plugin_command, show_plugin_commands
 from roundtable.cli.screen import Screen
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.settings import Settings
@@ -114,13 +114,16 @@ def _run(arguments: list[str]) -> int:
         code = run_plugin_command(arguments)
         if code is not None:
             return code
+    words = complete_words(arguments)
     try:
-        code = _made(app).main(complete_words(arguments), prog_name="roundtable", standalone_mode=False)
+        code = _made(app).main(words, prog_name="roundtable", standalone_mode=False)
     except typer.TyperException as error:
         usage = f"{error.format_message()}"
         raise ConfigurationError(usage or "something is missing", hint=HELP) from None
     except typer.Abort:
         return ExitCode.INTERRUPTED
+    if words[0] in {"-h", "--help"}:
+        show_plugin_commands(Screen(), _command_names())
     return code if isinstance(code, int) else ExitCode.OK
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from roundtable._foreign import error_text
 from roundtable.cli.codes import ExitCode
-from roundtable.cli.lines import line
-from roundtable.errors import PluginError
+from roundtable.cli.lines import Line, line
+from roundtable.errors import PluginError, RoundtableError
+from roundtable.report import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from roundtable.cli.desk import Desk
-    from roundtable.plugins import PluginReport
+    from roundtable.cli.screen import Screen
+    from roundtable.plugins import LoadedPlugins, PluginReport
 
-__all__ = ["list_plugins", "run_plugin_command"]
+__all__ = ["list_plugins", "run_plugin_command", "show_plugin_commands"]
 
 _COMMAND: Final = re.compile(r"[a-z][a-z0-9_/.-]*")
 
@@ -47,6 +50,50 @@ def _facts(report: PluginReport) -> list[str]:
     return [fact for fact in (*facts, *report.notes) if fact]
 
 
+def show_plugin_commands(screen: Screen, ours: Collection[str]) -> None:
+    """Say which commands plugins bring, below those of the library; without any, say nothing.
+
+    Args:
+        screen: Where to.
+        ours: Names of commands that are no plugin's, whatever a plugin says.
+    """
+    if not _any_installed():
+        return
+    try:
+        loaded = _loaded()
+    except RoundtableError as error:  # help is given whatever is wrong with the environment
+        screen.show([line(""), line(f"Commands of plugins cannot be told: {error.message}")])
+        return
+    found = [entry for entry in loaded.catalog.commands if entry.name not in ours]
+    broken = sum(report.failed for report in loaded.reports())
+    if not found and not broken:
+        return
+    wide = max((len(entry.name) for entry in found), default=0) + 2
+    screen.show([line(""), line("Commands of plugins:")])
+    for entry in sorted(found, key=lambda entry: entry.name):
+        what = plain(entry.summary or f"A command of {entry.source}.")
+        screen.show([Line(f"{plain(entry.name):{wide}}{what}", indent=2, hang=wide)])
+    if broken:
+        screen.show([line(f"(could not be loaded: {broken}; `roundtable plugins` says why)", indent=2)])
+
+
+def _any_installed() -> bool:
+    """Tell whether there may be a plugin, without loading anything: help without plugins is as quick as ever."""
+    try:
+        return bool(entry_points(group="roundtable"))
+    except Exception:  # noqa: BLE001  (names come from files that anything may have written; the loader judges them)
+        return True
+
+
+def _loaded() -> LoadedPlugins:
+    """Load every installed plugin, each by itself; what one prints meanwhile goes to standard error."""
+    # Late on purpose: a word that is a command of ours needs no plugin.
+    from roundtable.plugins import Plugins, load_plugins
+    from roundtable.settings import Settings
+
+    return load_plugins(Plugins.load(to_stderr=True), Settings.from_env())
+
+
 def run_plugin_command(words: Sequence[str]) -> int | None:
     """Run the command of a plugin; `None` when none has this one.
 
@@ -55,11 +102,7 @@ def run_plugin_command(words: Sequence[str]) -> int | None:
     """
     if not words or not _COMMAND.fullmatch(words[0]):
         return None
-    # Late on purpose: a word that is a command of ours needs no plugin.
-    from roundtable.plugins import Plugins, load_plugins
-    from roundtable.settings import Settings
-
-    commands = load_plugins(Plugins.load(to_stderr=True), Settings.from_env()).catalog.commands
+    commands = _loaded().catalog.commands
     if words[0] not in commands:
         return None
     entry = commands.entry(words[0])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from roundtable._foreign import error_text
+from roundtable._threads import on_thread
 from roundtable.errors import ConfigurationError, RoundtableError, SessionError
-from roundtable.modes import ExpertPanelMode, with_baseline, with_facilitator, with_judge
+from roundtable.modes import ExpertPanelMode, WrappedMode, with_baseline, with_facilitator, with_judge
 from roundtable.types import EndDebate, EndRound, Stage
 
 if TYPE_CHECKING:
@@ -15,8 +19,10 @@ if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
     from roundtable.types import DebateConfig, DebateContext, Plan
 
-__all__ = ["MOST_STAGES", "check_plan", "plan_of", "same_stage", "whole_mode"]
+__all__ = ["MOST_STAGES", "check_plan", "plan_beside", "plan_of", "same_stage", "whole_mode"]
 
+PLAN_S: Final = 10.0
+"""Seconds a mode that is not the library's has for a plan."""
 MOST_STAGES: Final = 256
 """Stages that one round may have."""
 
@@ -44,6 +50,26 @@ def plan_of(mode: DebateModeStrategy, view: DebateContext) -> Plan:
     except (Exception, SystemExit) as error:
         msg = f"mode {mode.name!r} broke while it planned: {type(error).__name__}: {error_text(error)}"
         raise ConfigurationError(msg, cause=error, hint="Mend next_stage or steps of the mode, then resume.") from error
+
+
+async def plan_beside(mode: DebateModeStrategy, view: DebateContext) -> Plan:
+    """Ask a mode what happens next; one that is not the library's is asked on a thread of its own.
+
+    A mode that sleeps, or calls something, then holds up neither the leases nor the debates of others. It cannot be
+    stopped: its thread runs on until it answers, and keeps no program from ending.
+
+    Raises:
+        ConfigurationError: The mode broke, or gave no plan within `PLAN_S`.
+    """
+    planner = mode
+    while isinstance(planner, WrappedMode):
+        planner = planner.inner
+    if type(planner).__module__.startswith("roundtable."):
+        return plan_of(mode, view)
+    with anyio.move_on_after(PLAN_S):
+        return await on_thread(partial(plan_of, mode, view), name="roundtable mode")
+    msg = f"mode {mode.name!r} did not plan within {PLAN_S:g} s"
+    raise ConfigurationError(msg, hint="A mode computes its plan; it neither sleeps nor calls anything. Then resume.")
 
 
 def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) -> None:

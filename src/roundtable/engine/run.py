@@ -24,7 +24,7 @@ from roundtable.engine.closing import (
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.keeping import Keeper, foreign
 from roundtable.engine.opening import round_event, start_event
-from roundtable.engine.plans import check_plan, plan_of, same_stage, whole_mode
+from roundtable.engine.plans import check_plan, plan_beside, same_stage, whole_mode
 from roundtable.engine.requests import requested_events, waits_for
 from roundtable.engine.synthesis import synthesis_event
 from roundtable.errors import (
@@ -222,7 +222,7 @@ class DebateRun:
             if await self._finish_stage():
                 return
         view = self.fold.view()
-        plan = plan_of(self.mode, view)
+        plan = await plan_beside(self.mode, view)
         check_plan(self.mode, plan, {name for name, _ in current.turns})
         if isinstance(plan, Stage):
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
@@ -263,7 +263,7 @@ class DebateRun:
             return False
         retry_failed, self._retry_failed = self._retry_failed, False
         view = self.fold.view(without_stage=stages[-1])
-        plan = same_stage(self.mode, plan_of(self.mode, view), stages[-1])
+        plan = same_stage(self.mode, await plan_beside(self.mode, view), stages[-1])
         held = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
         attempts = {slot: 1 for slot, turn in held.items() if turn is None}
         attempts |= self._once_more(turn for turn in held.values() if turn is not None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable.settings import Settings
 
-__all__ = ["DAY_S", "HOUR_S", "LEASE_S", "Account", "Limits", "Request", "Standing"]
+__all__ = ["DAY_S", "HOUR_S", "LEASE_S", "Account", "Further", "Limits", "Request", "Standing"]
 
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
@@ -73,6 +73,23 @@ class Request(NamedTuple):
     """How many begin: 1, or 0 where one goes on."""
     rounds: int
     """How many rounds it may hold."""
+    session: str = ""
+    """Which session goes on; empty where one begins, until it has an id."""
+    through: int = 0
+    """Number of the last round of the session that it may hold."""
+
+
+class Further(NamedTuple):
+    """The rounds that a session may hold when it goes on."""
+
+    session: str
+    """Which session."""
+    held: int
+    """How many are complete."""
+    through: int
+    """Number of the last one that it may hold now."""
+    least: int = 0
+    """How many count at least: those that are added, or 1 where calls are made once more."""
 
 
 class Standing(NamedTuple):
@@ -124,6 +141,8 @@ class _Taken(NamedTuple):
     id: str
     conversations: int
     rounds: int
+    session: str = ""
+    through: int = 0
 
     def left_us(self, window_s: int, now_us: int) -> int:
         """Give the time until it no longer counts; 0 once it does not.
@@ -180,9 +199,33 @@ class Account(Value):
     def taking(self, request: Request, *, now_us: int) -> Account:
         """Count a request and give it a place; one that was counted already is not counted again."""
         gone = self.without(request.id, now_us=now_us)
-        entry = _Taken(now_us, request.id, request.conversations, request.rounds)
+        entry = _Taken(now_us, *request)
         taken = (*gone.taken, entry) if request.conversations or request.rounds else gone.taken
         return Account(taken=taken, places=gone.places).holding(request.id, now_us=now_us)
+
+    def missing(self, further: Further, *, now_us: int) -> int:
+        """Give how many rounds of a session that goes on are still to be counted.
+
+        Those that were asked for within the window of rounds are counted already, however often the session stops and
+        goes on; of others, those that are not held yet count now.
+
+        Example:
+            >>> account = Account().taking(Request("a", 1, 3, "tea", 3), now_us=0)
+            >>> [account.missing(Further("tea", 1, through), now_us=0) for through in (3, 5)]
+            [0, 2]
+            >>> account.missing(Further("elsewhere", 1, 3), now_us=0)
+            2
+        """
+        counted = (one.through for one in self.taken if one.session == further.session and one.left_us(DAY_S, now_us))
+        return max(further.through - max(further.held, *counted, 0), further.least)
+
+    def naming(self, request: Request) -> Account:
+        """Note which session a request began that was counted, and how far its rounds go."""
+        session, through = request.session, request.through
+        taken = tuple(
+            one._replace(session=session, through=through) if one.id == request.id else one for one in self.taken
+        )
+        return Account(taken=taken, places=self.places)
 
     def holding(self, request_id: str, *, now_us: int) -> Account:
         """Hold a place from now on."""

@@ -101,7 +101,8 @@ class ConversationBody(Value):
     order: Literal["sequential", "parallel"] = "sequential"
     """One after another, each seeing the reports before its own; or all at once."""
     timeout_s: _Deadline | None = None
-    """Seconds after which running calls are cancelled and the result is partial."""
+    """Seconds after which running calls are cancelled and the result is partial; no more than the server allows a
+    conversation, 600 as it comes, which also hold when left out."""
     budget: Budget | None = None
     """The most this conversation may consume, beside what the server allows."""
     metadata: Metadata = Field(default_factory=dict)
@@ -132,7 +133,8 @@ class _GoOnBody(Value):
     force: bool = False
     """Go on without what the agents require and nobody answered; they are told so."""
     deadline_s: _Deadline | None = None
-    """Seconds after which running calls are cancelled and the result is partial."""
+    """Seconds after which running calls are cancelled and the result is partial. A conversation of a team has as many
+    anew as one that begins, and may be given fewer."""
     on_change: Literal["error", "adopt"] = "error"
     """What to do where the server's agents or prompt texts are not those the session began with."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
@@ -11,11 +12,12 @@ from starlette.responses import Response
 
 from roundtable.api.teams import asked_of_team
 from roundtable.errors import RoundtableError, SessionNotFound
+from roundtable.server.bounds import check_further, check_team, seconds_of
 from roundtable.server.chat_events import seed_words, stream_schema
 from roundtable.server.describing import takes
 from roundtable.server.limits import RateLimited
 from roundtable.server.reading import JsonBody
-from roundtable.server.starting import begun
+from roundtable.server.starting import begun, further_rounds, gone_on
 from roundtable.server.state import Caller, Writer
 from roundtable.server.streams import event_stream, resume_point
 from roundtable.types import ChatMessage
@@ -23,16 +25,14 @@ from roundtable.types.base import Value
 
 if TYPE_CHECKING:
     from roundtable.api.handle import DebateHandle
-    from roundtable.result import DebateResult
+    from roundtable.record import Fold
 
-__all__ = ["CONVERSATION_S", "MOST_AGENTS", "MOST_ROUNDS", "MultiAgentRequest", "router"]
+__all__ = ["MOST_AGENTS", "MOST_ROUNDS", "MultiAgentRequest", "router"]
 
 MOST_AGENTS: Final = 5
 """Most agents of a conversation."""
 MOST_ROUNDS: Final = 10
 """Most rounds of a conversation."""
-CONVERSATION_S: Final = 600.0
-"""Seconds that a conversation may take unless the server is told otherwise."""
 
 router: APIRouter = APIRouter(tags=["conversations"])
 
@@ -101,9 +101,9 @@ async def multi(
             details={"field": "Last-Event-ID"},
             hint="Leave the header out to begin a new conversation.",
         )
-    table, most_s = caller.desk.table, caller.state.options.get("conversation_s", CONVERSATION_S)
+    table, most_s = caller.desk.table, seconds_of(caller, None, team=True)
     agents, messages = asked.agents, asked.messages
-    asked_of_team(table.wiring, agents, messages, rounds=asked.rounds)
+    check_team(caller, asked_of_team(table.wiring, agents, messages, rounds=asked.rounds).config)
 
     async def start() -> DebateHandle:
         try:
@@ -129,20 +129,23 @@ async def _wake(caller: Caller, session_id: str) -> None:
         RateLimited: Nobody runs it, and the caller has as many running as they may have.
     """
     table = caller.desk.table
-    so_far = await table.session(session_id)
-    if so_far.team is None:
+    fold, further = await further_rounds(caller, session_id)
+    if fold.record.config.team is None:
         raise SessionNotFound(f"there is no conversation {session_id!r}")
-    if caller.desk.running(session_id) is None and _was_interrupted(so_far):
+    if caller.desk.running(session_id) is None and _was_interrupted(fold):
+        check_further(caller, fold, further)
+        deadline_s = seconds_of(caller, None, team=True)
         try:
-            await begun(caller, lambda: table.carry_on(session_id), rounds=0, begins=False)
+            await gone_on(caller, partial(table.carry_on, session_id, deadline_s=deadline_s), further)
         except RateLimited:
             # It may be what the caller has running itself, at another process: then it is only heard here.
             if not await table.wiring.sessions.is_run(session_id):
                 raise
 
 
-def _was_interrupted(so_far: DebateResult) -> bool:
+def _was_interrupted(fold: Fold) -> bool:
     """Tell whether a conversation stopped, or may have stopped, because its server did."""
-    if so_far.session_status == "paused":
-        return so_far.exit is not None and so_far.exit.reason == "cancelled"
-    return so_far.session_status in {"created", "active"}
+    status = fold.progress.status
+    if status == "paused":
+        return fold.exit is not None and fold.exit.reason == "cancelled"
+    return status in {"created", "active"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio
@@ -13,11 +14,13 @@ from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import ConfigurationError, SessionConflict, SessionError
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import ExtendBody, ForkBody, PauseBody, ResumeBody, StopBody, SynthesisBody
-from roundtable.server.debates import check_affordable, check_more_rounds, check_most_rounds, debate_options
+from roundtable.server.bounds import check_affordable, check_further, check_most_rounds, seconds_of
+from roundtable.server.debates import debate_options
 from roundtable.server.describing import gives, takes
 from roundtable.server.launching import ANSWERED, Wanted, json_answer, launch
 from roundtable.server.reading import JsonBody
 from roundtable.server.sessions import SessionId
+from roundtable.server.starting import begun, further_rounds, gone_on
 from roundtable.server.state import Caller, Writer
 from roundtable.types import SynthesisResult
 
@@ -103,7 +106,9 @@ async def resume_session(
     given: Annotated[ResumeBody, Depends(JsonBody(ResumeBody, required=False))],
 ) -> Response:
     """Go on with a session that was paused, broke, or whose process died; answered like `POST /api/debates`."""
-    fold = await caller.desk.table.wiring.sessions.load(session_id)
+    fold, further = await further_rounds(caller, session_id, step=given.step)
+    check_further(caller, fold, further)
+    deadline_s = seconds_of(caller, given.deadline_s, team=fold.record.config.team is not None)
 
     async def begin() -> DebateHandle:
         await _check_at_rest(caller, session_id)
@@ -113,12 +118,13 @@ async def resume_session(
             context_results=given.context_results,
             force=given.force,
             budget=given.budget,
-            deadline_s=given.deadline_s,
+            deadline_s=deadline_s,
             on_change=given.on_change,
         )
 
     request = f"resume:{session_id}:{given.to_json()}".encode()
-    return await launch(caller, wanted, begin, request=request, rounds=0, goes_on_from=fold.last_seq)
+    count = partial(gone_on, caller, further=further)
+    return await launch(caller, wanted, begin, request=request, count=count, goes_on_from=fold.last_seq)
 
 
 @router.post(
@@ -136,8 +142,9 @@ async def extend_session(
 ) -> Response:
     """Hold further rounds of a session; answered like `POST /api/debates`."""
     check_most_rounds(caller, given.rounds)
-    fold = await caller.desk.table.wiring.sessions.load(session_id)
-    check_more_rounds(caller, len(fold.record.agents), given.rounds)
+    fold, further = await further_rounds(caller, session_id, added=given.rounds)
+    check_further(caller, fold, further)
+    deadline_s = seconds_of(caller, given.deadline_s, team=fold.record.config.team is not None)
 
     async def begin() -> DebateHandle:
         await _check_at_rest(caller, session_id)
@@ -148,12 +155,13 @@ async def extend_session(
             focus_question=given.focus_question,
             context_results=given.context_results,
             force=given.force,
-            deadline_s=given.deadline_s,
+            deadline_s=deadline_s,
             on_change=given.on_change,
         )
 
     request = f"extend:{session_id}:{given.to_json()}".encode()
-    return await launch(caller, wanted, begin, request=request, rounds=given.rounds, goes_on_from=fold.last_seq)
+    count = partial(gone_on, caller, further=further)
+    return await launch(caller, wanted, begin, request=request, count=count, goes_on_from=fold.last_seq)
 
 
 @router.post(
@@ -181,7 +189,8 @@ async def fork_session(
         )
 
     request = f"fork:{session_id}:{given.to_json()}".encode()
-    return await launch(caller, wanted, begin, request=request, rounds=max(0, rounds - given.at_round))
+    count = partial(begun, caller, rounds=rounds, shared=given.at_round)
+    return await launch(caller, wanted, begin, request=request, count=count)
 
 
 @router.post(

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from roundtable.api.offered import chosen_agents
-from roundtable.api.profiles import profile_of
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.api.teams import asked_of_team
 from roundtable.exits import exit_from_spec
 from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody
+from roundtable.server.bounds import check_affordable, check_most_rounds, check_team, seconds_of
 from roundtable.server.describing import takes
-from roundtable.server.launching import ANSWERED, Wanted, launch
+from roundtable.server.launching import ANSWERED, Wanted, check_limits, launch
 from roundtable.server.reading import JsonBody
+from roundtable.server.starting import begun
 from roundtable.server.state import Caller, Writer
 
 if TYPE_CHECKING:
+    from roundtable.api.converse import ConverseOptions
     from roundtable.api.handle import DebateHandle
     from roundtable.api.options import DebateOptions
 
-__all__ = ["check_affordable", "check_more_rounds", "check_most_rounds", "debate_options", "router"]
+__all__ = ["debate_options", "router"]
 
 router: APIRouter = APIRouter(prefix="/api", tags=["debates"], default_response_class=Response)
-
-_MOST_CALLS = 500
 
 
 def debate_options(caller: Caller, given: DebateBody | ForkBody) -> DebateOptions:
@@ -46,45 +47,6 @@ def debate_options(caller: Caller, given: DebateBody | ForkBody) -> DebateOption
         else:
             options[name] = value
     return cast("DebateOptions", options)
-
-
-def check_most_rounds(caller: Caller, rounds: int) -> None:
-    """Refuse more rounds than a debate may have.
-
-    Raises:
-        RoundtableError: The code is `MAX_ROUNDS_EXCEEDED`.
-    """
-    most = caller.desk.table.wiring.settings.max_rounds
-    if rounds > most:
-        details = {"field": "rounds", "message": f"must be at most {most}"}
-        raise RoundtableError(
-            f"{rounds} rounds are too many; at most {most}", code="MAX_ROUNDS_EXCEEDED", details={**details}
-        )
-
-
-def check_affordable(caller: Caller, topic: str, options: DebateOptions) -> None:
-    """Refuse what cannot be held, or would take too many calls; nothing is called.
-
-    Raises:
-        ConfigurationError: Something asked for does not exist or does not fit, or the debate is too large.
-    """
-    caller.desk.table.estimate(topic, most_calls=_most_calls(caller), **options)
-
-
-def check_more_rounds(caller: Caller, agents: int, rounds: int) -> None:
-    """Refuse further rounds that take too many calls even where everybody speaks once in each.
-
-    Raises:
-        ConfigurationError: They do.
-    """
-    calls, most = agents * rounds, _most_calls(caller)
-    if calls > most:
-        msg = f"{rounds} more rounds take {calls:,} model calls or more; {most:,} are allowed"
-        raise ConfigurationError(msg, hint="Ask for fewer rounds.")
-
-
-def _most_calls(caller: Caller) -> int:
-    return caller.state.options.get("most_calls", _MOST_CALLS)
 
 
 @router.post(
@@ -118,13 +80,15 @@ async def start_debate(
     `Accept: text/event-stream` it is the events as they happen.
     """
     check_most_rounds(caller, given.rounds)
+    await check_limits(caller, wanted, given.rounds)
     options = debate_options(caller, given)
     check_affordable(caller, given.topic, options)
 
     async def begin() -> DebateHandle:
         return await caller.desk.table.start(given.topic, step=given.step, **options)
 
-    return await launch(caller, wanted, begin, request=_words("debate", given), rounds=given.rounds)
+    count = partial(begun, caller, rounds=given.rounds)
+    return await launch(caller, wanted, begin, request=_words("debate", given), count=count)
 
 
 @router.post(
@@ -147,22 +111,21 @@ async def start_conversation(
 ) -> Response:
     """Have a team of specialised agents work on a request; answered like `POST /api/debates`."""
     check_most_rounds(caller, given.rounds)
-    # What is checked by name is checked before it counts for the caller's limits.
-    for name in given.agents:
-        profile_of(name, caller.desk.table.wiring.catalog.profiles)
+    options: ConverseOptions = {
+        "rounds": given.rounds,
+        "order": given.order,
+        "timeout_s": seconds_of(caller, given.timeout_s, "timeoutS", team=True),
+        "budget": given.budget,
+        "metadata": given.metadata,
+    }
+    table = caller.desk.table
+    check_team(caller, asked_of_team(table.wiring, given.agents, given.messages, **options).config)
 
     async def begin() -> DebateHandle:
-        return await caller.desk.table.start_conversation(
-            agents=given.agents,
-            messages=given.messages,
-            rounds=given.rounds,
-            order=given.order,
-            timeout_s=given.timeout_s,
-            budget=given.budget,
-            metadata=given.metadata,
-        )
+        return await table.start_conversation(agents=given.agents, messages=given.messages, **options)
 
-    return await launch(caller, wanted, begin, request=_words("conversation", given), rounds=given.rounds)
+    count = partial(begun, caller, rounds=given.rounds)
+    return await launch(caller, wanted, begin, request=_words("conversation", given), count=count)
 
 
 def _words(kind: str, given: DebateBody | ConversationBody) -> bytes:

@@ -16,17 +16,18 @@ from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import LONGEST_WAIT_S
 from roundtable.server.describing import gives, streams
 from roundtable.server.idempotency import Keys
-from roundtable.server.starting import begun
 from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from roundtable.api.handle import DebateHandle
     from roundtable.protocols import KeyValue
     from roundtable.server.holding import Held
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["ANSWERED", "Begin", "Wanted", "json_answer", "launch", "until_begun"]
+__all__ = ["ANSWERED", "Begin", "Count", "Wanted", "check_limits", "json_answer", "launch", "until_begun"]
 
 ANSWERED: Final = {
     **streams("The result, where the end was waited for; or the events as they happen.", DebateResult),
@@ -48,6 +49,8 @@ _LOOK_S: Final = 5.0
 
 Begin: TypeAlias = Callable[[], Awaitable["DebateHandle"]]
 """Begins a run."""
+Count: TypeAlias = Callable[[Begin], Awaitable[tuple["DebateHandle", "Mapping[str, str]"]]]
+"""Lets a run begin that counts; gives it, with headers that tell the limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class _Wanted:
         return self.streams or bool(self.wait_s)
 
 
-def _wanted(
+async def _wanted(
     request: Request,
     wait: Annotated[
         float | None,
@@ -121,8 +124,20 @@ def until_begun(begin: Begin) -> Begin:
     return start
 
 
+async def check_limits(caller: Caller, wanted: _Wanted, rounds: int) -> None:
+    """Refuse what the caller's limits do not allow, before work is put into finding out whether it can be held.
+
+    Under a key it may have begun long ago, and then counts no more: `launch` finds out.
+
+    Raises:
+        RateLimited: The caller has used up a limit.
+    """
+    if wanted.key is None:
+        await caller.state.limits.check(caller.identity.user, rounds=rounds)
+
+
 async def launch(
-    caller: Caller, wanted: _Wanted, begin: Begin, *, request: bytes, rounds: int, goes_on_from: int | None = None
+    caller: Caller, wanted: _Wanted, begin: Begin, *, request: bytes, count: Count, goes_on_from: int | None = None
 ) -> Response:
     """Begin a run and answer with it; call this after everything else is checked.
 
@@ -131,7 +146,7 @@ async def launch(
         wanted: How they want to hear of it.
         begin: Begins it.
         request: What is asked for, told apart under a caller's key.
-        rounds: Rounds it may hold, for the caller's limits.
+        count: Lets it begin, counted for the caller's limits.
         goes_on_from: Number of the last event of a session that goes on; `None` where one begins.
 
     Raises:
@@ -143,7 +158,7 @@ async def launch(
     start = begin if at_once else until_begun(begin)
 
     async def counted() -> str:
-        handle, headers = await begun(caller, start, rounds=rounds, begins=goes_on_from is None)
+        handle, headers = await count(start)
         wanted.headers.update(headers)
         return handle.session_id
 

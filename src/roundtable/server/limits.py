@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.logs import ROOT
-from roundtable.server.accounts import DAY_S, LEASE_S, Account, Limits, Request, Standing
+from roundtable.server.accounts import DAY_S, LEASE_S, Account, Further, Limits, Request, Standing
 from roundtable.storage.text import micros
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from roundtable.protocols import KeyValue, SleepingClock
 
-__all__ = ["Admission", "Limits", "RateLimited", "UserLimits"]
+__all__ = ["Admission", "Further", "Limits", "RateLimited", "UserLimits"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.server")
 
@@ -134,11 +134,32 @@ class UserLimits:
             StorageError: The storage does not answer.
         """
         request = Request(secrets.token_hex(8), int(begins), rounds)
-        admission = Admission(self, user, request.id)
+        return await self._admit(user, request, lambda _account, _now_us: request)
+
+    async def go_on(self, user: str, further: Further) -> Admission:
+        """Count that a session goes on: its place, and those of its rounds that were not counted yet.
+
+        Args:
+            user: Who asks.
+            further: The rounds that it may hold.
+
+        Raises:
+            RateLimited: A limit is used up.
+            StorageError: The storage does not answer.
+        """
+        request = Request(secrets.token_hex(8), 0, 0, further.session, further.through)
+
+        def counted(account: Account, now_us: int) -> Request:
+            return request._replace(rounds=account.missing(further, now_us=now_us))
+
+        return await self._admit(user, request, counted)
+
+    async def _admit(self, user: str, asked: Request, counted: Callable[[Account, int], Request]) -> Admission:
+        admission = Admission(self, user, asked)
         standings: list[tuple[Standing, ...]] = []
 
         def take(account: Account, now_us: int) -> Account:
-            before = account.standings(self.limits, now_us=now_us)
+            before, request = account.standings(self.limits, now_us=now_us), counted(account, now_us)
             _refuse(before, request)
             after = account.taking(request, now_us=now_us)
             standings.append(after.standings(self.limits, now_us=now_us))
@@ -157,6 +178,23 @@ class UserLimits:
         admission.headers.update(_headers(standings[-1]))
         return admission
 
+    async def check(self, user: str, *, rounds: int) -> None:
+        """Refuse a conversation that `admit` would refuse now, and count nothing: before work is put into it.
+
+        Args:
+            user: Who asks.
+            rounds: How many rounds may be held.
+
+        Raises:
+            RateLimited: A limit is used up.
+            StorageError: The storage does not answer.
+        """
+        try:
+            _refuse(await self.standings(user), Request("", 1, rounds))
+        except RateLimited as error:
+            self.refused(error.limit)
+            raise
+
     async def standings(self, user: str) -> tuple[Standing, ...]:
         """Say where a user stands, without counting anything."""
         value = await self._values.get(_KEY + user, tenant=_TENANT)
@@ -166,15 +204,18 @@ class UserLimits:
         """Take a request back, with its place."""
         await self._change(user, lambda account, now_us: account.without(request_id, now_us=now_us))
 
-    def keep(self, user: str, request_id: str, running: Running) -> None:
+    def keep(self, user: str, request: Request, running: Running) -> None:
         """Renew a place as long as something runs, then give it back."""
         if self._group is None:
             raise RuntimeError("places are held only while `open` is entered")
-        self._group.start_soon(self._keep, user, request_id, running)
+        self._group.start_soon(self._keep, user, request, running)
 
-    async def _keep(self, user: str, request_id: str, running: Running) -> None:
+    async def _keep(self, user: str, request: Request, running: Running) -> None:
         self.running += 1
+        request_id = request.id
         try:
+            if request.conversations and request.session:
+                await self._try(user, lambda account, _: account.naming(request))
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew, user, request_id)
                 await running.wait()
@@ -205,20 +246,27 @@ class UserLimits:
 class Admission:
     """A request that was counted. `undo` or `hold` it; else its place comes free within half a minute."""
 
-    def __init__(self, limits: UserLimits, user: str, request_id: str) -> None:
+    def __init__(self, limits: UserLimits, user: str, request: Request) -> None:
         self._limits = limits
         self._user = user
-        self._id = request_id
+        self._request = request
         self.headers: dict[str, str] = {}
         """`RateLimit` and `RateLimit-Policy` of the answer; empty where there are no limits."""
 
     async def undo(self) -> None:
         """Count it for nothing after all: what was asked for could not begin."""
-        await self._limits.forget(self._user, self._id)
+        await self._limits.forget(self._user, self._request.id)
 
-    def hold(self, running: Running) -> None:
-        """Keep the place as long as this runs."""
-        self._limits.keep(self._user, self._id, running)
+    def hold(self, running: Running, *, session: str = "", through: int = 0) -> None:
+        """Keep the place as long as this runs.
+
+        Args:
+            running: What runs.
+            session: The session that began, so that its rounds are not counted again when it goes on.
+            through: Number of the last round that was counted.
+        """
+        request = self._request._replace(session=session, through=through) if session else self._request
+        self._limits.keep(self._user, request, running)
 
 
 def _refuse(standings: Sequence[Standing], request: Request) -> None:

@@ -6,19 +6,25 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable.record import Fold
+from roundtable.server.limits import Further
+from roundtable.types import Control
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from roundtable.api.handle import DebateHandle
+    from roundtable.server.limits import Admission
     from roundtable.server.state import Caller
+    from roundtable.types import DurableEvent
 
-__all__ = ["begun"]
+__all__ = ["begun", "further_rounds", "gone_on"]
 
 _UNDO_S = 2.0
 
 
 async def begun(
-    caller: Caller, start: Callable[[], Awaitable[DebateHandle]], *, rounds: int, begins: bool = True
+    caller: Caller, start: Callable[[], Awaitable[DebateHandle]], *, rounds: int, shared: int = 0
 ) -> tuple[DebateHandle, Mapping[str, str]]:
     """Count a conversation or debate for the caller's limits, and let it run on their desk.
 
@@ -28,8 +34,8 @@ async def begun(
     Args:
         caller: Who asks.
         start: Begins it.
-        rounds: Rounds it may hold.
-        begins: Whether it is new; not where it goes on.
+        rounds: Rounds it may come to.
+        shared: How many of them it has from another session.
 
     Returns:
         The running conversation, and the headers that tell the limits.
@@ -38,7 +44,33 @@ async def begun(
         RateLimited: One of the caller's limits is used up.
         RoundtableError: What `start` raises.
     """
-    admission = await caller.state.limits.admit(caller.identity.user, rounds=rounds, begins=begins)
+    admission = await caller.state.limits.admit(caller.identity.user, rounds=max(0, rounds - shared))
+    handle = await _running(caller, admission, start)
+    admission.hold(handle, session=handle.session_id, through=rounds)
+    return handle, admission.headers
+
+
+async def gone_on(
+    caller: Caller, start: Callable[[], Awaitable[DebateHandle]], further: Further
+) -> tuple[DebateHandle, Mapping[str, str]]:
+    """Go on with a session like `begun`: it takes a place, and counts those rounds that were not counted yet.
+
+    Args:
+        caller: Who asks.
+        start: Goes on with it.
+        further: The rounds that it may hold; see `further_rounds`.
+
+    Raises:
+        RateLimited: One of the caller's limits is used up.
+        RoundtableError: What `start` raises.
+    """
+    admission = await caller.state.limits.go_on(caller.identity.user, further)
+    handle = await _running(caller, admission, start)
+    admission.hold(handle)
+    return handle, admission.headers
+
+
+async def _running(caller: Caller, admission: Admission, start: Callable[[], Awaitable[DebateHandle]]) -> DebateHandle:
     try:
         handle = await start()
     except BaseException:
@@ -46,5 +78,45 @@ async def begun(
             await admission.undo()
         raise
     caller.desk.keep(handle)
-    admission.hold(handle)
-    return handle, admission.headers
+    return handle
+
+
+async def further_rounds(
+    caller: Caller, session_id: str, *, added: int = 0, step: bool = False
+) -> tuple[Fold, Further]:
+    """Say which rounds a session may hold when it goes on.
+
+    Args:
+        caller: Whose session it is.
+        session_id: Which.
+        added: Rounds to hold besides, counted as `extend` counts them.
+        step: Whether only the next one is held.
+
+    Returns:
+        The session, and its rounds.
+
+    Raises:
+        SessionNotFound: There is no such session.
+        StorageError: It could not be read.
+    """
+    wiring = caller.desk.table.wiring
+    record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+    fold = Fold(record, events)
+    status, current, planned, _ = fold.progress
+    held = sum(one.complete for one in fold.rounds)
+    through = (current if status == "completed" else planned) + added
+    least = max(added, int(_was_cut_short(fold, events)))
+    return fold, Further(session_id, held, min(through, held + 1) if step else through, least)
+
+
+def _was_cut_short(fold: Fold, events: Sequence[DurableEvent]) -> bool:
+    """Tell whether calls are made once more because somebody cancelled them, a time-out did, or they failed.
+
+    What the end of a server or process cut short is not its users' doing.
+    """
+    if fold.progress.status == "error" or (fold.exit is not None and fold.exit.reason == "deadline"):
+        return True
+    if fold.exit is None or fold.exit.reason != "paused":
+        return False
+    asked = next((event for event in reversed(events) if isinstance(event, Control)), None)
+    return asked is not None and asked.action == "pause" and asked.cancels

@@ -36,7 +36,8 @@ class ServerOptions(GuardOptions, total=False):
     models: Collection[str]
     """Models that callers may name beside the table's agents, as `"provider:model"`; none when left out."""
     most_calls: int
-    """Most model calls that a debate may take as planned; 500 when left out."""
+    """Most model calls that a debate may take as planned, or a conversation where everybody takes all steps; 500 when
+    left out."""
     open_metrics: bool
     """Whether programs of this machine may read `/metrics` without a token; not when left out."""
     heartbeat_s: float
@@ -46,7 +47,7 @@ class ServerOptions(GuardOptions, total=False):
     read_s: float
     """Seconds in which the body of a request has to come; 30 when left out."""
     conversation_s: float
-    """Seconds that a conversation of a team may take; 600 when left out."""
+    """Seconds that a conversation of a team may take, from its beginning or whenever it goes on; 600 when left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from roundtable.modes import ModeRegistry, first_turn_findings
+from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
 from roundtable.stages import narrow
 from roundtable.testing.mode_samples import LATER, MARK, debates, fewest_agents, opening_views
 from roundtable.testing.suite import Suite, at_once
@@ -19,6 +19,7 @@ from roundtable.types.plan import EXTERNAL
 if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
     from roundtable.testing.mode_samples import Played
+    from roundtable.types import Plan
 
 __all__ = ["ModeSuite"]
 
@@ -28,6 +29,30 @@ _LAW = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )
+
+
+class _Hurried(WrappedMode):
+    """A mode that has to plan at once."""
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Plan as the other mode does.
+
+        Raises:
+            AssertionError: It waited.
+        """
+        return at_once(partial(self.inner.next_stage, view))
+
+
+def _wait_of(mode: DebateModeStrategy) -> str | None:
+    """Play a small debate and say whether the mode waits where it should compute."""
+    try:
+        for _ in rehearse(_Hurried(mode), agents=max(3, fewest_agents(mode)), rounds=mode.rounds.start):
+            pass
+    except AssertionError as error:
+        return str(error)
+    except Exception:  # noqa: BLE001  (what else is wrong with the mode, the laws say)
+        return None
+    return None
 
 
 class ModeSuite(Suite):
@@ -48,11 +73,20 @@ class ModeSuite(Suite):
     """Seats at the table, at most."""
     most_rounds: ClassVar[int] = 6
     """Rounds, at most."""
+    _waits: ClassVar[dict[tuple[type[object], str], str | None]] = {}
 
     @pytest.fixture
     def mode(self) -> DebateModeStrategy:
         """Give the mode under test."""
         raise NotImplementedError("a mode suite needs a fixture `mode`")
+
+    @pytest.fixture(autouse=True)
+    def plans_at_once(self, mode: DebateModeStrategy) -> None:
+        """Fail for a mode that waits before it is tried on hundreds of drawn debates, in each of which it would."""
+        kind = (type(mode), mode.name)
+        if kind not in self._waits:
+            self._waits[kind] = _wait_of(mode)
+        assert self._waits[kind] is None, self._waits[kind]
 
     def _played(self, data: st.DataObject, mode: DebateModeStrategy) -> Played:
         return data.draw(debates(mode, most_agents=self.most_agents, most_rounds=self.most_rounds))

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from roundtable.api.offered import offered_modes
 from roundtable.errors import RoundtableError
 from roundtable.server.bodies import DebateBody
-from roundtable.server.debates import check_affordable, check_most_rounds, debate_options
+from roundtable.server.bounds import check_affordable, check_most_rounds
+from roundtable.server.debates import debate_options
 from roundtable.server.failures import status_of
 from roundtable.server.launching import until_begun
 from roundtable.server.pages.forms import form_of

@@ -11,10 +11,11 @@ from pydantic_core import to_json
 from roundtable._view import view_of
 from roundtable.report import Html, section_parts
 from roundtable.result import DebateResult
+from roundtable.server.bounds import check_further, seconds_of
 from roundtable.server.launching import until_begun
 from roundtable.server.pages.telling import tell
 from roundtable.server.rendering import page, see
-from roundtable.server.starting import begun
+from roundtable.server.starting import further_rounds, gone_on
 from roundtable.server.state import Reader, Writer
 from roundtable.server.streams import event_stream, resume_point
 
@@ -100,8 +101,16 @@ async def act(session_id: str, action: Literal["pause", "resume", "stop"], calle
         case "stop":
             await table.stop(session_id)
         case "resume":
-            await begun(caller, until_begun(partial(table.carry_on, session_id)), rounds=0, begins=False)
+            await _resumed(caller, session_id)
     return see(f"/sessions/{session_id}")
+
+
+async def _resumed(caller: Caller, session_id: str) -> None:
+    fold, further = await further_rounds(caller, session_id)
+    check_further(caller, fold, further)
+    deadline_s = seconds_of(caller, None, team=fold.record.config.team is not None)
+    begin = partial(caller.desk.table.carry_on, session_id, deadline_s=deadline_s)
+    await gone_on(caller, until_begun(begin), further)
 
 
 async def _standing(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:

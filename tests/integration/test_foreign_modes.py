@@ -1,0 +1,89 @@
+"""Modes are foreign code: one that sleeps where it should compute holds up nobody else, and not for ever."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from integration.engine_kit import CountingModel, CourtMode, eventually, table_of
+
+from roundtable.engine import plans
+from roundtable.errors import ConfigurationError
+from roundtable.modes import with_baseline
+from roundtable.types import DebateContext, Plan
+
+ENOUGH_S = 30.0
+
+
+class SleepyMode(CourtMode):
+    """Waits for something outside before it plans the ruling."""
+
+    name = "sleepy"
+
+    def __init__(self) -> None:
+        self.asleep = threading.Event()
+        self.wake = threading.Event()
+        self.planned_on: set[str] = set()
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        self.planned_on.add(threading.current_thread().name)
+        if self.stage_done(view, "pleas"):
+            self.asleep.set()
+            self.wake.wait(ENOUGH_S)
+        return super().next_stage(view)
+
+
+@pytest.fixture
+def sleepy() -> Iterator[SleepyMode]:
+    mode = SleepyMode()
+    yield mode
+    mode.wake.set()
+
+
+async def test_while_a_mode_sleeps_the_loop_goes_on(sleepy: SleepyMode) -> None:
+    async with table_of(CountingModel("Tea")) as table:
+        handle = await table.start("Tea?", mode=sleepy, rounds=1)
+        await eventually(sleepy.asleep.is_set, ENOUGH_S)
+        other = await table.debate("Tea?", rounds=1)  # nothing of which would happen on a loop that sleeps
+        assert other.status == "completed"
+        sleepy.wake.set()
+        assert (await handle.result()).status == "completed"
+    assert sleepy.planned_on == {"roundtable mode"}
+
+
+async def test_a_mode_that_does_not_plan_in_time_ends_its_debate(
+    sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "PLAN_S", 0.2)
+    table = table_of(CountingModel("Tea"))
+    with pytest.raises(ConfigurationError, match=r"mode 'sleepy' did not plan within 0\.2 s") as caught:
+        await table.debate("Tea?", mode=with_baseline(sleepy), rounds=1)
+    assert caught.value.partial is not None
+    sleepy.wake.set()
+    assert caught.value.session_id is not None
+    monkeypatch.undo()
+    resumed = await table.resume(caught.value.session_id)
+    assert (resumed.status, len(resumed.rounds)) == ("completed", 1)
+
+
+async def test_a_debate_whose_mode_sleeps_can_be_left(sleepy: SleepyMode) -> None:
+    async with table_of(CountingModel("Tea")) as table:
+        handle = await table.start("Tea?", mode=sleepy, rounds=1)
+        await eventually(sleepy.asleep.is_set, ENOUGH_S)
+    result = await handle.result()
+    assert not sleepy.wake.is_set()
+    assert (result.status, result.exit and result.exit.reason) == ("partial", "cancelled")
+
+
+async def test_a_mode_of_the_library_plans_where_it_is_asked() -> None:
+    before = threading.active_count()
+    seen: list[int] = []
+
+    class Watching(CountingModel):
+        async def complete(self, request):  # type: ignore[no-untyped-def]
+            seen.append(threading.active_count())
+            return await super().complete(request)
+
+    await table_of(Watching("Tea")).debate("Tea?", mode="delphi", rounds=1)
+    assert max(seen) <= before
