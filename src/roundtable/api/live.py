@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Live:
             self.error = error
             if self._run is None:
                 session = self.prepared.session_id
-                logger.warning("the debate failed before it began: %s", error, extra={"session": session})
+                logger.warning("the debate failed before it began: %s", error_text(error), extra={"session": session})
         finally:
             # First of all: nobody may wait for ever, whatever fails below. Who waits goes on after this block.
             self.begun.set()
