@@ -103,6 +103,22 @@ async def test_a_place_comes_free_with_the_end_of_a_conversation() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
+async def test_who_has_no_place_is_refused_before_it_is_known_whether_the_debate_could_be_held() -> None:
+    slow = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
+    async with client_of(slow, limits=Limits(concurrent=1)) as web:
+        impossible = {**TOPIC, "mode": "no-such-mode"}
+        assert (await web.post("/api/debates", json=impossible)).status_code == 400
+        first = await web.post("/api/debates", json=TOPIC, headers={"idempotency-key": "k"})
+        refused = await web.post("/api/debates", json=impossible)
+        assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+        assert "ratelimit" in refused.headers
+        # Under a key it may have begun before, and then takes no other place.
+        again = await web.post("/api/debates", json=TOPIC, headers={"idempotency-key": "k"})
+        assert again.json()["sessionId"] == first.json()["sessionId"]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
 async def test_streams_beyond_the_limits_are_refused_and_counted() -> None:
     slow = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
     async with client_of(slow, limits=Limits(streams_per_user=1)) as web:

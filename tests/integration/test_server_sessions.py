@@ -10,6 +10,7 @@ import pytest
 from integration.engine_kit import late
 from integration.server_kit import client_of, served_table, token_for
 
+from roundtable import hookimpl
 from roundtable.result import DebateResult
 from roundtable.server.limits import Limits
 from roundtable.storage import MemoryStorage
@@ -150,6 +151,41 @@ async def test_exports_are_inert_files(format: str, suffix: str, media_type: str
         assert "sandbox" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert format != "html" or "<script" not in answer.text
+
+
+async def test_what_plugins_write_is_a_file_of_its_media_type() -> None:
+    def pdf(result: DebateResult) -> bytes:
+        return b"%PDF " + result.topic.encode()
+
+    def page(result: DebateResult) -> str:
+        return f"<script>{result.topic}</script>"
+
+    def odd(result: DebateResult) -> str:
+        return "odd"
+
+    pdf.media_type = "application/pdf"  # type: ignore[attr-defined]  # exporters may have it
+    page.media_type = "text/html"  # type: ignore[attr-defined]
+    odd.media_type = "text/html\r\nset-cookie: a=b"  # type: ignore[attr-defined]
+
+    class Writers:
+        @hookimpl
+        def roundtable_register_exporters(self, registrar: Any) -> None:
+            for name, write in {"p-d-f": pdf, "page": page, "odd": odd, "\u2603": lambda _: b"\xff"}.items():
+                registrar.add(name, write)
+
+    async with client_of(served_table(plugins=[Writers()])) as web:
+        name = await held(web)
+        for kind, suffix, media_type, content in [
+            ("p-d-f", "pdf", "application/pdf", b"%PDF Tea or coffee?"),
+            ("page", "page", "text/html; charset=utf-8", b"<script>Tea or coffee?</script>"),
+            ("odd", "txt", "text/plain; charset=utf-8", b"odd"),
+            ("\u2603", "bin", "application/octet-stream", b"\xff"),
+        ]:
+            answer = await web.get(f"/api/sessions/{name}/export", params={"format": kind})
+            assert (answer.status_code, answer.headers["content-type"], answer.content) == (200, media_type, content)
+            assert answer.headers["content-disposition"] == f'attachment; filename="roundtable-{name[:8]}.{suffix}"'
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert "sandbox" in answer.headers["content-security-policy"]
 
 
 async def test_an_export_that_does_not_exist_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -475,12 +476,12 @@ async def test_a_part_is_sent_at_once_only_while_its_answer_is_under_way_and_not
         await send({"type": "http.response.start", "status": 200, "headers": []})
         did.append(write(b"part, "))
         if scope["path"] == "/large":
-            did.append(write(b"x" * 20_000_000))
+            did.append(write(b"x" * 10_000_000))
             did.append(write(b"waits, "))
         await send({"type": "http.response.body", "body": b"end"})
         did.append(write(b"late"))
 
-    async with port_of(cast("FastAPI", app)) as at:
+    async with port_of(cast("FastAPI", app), WireProtocol) as at:
         asked = "{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
         for method, path, http, sent, body in (
             ("GET", "/", "1.1", [False, True, False], b"\r\n\r\n6\r\npart, \r\n3\r\nend\r\n0\r\n\r\n"),
@@ -489,5 +490,23 @@ async def test_a_part_is_sent_at_once_only_while_its_answer_is_under_way_and_not
             ("GET", "/large", "1.1", [False, True, True, False, False], b"\r\n3\r\nend\r\n0\r\n\r\n"),
         ):
             did.clear()
-            got = await said(at, asked.format(method, path).replace("1.1", http).encode())
-            assert (did, got[-len(body) :]) == (sent, body)
+            async with await anyio.connect_tcp("127.0.0.1", at) as wire:
+                await wire.send(asked.format(method, path).replace("1.1", http).encode())
+                got = [piece async for piece in wire]
+            assert (did, b"".join(got)[-len(body) :]) == (sent, body)
+
+
+async def test_the_second_half_of_an_answer_does_not_wait_for_the_first_to_be_acknowledged() -> None:
+    """The listening socket does not say that it speaks TCP, and asyncio then leaves it to the system."""
+    lines: list[socket.socket] = []
+
+    class Seen(Quick):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            lines.append(transport.get_extra_info("socket"))
+
+    async with port_of(http=Seen) as at, await anyio.connect_tcp("127.0.0.1", at):
+        with anyio.fail_after(5):
+            while not lines:  # noqa: ASYNC110  (it tells nobody)
+                await anyio.sleep(0.01)
+        assert lines[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.result import DebateResult
     from roundtable.types import DurableEvent, SessionRecord
 
-__all__ = ["ExportFormat", "SessionFiles", "find_exporter", "format_of"]
+__all__ = ["ExportFormat", "SessionFiles", "exported_parts", "find_exporter", "format_of"]
 
 ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
 """Forms in which a session is exported, beside those of plugins; only `"json"` can be imported."""
@@ -75,7 +75,7 @@ class SessionFiles(ABC):
             PluginError: The exporter of a plugin failed.
         """
         texts: list[str] = []
-        for part in await self._exported(session_id, format):
+        for part in await exported_parts(self.wiring, session_id, format):
             if isinstance(part, bytes):
                 msg = f"the export format {format!r} is no text"
                 raise ConfigurationError(msg, hint="Write it to a file: `export_file`, or `roundtable export -o FILE`.")
@@ -104,21 +104,9 @@ class SessionFiles(ABC):
         from anyio import to_thread
 
         target = Path(path)
-        parts = await self._exported(session_id, format or format_of(target))
+        parts = await exported_parts(self.wiring, session_id, format or format_of(target))
         await to_thread.run_sync(write_parts, target, parts)
         return target
-
-    async def _exported(self, session_id: str, format: str) -> Iterator[str | bytes]:
-        wiring = self.wiring
-        exporter = find_exporter(wiring.catalog, format)
-        if exporter is None:
-            from roundtable.record import archive_parts
-
-            return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant))
-        from roundtable.result import DebateResult
-
-        fold = await wiring.sessions.load(session_id)
-        return _parts(exporter, DebateResult.from_record(fold.to_record()))
 
     async def import_(
         self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False
@@ -153,6 +141,24 @@ class SessionFiles(ABC):
         tenant = wiring.options.tenant
         await store_whole(wiring.storage, *with_id(name, record, events, tenant=tenant, imported=not run_programs))
         return name
+
+
+async def exported_parts(wiring: Wiring, session_id: str, format: str) -> Iterator[str | bytes]:
+    """Give a stored session in a format, part by part, as they are asked for.
+
+    Raises:
+        SessionNotFound: There is no such session.
+        ConfigurationError: There is no such format.
+    """
+    exporter = find_exporter(wiring.catalog, format)
+    if exporter is None:
+        from roundtable.record import archive_parts
+
+        return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant))
+    from roundtable.result import DebateResult
+
+    fold = await wiring.sessions.load(session_id)
+    return _parts(exporter, DebateResult.from_record(fold.to_record()))
 
 
 def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter] | None:

@@ -66,7 +66,10 @@ SearchProviderFactory: TypeAlias = "Callable[[str, Settings], WebSearchProvider]
 """Makes a provider of web searches from what stands behind the colon, and what the environment says."""
 
 Exporter: TypeAlias = "Callable[[DebateResult], str | bytes | Iterator[str]]"
-"""Writes a result in a format: as text, as bytes for a file, or as texts that are written one after the other."""
+"""Writes a result in a format: as text, as bytes for a file, or as texts that are written one after the other.
+
+An attribute `media_type`, such as `"application/pdf"`, is what a server sends it as; left out, text is sent as
+`text/plain` and bytes as `application/octet-stream`."""
 
 ObserverFactory: TypeAlias = "Callable[[Settings], Observer]"
 """Makes an observer for one table."""

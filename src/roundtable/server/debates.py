@@ -14,7 +14,7 @@ from roundtable.exits import exit_from_spec
 from roundtable.server.bodies import ConversationBody, DebateBody, ForkBody
 from roundtable.server.bounds import check_affordable, check_most_rounds, check_team, seconds_of
 from roundtable.server.describing import takes
-from roundtable.server.launching import ANSWERED, Wanted, launch
+from roundtable.server.launching import ANSWERED, Wanted, check_limits, launch
 from roundtable.server.reading import JsonBody
 from roundtable.server.starting import begun
 from roundtable.server.state import Caller, Writer
@@ -80,6 +80,7 @@ async def start_debate(
     `Accept: text/event-stream` it is the events as they happen.
     """
     check_most_rounds(caller, given.rounds)
+    await check_limits(caller, wanted, given.rounds)
     options = debate_options(caller, given)
     check_affordable(caller, given.topic, options)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types.base import Value
 
-__all__ = ["ANSWERED", "Begin", "Count", "Wanted", "json_answer", "launch", "until_begun"]
+__all__ = ["ANSWERED", "Begin", "Count", "Wanted", "check_limits", "json_answer", "launch", "until_begun"]
 
 ANSWERED: Final = {
     **streams("The result, where the end was waited for; or the events as they happen.", DebateResult),
@@ -73,7 +73,7 @@ class _Wanted:
         return self.streams or bool(self.wait_s)
 
 
-def _wanted(
+async def _wanted(
     request: Request,
     wait: Annotated[
         float | None,
@@ -122,6 +122,18 @@ def until_begun(begin: Begin) -> Begin:
         return handles[0]
 
     return start
+
+
+async def check_limits(caller: Caller, wanted: _Wanted, rounds: int) -> None:
+    """Refuse what the caller's limits do not allow, before work is put into finding out whether it can be held.
+
+    Under a key it may have begun long ago, and then counts no more: `launch` finds out.
+
+    Raises:
+        RateLimited: The caller has used up a limit.
+    """
+    if wanted.key is None:
+        await caller.state.limits.check(caller.identity.user, rounds=rounds)
 
 
 async def launch(

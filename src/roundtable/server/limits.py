@@ -178,6 +178,23 @@ class UserLimits:
         admission.headers.update(_headers(standings[-1]))
         return admission
 
+    async def check(self, user: str, *, rounds: int) -> None:
+        """Refuse a conversation that `admit` would refuse now, and count nothing: before work is put into it.
+
+        Args:
+            user: Who asks.
+            rounds: How many rounds may be held.
+
+        Raises:
+            RateLimited: A limit is used up.
+            StorageError: The storage does not answer.
+        """
+        try:
+            _refuse(await self.standings(user), Request("", 1, rounds))
+        except RateLimited as error:
+            self.refused(error.limit)
+            raise
+
     async def standings(self, user: str) -> tuple[Standing, ...]:
         """Say where a user stands, without counting anything."""
         value = await self._values.get(_KEY + user, tenant=_TENANT)

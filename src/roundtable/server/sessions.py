@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import anyio
+import anyio.to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BeforeValidator
 
+from roundtable.api.files import exported_parts, find_exporter
 from roundtable.errors import RoundtableError, SessionConflict
 from roundtable.result import DebateResult
 from roundtable.server.answers import ConsensusAnswer, SessionEntry, SessionPage
@@ -25,6 +27,7 @@ from roundtable.types import DebateMode, RoundRecord, SessionFilter, SessionStat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.api.wiring import Wiring
     from roundtable.types import JsonObject, SearchHit, SessionSummary
 
 __all__ = ["SessionId", "router"]
@@ -48,11 +51,16 @@ _DOCUMENT: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "The document, to be saved.",
         "content": {media_type: {"schema": {"type": "string"}} for _, media_type in _SUFFIXES.values()}
-        | {"text/plain": {"schema": {"type": "string"}}, "application/json": {"schema": {"type": "object"}}},
+        | {
+            "text/plain": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
+            "application/octet-stream": {},
+        },
         "headers": {"Content-Disposition": {"description": "Its name.", "schema": {"type": "string"}}},
     }
 }
 _ALIASES: Final = {"md": "markdown"}
+_MEDIA_TYPE: Final = re.compile(r"[0-9a-z][0-9a-z.+-]{0,99}/[0-9a-z][0-9a-z.+-]{0,99}")
 _INERT: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; sandbox"
 )
@@ -75,7 +83,7 @@ class _Asked:
     wanted: SessionFilter
 
 
-def _asked(
+async def _asked(
     *,
     q: Annotated[
         str | None,
@@ -213,14 +221,19 @@ async def export_session(
             min_length=1,
             max_length=100,
             description="`markdown` (or `md`), `html`, `csv`, `json` (the session itself, for import), or one that a "
-            "plugin of the server writes as text.",
+            "plugin of the server writes.",
         ),
     ] = "markdown",
 ) -> Response:
     """Give a session as a document to be kept."""
     kind = _ALIASES.get(format, format)
-    text = await caller.desk.table.export(session_id, kind)
-    suffix, media_type = _SUFFIXES.get(kind, ("txt", "text/plain"))
+    wiring = caller.desk.table.wiring
+    # A long session, or a plugin, takes its time to be written; others are served meanwhile.
+    parts = await anyio.to_thread.run_sync(tuple, await exported_parts(wiring, session_id, kind))
+    content = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
+    suffix, media_type = _SUFFIXES.get(kind) or _foreign(
+        wiring, kind, binary=any(isinstance(part, bytes) for part in parts)
+    )
     name = re.sub(r"[^0-9A-Za-z_-]", "", session_id)[:8]
     headers = {
         "content-disposition": f'attachment; filename="roundtable-{name}.{suffix}"',
@@ -228,7 +241,18 @@ async def export_session(
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
     }
-    return Response(text, headers=headers, media_type=media_type)
+    return Response(content, headers=headers, media_type=media_type)
+
+
+def _foreign(wiring: Wiring, kind: str, *, binary: bool) -> tuple[str, str]:
+    """Give the end of the name and the media type of what a plugin writes; of texts it need not say them."""
+    exporter = find_exporter(wiring.catalog, kind)
+    declared = getattr(exporter.thing, "media_type", None) if exporter is not None else None
+    known = isinstance(declared, str) and _MEDIA_TYPE.fullmatch(declared) is not None
+    if not (known or binary):
+        return "txt", "text/plain"
+    suffix = re.sub(r"[^0-9a-z]", "", kind.rpartition("/")[2].lower())
+    return suffix[:16] or "bin", str(declared) if known else "application/octet-stream"
 
 
 @router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=gives("The round.", RoundRecord))

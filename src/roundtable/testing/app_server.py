@@ -51,6 +51,8 @@ def serving(app: Callable[..., Any]) -> Generator[str]:
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
+        # Connections take it over. Else the second half of each answer waits for the client to acknowledge the first.
+        taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
 
         def run() -> None:
