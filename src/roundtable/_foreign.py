@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["encodable", "error_text", "well_formed"]
+__all__ = ["cause_text", "encodable", "error_text", "well_formed"]
 
 
 def encodable(text: str) -> str:
