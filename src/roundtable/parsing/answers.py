@@ -163,6 +163,13 @@ def _words(value: JsonValue) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def _words_or_number(value: JsonValue) -> str:
+    """Give a text, or a number as it is written: `42` answers a question as well as `"42"`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _words(value)
+    return str(value) if math.isfinite(value) else ""
+
+
 def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]:
     raw = _number(fields.get("confidence"), percent_of=scale)
     if raw is None:
@@ -204,12 +211,12 @@ def _stance(value: JsonValue) -> Stance | None:
 
 
 def _position(fields: JsonObject, options: _Spellings | None, scale: int) -> Parsed | str:
-    position = _words(fields.get("position"))
+    position = _words_or_number(fields.get("position"))
     if not position:
         return 'the JSON object has no text in "position"'
     confidence, warnings = _confidence(fields, scale)
     # Where nothing was to be chosen from, a choice says nothing that the position does not.
-    choice, unknown = (None, ()) if options is None else _choice(fields.get("choice"), options)
+    choice, unknown = (None, ()) if options is None else _choice_beside(position, fields.get("choice"), options)
     warnings += unknown
     return Parsed(
         position=position,
@@ -234,9 +241,18 @@ def _spellings(options: Sequence[str] | None) -> _Spellings | None:
     return tables
 
 
+def _choice_beside(position: str, value: JsonValue, options: _Spellings) -> tuple[str | None, tuple[str, ...]]:
+    """Find the option that is meant; one that is left out stands in the position if that is an option and no more."""
+    choice, unknown = _choice(value, options)
+    if choice is None and not _words_or_number(value):
+        said, _ = _choice(position, options)
+        return (said, ("the position was taken for the choice",)) if said else (None, unknown)
+    return choice, unknown
+
+
 def _choice(value: JsonValue, options: _Spellings | None) -> tuple[str | None, tuple[str, ...]]:
     """Find the option that is meant, and say why there is none."""
-    choice = _words(str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value)
+    choice = _words_or_number(value)
     if not choice:
         return None, ("no option was chosen",)
     if options is None:
