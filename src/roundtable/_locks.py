@@ -4,7 +4,8 @@ from __future__ import annotations
 
 try:
     import fcntl
-except ImportError:  # Windows, WebAssembly
+except ImportError:
+    # Windows, WebAssembly. A module is never None to the type checker, which looks at one system alone.
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["lock_file"]

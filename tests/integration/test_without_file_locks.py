@@ -1,4 +1,4 @@
-"""A system without `fcntl`, such as Windows: everything works, and what two processes may not do at once is documented."""
+"""A system without `fcntl`, such as Windows: everything works, but for two processes that record at once."""
 
 from __future__ import annotations
 

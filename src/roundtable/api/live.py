@@ -23,6 +23,8 @@ __all__ = ["Live", "Prepared"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
+_LEAVE_S = 30.0
+
 
 @dataclass(slots=True, eq=False)
 class Prepared:
@@ -98,11 +100,17 @@ class Live:
             self._run.closed = True
 
     async def leave(self) -> None:
-        """End the debate if it still runs, and wait until it has; what it stores on leaving takes bounded time."""
+        """End the debate if it still runs, and wait until it has; what it stores on leaving takes bounded time.
+
+        Code of others that does not let itself be cancelled is waited for `_LEAVE_S` here; the table's end waits on.
+        """
         self.close()
         self._scope.cancel()
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(_LEAVE_S, shield=True) as waiting:
             await self.done.wait()
+        if waiting.cancelled_caught:
+            session = self.prepared.session_id
+            logger.warning("the debate did not end within %g s", _LEAVE_S, extra={"session": session})
 
     def _started(self, run: DebateRun) -> None:
         self._run = run
