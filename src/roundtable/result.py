@@ -49,6 +49,8 @@ from roundtable.types import (
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
@@ -68,7 +70,8 @@ class DebateResult(Value):
     `answer` is the winner of `decision`; where there is none, the conclusion of the synthesis. In a mode with a chair
     it is what the chair said, and the decision is the vote beside it. Without any of them `answer` is `None`,
     `answer_reason` says why, and the positions stand in `rounds`. `consensus` is the agreement after debate,
-    `independent_agreement` the one before anybody had heard anybody.
+    `independent_agreement` the one before anybody had heard anybody. Printed, a result says these in lines; `to_text()`
+    adds every round.
     """
 
     session_id: str
@@ -301,6 +304,13 @@ class DebateResult(Value):
     def to_text(self) -> str:
         """Render as plain lines."""
         return to_text(view_of(self))
+
+    def __str__(self) -> str:
+        return to_text(view_of(self), rounds=False)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
+        # The whole of a result would fill screens.
+        return [(name, getattr(self, name)) for name in ("session_id", "topic", "mode", "status", "answer")]
 
     def _repr_html_(self) -> str:
         return to_fragment(view_of(self))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import json
 import os
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from roundtable.api.stream import DebateStream, Watch
 from roundtable.errors import ConfigurationError, QuorumLost, SessionError
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
+from roundtable.testing.servers import LoopbackServer, chat_reply
 
 PAIRS = [
     pytest.param(roundtable.Roundtable, sync.Roundtable, id="Roundtable"),
@@ -366,3 +368,12 @@ def test_one_debate_can_be_kept_in_memory(tmp_path: Path, monkeypatch: pytest.Mo
     result = roundtable.debate_sync("Tea?", agents=scripted_agents({"ada": "Tea"}), rounds=1, storage="memory://")
     assert result.status == "completed"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_debate_takes_the_keys_and_addresses_of_its_providers() -> None:
+    answer = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
+    with LoopbackServer(lambda seen: chat_reply(json.dumps(answer))) as server:
+        served = {"compatible": roundtable.ProviderConfig(base_url=server.url, api_key="key-of-a-vault")}
+        asked: Any = {"agents": ["compatible:m"], "providers": served, "rounds": 1, "storage": "memory://"}
+        assert roundtable.debate_sync("Tea?", **asked).answer == "Tea"
+        assert server.seen[0].headers["authorization"] == "Bearer key-of-a-vault"

@@ -372,6 +372,13 @@ def test_what_to_do_follows_the_first_rule_that_fits(
     assert found.decision.agreement_score == level
 
 
+def test_one_position_is_no_agreement_to_go_by() -> None:
+    found = build_response(record(held(answer("ada", confidence=0.9), level=1.0, camps=1)))
+    assert found is not None
+    advice = found.decision.action_recommendation
+    assert (advice.type, advice.reason) == ("verify", "One agent alone gave a position, with a mean confidence of 90%.")
+
+
 def test_every_layer_is_filled() -> None:
     before = held(answer("ada", confidence=0.5), answer("bo", confidence=0.9))
     calls = tuple(ToolCallRecord(tool_name=name) for name in ("search_web", "search_web", "fact_check"))

@@ -101,7 +101,7 @@ def test_an_empty_answer_is_called_empty(text: str) -> None:
     assert refused(text, "text").reason == "the answer was empty"
 
 
-@pytest.mark.parametrize("value", ['""', '"  "', "null", "3", "[]", '{"text": "Yes"}'])
+@pytest.mark.parametrize("value", ['""', '"  "', "null", "true", "NaN", "Infinity", "[]", '{"text": "Yes"}'])
 def test_a_position_without_text_is_refused(value: str) -> None:
     text = f'{{"position": {value}, "reasoning": "because"}}'
     assert refused(f"Well, {text}").span == (6, 6 + len(text))
@@ -175,6 +175,26 @@ def test_no_choice_where_there_are_options_is_told(given: str) -> None:
     text = f'{{"position": "p", "confidence": 1{given}}}'
     assert read(text, options=OPTIONS).warnings == ("no option was chosen",)
     assert read(text).warnings == ()
+
+
+@pytest.mark.parametrize("given", ["", ', "choice": null', ', "choice": ""'])
+@pytest.mark.parametrize("position", ["No", "no.", "**NO**"])
+def test_a_position_that_is_an_option_and_no_more_is_the_choice_that_was_left_out(position: str, given: str) -> None:
+    parsed = read(f'{{"position": "{position}", "confidence": 1{given}}}', options=OPTIONS)
+    assert (parsed.choice, parsed.warnings) == ("No", ("the position was taken for the choice",))
+    assert read(f'{{"position": "{position}", "confidence": 1{given}}}').choice is None
+
+
+def test_a_choice_that_was_made_is_never_overruled_by_the_position() -> None:
+    parsed = read('{"position": "No", "confidence": 1, "choice": "Perhaps"}', options=OPTIONS)
+    assert (parsed.choice, parsed.warnings) == (None, ("the choice 'Perhaps' is none of the options",))
+    assert read('{"position": "No, but", "confidence": 1}', options=OPTIONS).choice is None
+
+
+@pytest.mark.parametrize(("position", "read_as"), [("42", "42"), ("-1.5", "-1.5"), ("1e3", "1000.0")])
+def test_a_position_may_be_a_number(position: str, read_as: str) -> None:
+    assert read(f'{{"position": {position}, "confidence": 1}}').position == read_as
+    assert "cut off" in refused(f'{{"position": {position}').reason
 
 
 def test_a_ballot_is_a_choice_or_an_abstention() -> None:

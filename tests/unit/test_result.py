@@ -121,6 +121,18 @@ def test_the_roster_names_everybody_and_every_failure() -> None:
     assert result().roster.complete
 
 
+def test_a_printed_result_says_what_it_came_to_and_not_all_that_was_said() -> None:
+    made = result(*BEGIN, turn(0), turn(1, position="Milk"), *measured(TIE), *ended("max_rounds", "completed"))
+    assert str(made).startswith("Tea?\n\nAnswer: none")
+    assert "tie between Tea and Milk" in str(made)
+    assert "Round 1" in made.to_text()
+    assert "Round 1" not in str(made)
+    assert (
+        repr(made)
+        == "DebateResult(session_id='s', topic='Tea?', mode='collaborative', status='completed', answer=None)"
+    )
+
+
 def test_rows_are_flat_and_one_per_turn() -> None:
     ballot = turn(0, stage="vote")
     voted = ballot.turn.model_copy(update={"result": TurnResult(answer=BallotAnswer(choice="Tea"))})

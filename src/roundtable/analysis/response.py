@@ -101,9 +101,9 @@ _DEFAULTS: Final = ResponseSettings()
 def build_response(record: DebateRecord, settings: ResponseSettings = _DEFAULTS) -> RoundtableResponse | None:
     """Show the last complete round in four layers; `None` while there is none.
 
-    What to do, by the first rule that fits: high agreement and a mean confidence of at least 0.8 say `proceed`; more
-    than one conflict, or one with a mean confidence below 0.6, say `verify`; a mean confidence below 0.5 or low
-    agreement say `query_detail`; all else says `proceed`.
+    What to do, by the first rule that fits: a single position says `verify`; high agreement and a mean confidence of
+    at least 0.8 say `proceed`; more than one conflict, or one with a mean confidence below 0.6, say `verify`; a mean
+    confidence below 0.5 or low agreement say `query_detail`; all else says `proceed`.
     """
     complete = [held for held in record.rounds if held.complete and held.consensus is not None]
     if not complete:
@@ -170,7 +170,9 @@ def _decision(
     level, mean = level_of(score, settings), _mean(said)
     sure = f"a mean confidence of {float(mean):.0%}"
     many = counted(len(conflicts), "conflict")
-    if mean >= Fraction(settings.high_confidence_action) and level == "high":
+    if len(said) == 1:
+        advice = ActionRecommendation(type="verify", reason=f"One agent alone gave a position, with {sure}.")
+    elif mean >= Fraction(settings.high_confidence_action) and level == "high":
         advice = ActionRecommendation(type="proceed", reason=f"Agreement is high, with {sure}.")
     elif len(conflicts) > 1 or (mean < Fraction(settings.low_confidence_action) and conflicts):
         advice = ActionRecommendation(type="verify", reason=f"There {_are(conflicts)} {many}, with {sure}.")

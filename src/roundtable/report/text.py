@@ -16,11 +16,16 @@ __all__ = ["to_text"]
 _WIDTH = 100
 
 
-def to_text(view: ReportView) -> str:
-    """Render as plain lines of at most 100 characters; only addresses may be longer."""
+def to_text(view: ReportView, *, rounds: bool = True) -> str:
+    """Render as plain lines of at most 100 characters; only addresses may be longer.
+
+    Args:
+        view: What to render.
+        rounds: Whether to show who said what, beside what it came to.
+    """
     out = [*_wrapped(view.title), ""]
     out += [line for missing in view.missing for line in _wrapped(f"! {missing}", hang=2)]
-    for held in view.rounds:
+    for held in view.rounds if rounds else ():
         out.append(heading(held))
         for speaker in held.speakers:
             out += _speaker_text(speaker)

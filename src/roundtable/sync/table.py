@@ -330,11 +330,16 @@ class Roundtable(TeamTable):
 
 
 def debate_sync(
-    topic: str, *, plugins: PluginChoice = None, storage: str | Storage | None = None, **options: Unpack[DebateOptions]
+    topic: str,
+    *,
+    providers: Mapping[str, ProviderConfig] | None = None,
+    plugins: PluginChoice = None,
+    storage: str | Storage | None = None,
+    **options: Unpack[DebateOptions],
 ) -> DebateResult:
     """Hold one debate with what the environment offers, in a script or a notebook.
 
     See `roundtable.debate` for the arguments, and `Roundtable.debate` for the result and the errors.
     """
-    with Roundtable(plugins=plugins, storage=storage) as table:
+    with Roundtable(providers=providers, plugins=plugins, storage=storage) as table:
         return table.debate(topic, **options)

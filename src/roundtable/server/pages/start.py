@@ -13,12 +13,13 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.server.bodies import DebateBody
 from roundtable.server.bounds import check_affordable, check_most_rounds
 from roundtable.server.debates import debate_options
-from roundtable.server.failures import status_of
+from roundtable.server.failures import misfit, status_of
 from roundtable.server.launching import until_begun
 from roundtable.server.pages.forms import fields_of
 from roundtable.server.rendering import page, see
 from roundtable.server.starting import begun
 from roundtable.server.state import Writer
+from roundtable.types.base import first_misfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,9 +65,7 @@ async def _started(caller: Caller, filled: Mapping[str, Sequence[str]]) -> str:
     try:
         given = DebateBody.model_validate(_body(filled, everybody=[one.value for one in _seated(caller)]))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise RoundtableError(f"{field}: {first['msg']}", code="VALIDATION_ERROR") from error
+        raise misfit(*first_misfit(error)) from error
     check_most_rounds(caller, given.rounds)
     options = debate_options(caller, given)
     check_affordable(caller, given.topic, options)
