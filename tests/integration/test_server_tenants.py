@@ -70,6 +70,7 @@ PAGES: dict[str, str] = {
     "GET /sessions": READ,
     "GET /sessions/{session_id}": READ,
     "GET /sessions/{session_id}/events": READ,
+    "POST /sessions/{session_id}/answer": WRITE,
     "POST /sessions/{session_id}/{action}": WRITE,
     "GET /start": WRITE,
     "POST /start": WRITE,
