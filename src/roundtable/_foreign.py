@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["encodable", "error_text", "well_formed"]
+__all__ = ["cause_text", "encodable", "error_text", "well_formed"]
 
 
 def encodable(text: str) -> str:
@@ -38,3 +38,9 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def cause_text(error: BaseException) -> str | None:
+    """Give what an error wraps as text; `None` where it wraps nothing."""
+    cause = error.__cause__
+    return None if cause is None else encodable(error_text(cause)) or type(cause).__name__

@@ -17,6 +17,7 @@ from roundtable.report import (
     cost_in_words,
     in_words,
 )
+from roundtable.scoring.words import counted
 from roundtable.types.plan import JUDGE_STAGE
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _state(result: DebateResult) -> str:
 
 def _about(result: DebateResult) -> str:
     rounds = f"{len(result.rounds)} of {result.total_rounds} rounds"
-    agents = "1 agent" if len(result.agents) == 1 else f"{len(result.agents)} agents"
+    agents = counted(len(result.agents), "agent")
     return f"{result.mode} \u00b7 {rounds} \u00b7 {agents} \u00b7 {result.created_at:%d %B %Y}"
 
 

@@ -31,7 +31,7 @@ import math
 import traceback
 from typing import TYPE_CHECKING, ClassVar
 
-from roundtable._foreign import encodable, error_text
+from roundtable._foreign import cause_text, encodable, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,11 +65,6 @@ __all__ = [
     "StorageError",
     "error_kinds",
 ]
-
-
-def _cause_of(error: BaseException) -> str | None:
-    cause = error.__cause__
-    return None if cause is None else encodable(error_text(cause)) or type(cause).__name__
 
 
 class RoundtableError(Exception):
@@ -122,9 +117,7 @@ class RoundtableError(Exception):
         self.retryable: bool = self.default_retryable if retryable is None else retryable
         self.hint: str | None = hint or self.default_hint
         self.request_id = request_id
-        self.retry_after_s: float | None = (
-            retry_after_s if retry_after_s is not None and math.isfinite(retry_after_s) else None
-        )
+        self.retry_after_s: float | None = retry_after_s if math.isfinite(retry_after_s or 0) else None
         self.details: dict[str, JsonValue] | None = dict(details) if details else None
         self.usage: Usage | None = None
         self.session_id: str | None = None
@@ -132,6 +125,17 @@ class RoundtableError(Exception):
         self.is_recorded: bool = False
         if cause is not None:
             self.__cause__ = cause
+
+    if not TYPE_CHECKING:  # or every misspelt field would pass for one
+
+        def __getattr__(self, name: str) -> object:
+            """Complete an error of a foreign class that left out `super().__init__()`."""
+            if "is_recorded" in self.__dict__:
+                raise AttributeError(name, name=name, obj=self)
+            own, said = dict(self.__dict__), " ".join(map(error_text, self.args))
+            RoundtableError.__init__(self, said)
+            self.__dict__ |= own
+            return getattr(self, name)
 
     def to_dict(self, *, debug: bool = False) -> dict[str, JsonValue]:
         """Give the error as JSON values, camelCase, without empty fields.
@@ -145,7 +149,7 @@ class RoundtableError(Exception):
             "code": self.code,
             "provider": self.provider,
             "retryable": self.retryable,
-            "cause": _cause_of(self),
+            "cause": cause_text(self),
             "hint": self.hint,
             "requestId": self.request_id,
             "retryAfterS": self.retry_after_s,
@@ -156,14 +160,13 @@ class RoundtableError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle all fields; the wrapped error travels as its text."""
-        return (_rebuild, (type(self), self.args, dict(self.__dict__), _cause_of(self)))
+        return (_rebuild, (type(self), self.args, dict(self.__dict__), cause_text(self)))
 
 
 def _rebuild(
     kind: type[RoundtableError], args: tuple[str, ...], fields: dict[str, object], cause: str | None
 ) -> RoundtableError:
     error = kind.__new__(kind, *args)
-    error.args = args
     error.__dict__.update(fields)
     if cause is not None:
         error.__cause__ = RuntimeError(cause)

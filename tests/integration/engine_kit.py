@@ -41,6 +41,8 @@ from roundtable.types import (
 
 ENOUGH_S = 2.0
 """What a quarter of a second is allowed to become on a busy machine."""
+NEVER_S = 300.0
+"""Longer than any test may last."""
 
 
 def said(position: str, **more: Any) -> dict[str, Any]:
@@ -133,6 +135,19 @@ def asking(agents: Sequence[BaseAgent], **more: Any) -> DebateConfig:
 async def log_of(storage: Any, session_id: str) -> tuple[DurableEvent, ...]:
     events: tuple[DurableEvent, ...] = (await storage.read(session_id))[1]
     return events
+
+
+async def cut_off(engine: Any, session_id: str, model: CountingModel, *, answered: int) -> None:
+    """Run a session, and cancel it while somebody is asked and so many answers are stored."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(engine.run, session_id)
+        with anyio.fail_after(NEVER_S):
+            while True:
+                log = await log_of(engine.sessions.storage, session_id)
+                if model.under_way and sum(event.type == "agent_complete" for event in log) == answered:
+                    break
+                await anyio.sleep(0.005)
+        group.cancel_scope.cancel()
 
 
 async def fold_of(storage: Any, session_id: str) -> Fold:
@@ -287,7 +302,7 @@ class CourtMode(BaseModeStrategy):
         return EndRound()
 
 
-async def eventually(law: Callable[[], bool], within_s: float = 10.0) -> None:
+async def eventually(law: Callable[[], bool], within_s: float = 60.0) -> None:
     """Wait until something holds."""
     with anyio.fail_after(within_s):
         while not law():  # noqa: ASYNC110  (a law of anything; nobody tells when it begins to hold)

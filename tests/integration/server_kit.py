@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-__all__ = ["client_of", "served", "served_table", "token_for"]
+__all__ = ["client_of", "parsed", "served", "served_table", "token_for"]
 
 
 def served_table(**options: Any) -> Roundtable:
@@ -68,3 +69,8 @@ async def client_of(
         httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False) as web,
     ):
         yield web
+
+
+def parsed(text: str) -> list[dict[str, Any]]:
+    """Read a stream as the JavaScript of seed 004 does."""
+    return [json.loads(block[6:]) for block in text.split("\n\n") if block.startswith("data: ")]

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Iterator
 
-import anyio
 import pytest
+from integration.embedded_kit import loaded
 from snapshots.prompt_views import COMPACT, SKEPTIC, ask, planned, said, view
 
 from roundtable.agents import BaseAgent, seat_personas
-from roundtable.errors import APINetworkError
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import ChatModel
 from roundtable.providers import LocalProvider
-from roundtable.settings import Settings
 from roundtable.stages import run_stage
 from roundtable.types import (
     AgentConfig,
@@ -23,7 +22,6 @@ from roundtable.types import (
     AnyTurn,
     ChatRequest,
     DebateContext,
-    ProviderConfig,
     Seat,
     Stage,
 )
@@ -37,15 +35,10 @@ SENTENCE = re.compile(r"[^a-z\s].*\w[.!]")
 
 
 @pytest.fixture(scope="module")
-def model():
+def model() -> Iterator[ChatModel]:
     """The embedded model, loaded once."""
-    made = LocalProvider()(None, ProviderConfig(), Settings.from_env())
-    try:
-        anyio.run(made.prepare)
-    except APINetworkError as error:
-        pytest.skip(f"the weights of the embedded model cannot be had: {error}")
-    yield made
-    anyio.run(made.aclose)
+    with loaded() as made:
+        yield made
 
 
 @pytest.fixture(params=["asyncio"])

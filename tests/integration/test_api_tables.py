@@ -385,7 +385,8 @@ async def test_a_result_that_cannot_be_made_lets_nobody_wait_for_ever() -> None:
     def broken(_: object) -> DebateResult:
         raise ValueError("no result")
 
-    live = Live(replace(prepared, to_result=broken), prepared.subscribe())
+    live = Live(replace(prepared, to_result=broken))
+    live.follow(prepared.subscribe())
     await live.drive()
     with anyio.fail_after(ENOUGH_S):
         await live.leave()

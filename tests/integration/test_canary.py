@@ -9,7 +9,7 @@ import traceback
 
 import pytest
 from integration.wires import WIRES, Said
-from unit.test_secrets import traces
+from unit.secrets_kit import traces
 
 from roundtable import ProviderConfig, Roundtable
 from roundtable.errors import QuorumLost

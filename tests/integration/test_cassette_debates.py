@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 from integration.engine_kit import CountingModel, said, seated
-from unit.test_secrets import traces
+from unit.secrets_kit import traces
 
 from roundtable import AgentConfig, BaseAgent, Budget, ProviderConfig, Roundtable
 from roundtable.errors import CassetteMiss, QuorumLost, RoundtableError

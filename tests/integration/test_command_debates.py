@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import anyio
 import pytest
@@ -29,13 +28,6 @@ if "--resume" in argv:
     sys.exit(1)
 envelope(json.dumps({"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}))
 """
-
-
-@pytest.fixture
-def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stubs:
-    made = Stubs(tmp_path / "bin")
-    monkeypatch.setenv("PATH", made.environment()["PATH"])
-    return made
 
 
 async def test_an_agent_keeps_its_conversation_over_the_rounds(stubs: Stubs) -> None:

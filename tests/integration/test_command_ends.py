@@ -26,13 +26,6 @@ SLACK_S = 2.0
 """How much later than documented a busy machine may be."""
 
 
-@pytest.fixture
-def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stubs:
-    made = Stubs(tmp_path / "bin")
-    monkeypatch.setenv("PATH", made.environment()["PATH"])
-    return made
-
-
 def open_files() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 

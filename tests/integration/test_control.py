@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,6 @@ from roundtable.errors import AgentError, SessionError
 from roundtable.providers.scripted import Delay, Reply
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.types import ChatRequest, Control, utc_now
-
-
-@pytest.fixture
-async def disk(tmp_path: Path) -> AsyncIterator[SQLiteStorage]:
-    made = SQLiteStorage(tmp_path / "debates.db")
-    yield made
-    await made.aclose()
 
 
 def slow_first(request: ChatRequest) -> Reply:

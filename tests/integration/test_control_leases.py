@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import anyio
 import pytest
@@ -24,13 +22,6 @@ from roundtable.engine import DebateEngine, RunLimits, SessionManager
 from roundtable.errors import LeaseLost, RoundtableError, SessionBusy, SessionNotFound, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
 from roundtable.types import AgentResponse, ChatRequest, DurableEvent, Lease, Owner, SessionRecord
-
-
-@pytest.fixture
-async def disk(tmp_path: Path) -> AsyncIterator[SQLiteStorage]:
-    made = SQLiteStorage(tmp_path / "debates.db")
-    yield made
-    await made.aclose()
 
 
 async def test_a_session_is_run_by_one_owner_at_a_time(disk: SQLiteStorage) -> None:

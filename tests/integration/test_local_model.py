@@ -9,8 +9,9 @@ import time
 
 import anyio
 import pytest
+from integration.embedded_kit import loaded
 
-from roundtable.errors import AgentError, APINetworkError, ConfigurationError, ContextTooLong
+from roundtable.errors import AgentError, ConfigurationError, ContextTooLong
 from roundtable.providers import LocalProvider
 from roundtable.settings import Settings
 from roundtable.types import ChatRequest, Message, OutputSchema, ProviderConfig
@@ -48,13 +49,8 @@ ASK = ChatRequest(
 def provider():
     """One provider whose model stays loaded from test to test."""
     made = LocalProvider()
-    held = made(None, ProviderConfig(), Settings.from_env())
-    try:
-        anyio.run(held.prepare)
-    except APINetworkError as error:
-        pytest.skip(f"the weights of the embedded model cannot be had: {error}")
-    yield made
-    anyio.run(held.aclose)
+    with loaded(made):
+        yield made
 
 
 @pytest.fixture

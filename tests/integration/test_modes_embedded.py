@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import anyio
 import pytest
+from integration.embedded_kit import loaded
 from integration.mode_kit import MODES
 
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent, seat_personas
 from roundtable.bench import read_experiment, read_metrics, run_experiment
-from roundtable.errors import APINetworkError
 from roundtable.protocols import ChatModel
 from roundtable.providers import LocalProvider
-from roundtable.settings import Settings
-from roundtable.types import ProviderConfig
 
 pytestmark = [
     pytest.mark.local_model,
@@ -28,15 +25,10 @@ SLOW_MODES = ("adversarial", "delphi")
 
 
 @pytest.fixture(scope="module")
-def model() -> AsyncIterator[ChatModel]:
+def model() -> Iterator[ChatModel]:
     """The embedded model, loaded once."""
-    made = LocalProvider()(None, ProviderConfig(), Settings.from_env())
-    try:
-        anyio.run(made.prepare)
-    except APINetworkError as error:
-        pytest.skip(f"the weights of the embedded model cannot be had: {error}")
-    yield made
-    anyio.run(made.aclose)
+    with loaded() as made:
+        yield made
 
 
 @pytest.fixture(params=["asyncio"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-import anyio
 import pytest
 from integration.engine_kit import (
+    NEVER_S,
     CountingModel,
     CourtMode,
     asking,
     by_round,
+    cut_off,
     engine_of,
     eventually,
     fold_of,
@@ -31,12 +32,11 @@ from roundtable.types import ContextResult, DebateContext, EndRound, Plan, Stage
 
 async def test_a_stage_that_was_under_way_is_finished_before_the_next_one() -> None:
     hold = {"bo": True}
-    model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else "Tea")
+    model = CountingModel(lambda r: late(NEVER_S, "x") if hold.get(r.metadata["agent"]) else "Tea")
     storage, agents = MemoryStorage(), seated(model, "ada", "bo", "cy")
     engine = engine_of(storage, agents, CourtMode())
     session = await engine.start_debate(asking(agents, mode="court", rounds=1))
-    with anyio.move_on_after(0.1):
-        await engine.run(session.id)
+    await cut_off(engine, session.id, model, answered=1)
     assert [turn.agent_id for turn in (await fold_of(storage, session.id)).view().transcript] == ["ada"]
     hold.clear()
     fold = await engine.run(session.id)
@@ -52,12 +52,11 @@ async def test_a_stage_that_was_under_way_is_finished_before_the_next_one() -> N
 
 async def test_a_later_stage_is_taken_up_where_it_stopped() -> None:
     hold = {"cy": True}
-    model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else "Tea")
+    model = CountingModel(lambda r: late(NEVER_S, "x") if hold.get(r.metadata["agent"]) else "Tea")
     storage, agents = MemoryStorage(), seated(model, "ada", "bo", "cy")
     engine = engine_of(storage, agents, CourtMode())
     session = await engine.start_debate(asking(agents, mode="court", rounds=1))
-    with anyio.move_on_after(0.1):
-        await engine.run(session.id)
+    await cut_off(engine, session.id, model, answered=2)
     hold.clear()
     assert (await engine.run(session.id)).progress.status == "completed"
     assert sorted(who for who, _ in model.begun) == ["ada", "bo", "cy", "cy"]
@@ -70,12 +69,11 @@ async def test_a_mode_that_no_longer_plans_the_stage_under_way_is_refused() -> N
                 return EndRound()
             return Stage(name="hearing", turns=(TurnSpec(slot=0, agent="ada", task="Speak."),))
 
-    model = CountingModel(lambda r: late(30, "x") if r.metadata["agent"] == "bo" else "Tea")
+    model = CountingModel(lambda r: late(NEVER_S, "x") if r.metadata["agent"] == "bo" else "Tea")
     storage, agents = MemoryStorage(), seated(model, "ada", "bo", "cy")
     engine = engine_of(storage, agents, CourtMode())
     session = await engine.start_debate(asking(agents, mode="court", rounds=1))
-    with anyio.move_on_after(0.1):
-        await engine.run(session.id)
+    await cut_off(engine, session.id, model, answered=1)
     calls = len(model.begun)
     with pytest.raises(SessionError, match="mode 'court' no longer plans the stage 'pleas'"):
         await engine_of(storage, agents, NewCourt()).run(session.id)
@@ -110,7 +108,7 @@ async def test_an_extension_after_an_early_end_adds_exactly_the_rounds_asked_for
 
 async def test_an_extension_of_a_stopped_session_finishes_its_round_first() -> None:
     storage, hold = MemoryStorage(), {"bo": True}
-    model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else by_round(r))
+    model = CountingModel(lambda r: late(NEVER_S, "x") if hold.get(r.metadata["agent"]) else by_round(r))
     async with table_of(model, "ada", "bo", storage=storage) as table:
         handle = await table.start("Tea?", rounds=3)
         async with handle.events() as events:
@@ -153,7 +151,7 @@ async def test_an_extension_carries_a_focus_and_answers_to_the_agents() -> None:
 
 
 async def test_a_running_session_is_not_extended() -> None:
-    storage, model = MemoryStorage(), CountingModel(late(30, "Tea"))
+    storage, model = MemoryStorage(), CountingModel(late(NEVER_S, "Tea"))
     async with table_of(model, "ada", storage=storage) as table:
         handle = await table.start("Tea?", rounds=1)
         await eventually(lambda: model.under_way == 1)

@@ -7,7 +7,7 @@ import logging
 import traceback
 
 import pytest
-from unit.test_secrets import traces
+from unit.secrets_kit import traces
 
 from roundtable.errors import AgentError, APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError
 from roundtable.testing.servers import LoopbackServer, WireReply, http_reply

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from integration.server_kit import client_of, served_table, token_for
+from integration.server_kit import client_of, parsed, served_table, token_for
 
 import roundtable as rt
 from roundtable.api import AgentProfile
@@ -66,11 +66,6 @@ def team_table(storage: str = "memory://", profiles: Any = None, **says: Any) ->
     model = ScriptedModel(script, chunks=2, profile=ModelProfile(streams=True))
     profiles = profiles or [AgentProfile("data-steward", tools=["getSFDCData"]), AgentProfile("prospect-finder")]
     return rt.Roundtable([model], storage=storage, tools=[accounts, notes], profiles=profiles)
-
-
-def parsed(text: str) -> list[dict[str, Any]]:
-    """Read a stream as the JavaScript of the seed does."""
-    return [json.loads(block[6:]) for block in text.split("\n\n") if block.startswith("data: ")]
 
 
 @asynccontextmanager

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx
 import pytest
-from integration.server_kit import served, token_for
-from integration.test_server_chat import ASKED, PATH, parsed, team_table
+from integration.server_kit import parsed, served, token_for
+from integration.test_server_chat import ASKED, PATH, team_table
 
 from roundtable.auth import LocalUser, TokenStore
 from roundtable.errors import StorageError

@@ -13,7 +13,7 @@ import anyio
 import httpx
 import pytest
 from fastapi import Request
-from integration.server_kit import served, served_table, token_for
+from integration.server_kit import parsed, served, served_table, token_for
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -64,11 +64,6 @@ async def telling(table: Roundtable | None = None, **options: Any) -> AsyncItera
     app = told_app(table or served_table(), **options)
     async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
         yield web, app
-
-
-def parsed(text: str) -> list[dict[str, Any]]:
-    """Read a stream as the JavaScript of seed 004 does."""
-    return [json.loads(block[6:]) for block in text.split("\n\n") if block.startswith("data: ")]
 
 
 def numbered(text: str) -> list[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,13 +19,6 @@ from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import NOON, ManualClock, owner_elsewhere, record
 from roundtable.types import SessionFilter
-
-
-@pytest.fixture
-async def disk(tmp_path: Path) -> AsyncIterator[SQLiteStorage]:
-    made = SQLiteStorage(tmp_path / "debates.db")
-    yield made
-    await made.aclose()
 
 
 def table(storage: object, **more: object) -> roundtable.Roundtable:

@@ -364,7 +364,7 @@ CANARY = "sk-canary+/=0123456789?"
 
 
 async def test_no_form_of_a_key_gets_into_the_file(path):
-    from unit.test_secrets import traces
+    from unit.secrets_kit import traces
 
     tape = Cassette(path, secrets=[CANARY])
     every = " ".join(traces(CANARY))

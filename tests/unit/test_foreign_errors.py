@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import pytest
@@ -17,7 +18,11 @@ from roundtable.exits import Exit
 from roundtable.logs import ContextFormatter
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import ExitRound
-from roundtable.types import AgentConfig, ChatRequest, ExitResult
+from roundtable.scoring import Rule
+from roundtable.storage import MemoryStorage
+from roundtable.tools import tool
+from roundtable.tools.calling import call_tool
+from roundtable.types import AgentConfig, ChatRequest, ExitResult, Lease, Owner
 
 UNTOLD = "(it cannot be shown: LookupError)"
 
@@ -37,16 +42,92 @@ def test_a_cause_that_cannot_be_shown_is_told_as_such() -> None:
     assert AgentError("no", cause=Mute()).to_dict()["cause"] == UNTOLD
 
 
+class Hollow(AgentError):
+    """Forgets to make itself whole."""
+
+    def __init__(self, status: int, code: str = "ACME") -> None:
+        self.status = status
+        self.code = code
+
+
+def hollow(*_: object, **__: object) -> NoReturn:
+    raise Hollow(418)
+
+
+def test_an_error_whose_class_forgets_the_base_is_whole_all_the_same() -> None:
+    made = Hollow(418)
+    assert not hasattr(made, "temperature")
+    facts = {"name": "Hollow", "message": "418", "code": "ACME", "retryable": False}
+    assert made.to_dict() == {**facts, "hint": AgentError.default_hint}
+    assert (made.status, made.usage, made.partial) == (418, None, None)
+    assert Hollow(7).retry_after_s is None
+    assert pickle.loads(pickle.dumps(Hollow(418))).to_dict() == made.to_dict()
+    with pytest.raises(AttributeError, match="temperature"):
+        AgentError().temperature  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("fault", [mute, hollow])
+async def test_a_debate_whose_storage_raises_it_ends_with_an_error_of_ours(fault: Callable[..., NoReturn]) -> None:
+    class Broken(MemoryStorage):
+        broken = False
+
+        async def append(self, *given: Any, **more: Any) -> int:
+            return fault() if self.broken else await super().append(*given, **more)
+
+    storage = Broken()
+    agents = seated(CountingModel(by_round), "ada", "bo")
+    async with Roundtable(agents, storage=storage) as table:
+        handle = await table.start("Tea?", rounds=2, step=True)
+        await handle.wait()
+        storage.broken = True
+        with pytest.raises(RoundtableError) as caught:
+            await table.resume(handle.session_id)
+    assert caught.value.session_id == handle.session_id
+    assert caught.value.to_dict()["message"]
+
+
+async def test_a_lease_that_cannot_be_given_up_for_it_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(MemoryStorage):
+        async def lease(self, session_id: str, owner: Owner, ttl: float, *, tenant: str = "default") -> Lease:
+            return await super().lease(session_id, owner, ttl, tenant=tenant) if ttl else mute()
+
+    agents = seated(CountingModel(by_round), "ada")
+    result = await Roundtable(agents, storage=Broken()).debate("Tea?", rounds=1)
+    assert result.status == "completed"
+    assert f"the lease was not given up: {UNTOLD}" in caplog.text
+
+
+@pytest.mark.parametrize("fault", [mute, hollow])
+async def test_a_tool_that_raises_it_is_a_failed_call(fault: Callable[..., NoReturn]) -> None:
+    @tool
+    def look(what: str) -> str:
+        """Look."""
+        return fault()
+
+    found = await call_tool(look, {"what": "tea"})
+    assert not found.success
+    assert (UNTOLD if fault is mute else "418") in (found.error or "")
+
+
+@pytest.mark.parametrize("fault", [mute, hollow])
+async def test_a_rule_that_raises_it_decides_nothing(fault: Callable[..., NoReturn]) -> None:
+    table = table_of(CountingModel(by_round), "ada", "bo")
+    result = await table.debate("Tea?", rounds=1, decide=Rule("odd", fault))
+    assert result.status == "completed"
+    assert (result.answer_reason or "").startswith("no decision: the rule 'odd' broke")
+
+
+@pytest.mark.parametrize("fault", [mute, hollow])
 @pytest.mark.parametrize("broken", ["model", "build_messages", "take_turn"])
-async def test_a_debate_goes_on_without_an_agent_that_raises_it(broken: str) -> None:
+async def test_a_debate_goes_on_without_an_agent_that_raises_it(broken: str, fault: Callable[..., NoReturn]) -> None:
     def reply(request: ChatRequest) -> dict[str, Any]:
-        return mute() if broken == "model" and request.metadata["agent"] == "bo" else by_round(request)
+        return fault() if broken == "model" and request.metadata["agent"] == "bo" else by_round(request)
 
     class Odd(BaseAgent):
         if broken == "build_messages":
-            build_messages = mute
+            build_messages = fault
         if broken == "take_turn":
-            take_turn = mute
+            take_turn = fault
 
     model = CountingModel(reply)
     ada, plain = seated(model, "ada", "bo")
@@ -55,7 +136,7 @@ async def test_a_debate_goes_on_without_an_agent_that_raises_it(broken: str) -> 
     result = await Roundtable(agents, storage="memory://").debate("Tea?", rounds=1)
     (failed,) = [turn for turn in result.rounds[0].turns if turn.outcome == "failed"]
     assert (result.status, failed.agent_id) == ("completed", "bo")
-    assert f"Mute: {UNTOLD}" in failed.error.message
+    assert (f"Mute: {UNTOLD}" if fault is mute else "418") in failed.error.message
 
 
 async def test_a_round_is_closed_without_a_meter_or_a_criterion_that_raises_it(

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.secrets_kit import traces
 
 from roundtable._secrets import REDACTED, Scrubber, secret_forms
 from roundtable.logs import ContextFormatter
 
 KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=60)
 PLAIN = st.text(st.characters(codec="utf-8"), max_size=60)
-
-
-def traces(key: str) -> list[str]:
-    """All the ways in which a text may repeat a key, made by other means than those under test."""
-    raw = key.encode()
-    return [
-        key,
-        quote(key, safe=""),
-        base64.b64encode(raw).decode(),
-        base64.urlsafe_b64encode(raw).decode(),
-        base64.b64encode(b"Bearer " + raw).decode(),
-        base64.b64encode(b"me:" + raw + b"\n").decode(),
-        base64.urlsafe_b64encode(b"x" + raw + b"yz").decode(),
-    ]
 
 
 @given(KEYS, PLAIN, PLAIN)

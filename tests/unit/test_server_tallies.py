@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from roundtable.server.exposition import GAUGES, Exposition
 from roundtable.server.reports import report_of
-from roundtable.server.tallies import MOST_NAMES, MOST_REQUESTS, OTHERS, AgentTally, Tally, ToolTally
+from roundtable.server.tallies import MOST_NAMES, MOST_REQUESTS, OTHERS, NameTally, Tally
 from roundtable.testing.storage_samples import NOON
 
 NAMES = st.sampled_from(["ada", "bo", "cy"])
@@ -118,7 +118,7 @@ def test_prometheus_reads_what_is_exposed() -> None:
 
 
 def test_the_page_of_metrics_has_all_of_them_and_no_others() -> None:
-    tally = Tally(agents={"Ada": AgentTally()}, tools={"weigh": ToolTally()}, errors={"X": 1}, refusals={"rounds": 1})
+    tally = Tally(agents={"Ada": NameTally()}, tools={"weigh": NameTally()}, errors={"X": 1}, refusals={"rounds": 1})
     tally.note_request("GET", "/x", 200, 0.1)
     gauges = {name: (what, lambda: 0) for name, what in GAUGES.items()}
     told = set()

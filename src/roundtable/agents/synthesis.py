@@ -10,6 +10,7 @@ from roundtable.errors import ParseError, RoundtableError
 from roundtable.gateway.metering import SYNTHESIS
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
+from roundtable.parsing.texts import text_in, texts_in
 from roundtable.prompts import Fence, Quotation, estimate_tokens, fit_texts, fresh_nonce, quote_answer
 from roundtable.report import in_words
 from roundtable.types import AgentConfig, ChatRequest, Message, OutputSchema, SynthesisResult, Usage
@@ -179,28 +180,20 @@ def _turn(turn: AnyTurn, fence: Fence) -> str:
 
 def _read(response: ChatResponse, config: AgentConfig) -> SynthesisResult:
     found = find_document(response.text, lambda fields: "conclusion" in fields)
-    conclusion = _text(found.fields["conclusion"]) if found is not None else ""
+    conclusion = text_in(found.fields["conclusion"]) if found is not None else ""
     if found is None or not conclusion or "conclusion" in found.partial:
         msg = 'the answer holds no JSON object with a whole text in "conclusion"'
         raise ParseError(msg, provider=config.provider)
     fields = found.fields
     return SynthesisResult(
-        common_ground=_texts(fields.get("commonGround")),
-        key_differences=_texts(fields.get("keyDifferences")),
-        evolution_summary=_text(fields.get("evolutionSummary")),
+        common_ground=texts_in(fields.get("commonGround")),
+        key_differences=texts_in(fields.get("keyDifferences")),
+        evolution_summary=text_in(fields.get("evolutionSummary")),
         conclusion=conclusion,
-        recommendation=_text(fields.get("recommendation")),
+        recommendation=text_in(fields.get("recommendation")),
         confidence=_share(fields.get("confidence")),
         synthesizer_id=config.id,
     )
-
-
-def _text(value: JsonValue) -> str:
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(_text(item) for item in value if _text(item)) if isinstance(value, list) else ()
 
 
 def _share(value: JsonValue) -> float:

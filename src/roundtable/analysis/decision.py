@@ -58,7 +58,7 @@ def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None) -> None:
     except ConfigurationError:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code; what it makes of a real round is decided there)
-        logger.info("the rule %r breaks on two made-up positions: %s", _name(rule), error)
+        logger.info("the rule %r breaks on two made-up positions: %s", _name(rule), error_text(error))
         return
     if len(trial.invalid) == len(_TRIAL):
         why = next(iter(trial.invalid.values()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.analysis.basic import cluster_positions
 from roundtable.parsing import find_document
+from roundtable.parsing.texts import text_in, texts_in
 from roundtable.scoring import casefold
 from roundtable.types import AIConsensusResult, Cluster, GroupthinkWarning, Message, Nuances, OutputSchema
 
@@ -131,13 +132,13 @@ def _result(
         agreement_level=level,
         common_ground=list_of_texts(fields.get("commonGround")),
         disagreement_points=list_of_texts(fields.get("disagreementPoints")),
-        summary=_text(fields.get("summary")),
+        summary=text_in(fields.get("summary")),
         method="ai",
         clusters=_whole(_clusters(fields.get("clusters"), names), responses),
         groupthink_warning=_warning(fields.get("groupthinkWarning")) if groupthink else None,
         key_points=_points(fields.get("keyPoints"), names),
         nuances=_nuances(fields.get("nuances")),
-        reasoning=_text(fields.get("reasoning")) or None,
+        reasoning=text_in(fields.get("reasoning")) or None,
     )
 
 
@@ -155,14 +156,9 @@ def _meant(name: str, names: Mapping[str, str]) -> str | None:
     return names.get(held.pop().casefold()) if len(held) == 1 else known
 
 
-def _text(value: JsonValue) -> str:
-    return value.strip() if isinstance(value, str) else ""
-
-
 def list_of_texts(value: JsonValue, most: int = _MOST_ITEMS) -> tuple[str, ...]:
     """Read a list of texts: at most `most` of those that say something."""
-    found = [_text(item) for item in value] if isinstance(value, list) else []
-    return tuple(text for text in found if text)[:most]
+    return texts_in(value, most)
 
 
 def _clusters(value: JsonValue, names: Mapping[str, str]) -> tuple[Cluster, ...]:
@@ -174,10 +170,10 @@ def _clusters(value: JsonValue, names: Mapping[str, str]) -> tuple[Cluster, ...]
             continue
         told = [_meant(name, names) for name in list_of_texts(item.get("agentIds"), 1000)]
         ids = tuple(dict.fromkeys(agent for agent in told if agent is not None and agent not in placed))
-        theme = _text(item.get("theme")) or _text(item.get("summary"))
+        theme = text_in(item.get("theme")) or text_in(item.get("summary"))
         if ids and theme:
             placed.update(ids)
-            found.append(Cluster(theme=theme, agent_ids=ids, summary=_text(item.get("summary"))))
+            found.append(Cluster(theme=theme, agent_ids=ids, summary=text_in(item.get("summary"))))
     return tuple(found)
 
 
@@ -209,7 +205,7 @@ def _warning(value: JsonValue) -> GroupthinkWarning:
     return GroupthinkWarning(
         detected=True,
         indicators=list_of_texts(value.get("indicators")),
-        recommendation=_text(value.get("recommendation")),
+        recommendation=text_in(value.get("recommendation")),
     )
 
 
@@ -217,7 +213,7 @@ def _points(value: JsonValue, names: Mapping[str, str]) -> dict[str, tuple[str, 
     found: dict[str, tuple[str, ...]] = {}
     for item in value if isinstance(value, list) else []:
         if isinstance(item, dict):
-            agent = _meant(_text(item.get("agentId")), names)
+            agent = _meant(text_in(item.get("agentId")), names)
             points = list_of_texts(item.get("points"), _MOST_POINTS)
             if agent is not None and points:
                 found.setdefault(agent, points)

@@ -19,6 +19,7 @@ from roundtable.api.checks import (
 )
 from roundtable.errors import ConfigurationError
 from roundtable.types import DebateConfig, Perspective
+from roundtable.types.base import first_misfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,8 +145,7 @@ def config_of(ask: Ask, names: tuple[str, str], agents: Sequence[str], wiring: W
 
 def unusable(error: ValidationError) -> ConfigurationError:
     """Say in the caller's words what does not fit."""
-    first = error.errors(include_url=False)[0]
-    where = ".".join(map(str, first["loc"])) or "the debate"
-    msg = f"{where}: {first['msg'].removeprefix('Value error, ')}"
+    where, why = first_misfit(error)
+    where = where or "the debate"
     hint = "Give a question of 1 to 10,000 characters." if where == "topic" else f"Mend {where!r} and try again."
-    return ConfigurationError(msg, cause=error, hint=hint)
+    return ConfigurationError(f"{where}: {why}", cause=error, hint=hint)

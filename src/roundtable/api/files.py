@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._output import write_parts
+from roundtable._threads import on_thread
 from roundtable.errors import ConfigurationError, SessionError, StorageError
 
 if TYPE_CHECKING:
@@ -131,7 +133,8 @@ class SessionFiles(ABC):
 
         from roundtable.record import read_archive, store_whole, with_id
 
-        text = await to_thread.run_sync(_document, source)
+        # On a thread that can be left: what has the name of a file may be a pipe that nobody writes to.
+        text = await on_thread(partial(_document, source), name="roundtable import")
         if len(text) > _LARGEST_BYTES:
             raise SessionError(f"a session to import has at most {_LARGEST_BYTES >> 20} MiB")
         record, events = await to_thread.run_sync(read_archive, text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable._foreign import error_text
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Live", "Prepared"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
+
+_LEAVE_S = 30.0
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +69,7 @@ class Live:
             self.error = error
             if self._run is None:
                 session = self.prepared.session_id
-                logger.warning("the debate failed before it began: %s", error, extra={"session": session})
+                logger.warning("the debate failed before it began: %s", error_text(error), extra={"session": session})
         finally:
             # First of all: nobody may wait for ever, whatever fails below. Who waits goes on after this block.
             self.begun.set()
@@ -97,11 +100,17 @@ class Live:
             self._run.closed = True
 
     async def leave(self) -> None:
-        """End the debate if it still runs, and wait until it has; what it stores on leaving takes bounded time."""
+        """End the debate if it still runs, and wait until it has; what it stores on leaving takes bounded time.
+
+        Code of others that does not let itself be cancelled is waited for `_LEAVE_S` here; the table's end waits on.
+        """
         self.close()
         self._scope.cancel()
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(_LEAVE_S, shield=True) as waiting:
             await self.done.wait()
+        if waiting.cancelled_caught:
+            session = self.prepared.session_id
+            logger.warning("the debate did not end within %g s", _LEAVE_S, extra={"session": session})
 
     def _started(self, run: DebateRun) -> None:
         self._run = run

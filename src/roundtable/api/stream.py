@@ -86,8 +86,9 @@ class DebateStream:
             msg = "a stream can be entered once"
             raise ConfigurationError(msg, hint="Make a new one with Roundtable.stream().")
         self._entered = True
-        group = self._tasks()
+        self._tasks()
         prepared = await self._prepare()
+        group = self._tasks()  # asked again: the table may have been left meanwhile
         self._subscription = prepared.subscribe()
         live = self._live = Live(prepared)
         live.follow(self._subscription)

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Roundtable"]
 
-_CLOSE_S = 15.0
-
 
 class Roundtable(SessionFiles, StoredSessions, TeamTable):
     """A table at which agents debate.
@@ -316,11 +314,11 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         from roundtable.api.handle import DebateHandle
         from roundtable.api.live import Live
 
-        group = self._tasks(method)
+        self._tasks(method)
 
         def begin(prepared: Prepared) -> DebateHandle:
             live = Live(prepared)
-            group.start_soon(live.drive)
+            self._tasks(method).start_soon(live.drive)  # asked again: the table may have been left meanwhile
             return DebateHandle(self, live)
 
         return begin
@@ -386,14 +384,11 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        from anyio import move_on_after
-
         group, self._group = self._group, None
         try:
             if group is not None:
                 group.cancel_scope.cancel()
                 await group.__aexit__(None, None, None)
         finally:
-            # Files and threads are let go also where the block is left by a cancellation.
-            with move_on_after(_CLOSE_S, shield=True):
-                await self.aclose()
+            # Files and threads are let go also where the block is left by a cancellation; it takes bounded time.
+            await self.aclose()

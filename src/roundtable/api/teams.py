@@ -13,6 +13,7 @@ from roundtable.api.profiles import profile_of
 from roundtable.api.team_seats import seat_team
 from roundtable.errors import ConfigurationError
 from roundtable.types import ChatMessage, DebateConfig, Team
+from roundtable.types.base import first_misfit
 from roundtable.types.profiles import AgentProfile
 from roundtable.types.teams import INITIATOR, SUMMARIZER, TeamOrder
 
@@ -163,6 +164,5 @@ def _message(place: int, given: object) -> ChatMessage:
     try:
         return ChatMessage.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "it"
-        raise _invalid(f"messages[{place}]", f"is no message: {where}: {first['msg']}") from None
+        where, why = first_misfit(error)
+        raise _invalid(f"messages[{place}]", f"is no message: {where or 'it'}: {why}") from None

@@ -9,6 +9,8 @@ import logging
 from copy import copy
 from typing import TYPE_CHECKING
 
+from anyio import current_time, move_on_after
+
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.analysis import check_rule
 from roundtable.api.analyzers import Helpers
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
 __all__ = ["Wiring"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
+
+_CLOSE_S = 15.0
 
 
 class Wiring:
@@ -278,7 +282,11 @@ class Wiring:
         return Seated(config, self.agents.build(config))
 
     async def aclose(self) -> None:
-        """Release models and, where the table opened it, the storage."""
+        """Release models and, where the table opened it, the storage.
+
+        A cancellation waits until all is released. What takes longer than `_CLOSE_S` in all is left to itself, with a
+        second for each that comes after it.
+        """
         if self.is_lent:
             return
         closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
@@ -288,9 +296,13 @@ class Wiring:
         if self._own_storage:
             closers.append(self.storage.aclose)
         failure: Exception | None = None
+        ends = current_time() + _CLOSE_S
         for close in closers:
             try:
-                await close()
+                with move_on_after(max(1.0, ends - current_time()), shield=True) as closing:
+                    await close()
+                if closing.cancelled_caught:
+                    logger.warning("%s did not end in time", getattr(close, "__qualname__", close))
             except Exception as error:  # noqa: BLE001  (one that cannot be closed must not keep the others open)
                 failure = failure or error
         if failure is not None:

@@ -38,6 +38,7 @@ __all__ = [
     "Send",
     "bearer",
     "is_this_machine",
+    "send_json",
 ]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.auth")
@@ -217,13 +218,18 @@ class Guard:
         if instead is not None:
             await instead(scope, receive, send)
             return
-        content = to_json(self._manners.body(error))
-        length = (b"content-length", str(len(content)).encode())
-        headers = [(b"content-type", b"application/json"), length, (b"cache-control", b"no-store")]
-        if status == 401:
-            headers.append((b"www-authenticate", b'Bearer realm="ai-roundtable"'))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": content, "more_body": False})
+        await send_json(send, status, self._manners.body(error))
+
+
+async def send_json(send: Send, status: int, body: object) -> None:
+    """Answer a request that goes no further, with a body in JSON."""
+    content = to_json(body)
+    length = (b"content-length", str(len(content)).encode())
+    headers = [(b"content-type", b"application/json"), length, (b"cache-control", b"no-store")]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="ai-roundtable"'))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content, "more_body": False})
 
 
 class _Stream:

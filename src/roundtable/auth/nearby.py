@@ -5,9 +5,8 @@ from __future__ import annotations
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
 
-from pydantic_core import to_json
-
 from roundtable.auth.errors import Forbidden
+from roundtable.auth.guard import send_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +60,4 @@ class Nearby:
             "this server asks for no token, so it answers only programs of its own machine",
             hint="Have it ask for tokens to let others in, also through a proxy.",
         )
-        content = to_json(self._body(error))
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
-        await send(
-            {"type": "http.response.start", "status": 403, "headers": [*headers, (b"cache-control", b"no-store")]}
-        )
-        await send({"type": "http.response.body", "body": content, "more_body": False})
+        await send_json(send, 403, self._body(error))

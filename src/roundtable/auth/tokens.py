@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from roundtable.protocols import Clock, KeyValue, Storage
 
-__all__ = ["IssuedToken", "TokenInfo", "TokenStore"]
+__all__ = ["DEFAULT_DAYS", "IssuedToken", "TokenInfo", "TokenStore"]
 
 DEFAULT_DAYS: Final = 90
+"""Days that a token works, unless it is said otherwise."""
 LONGEST_DAYS: Final = 36_500
 _TENANT: Final = ":auth"  # no user is called so
 _PREFIX: Final = "rt_"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.modes.oxford import LAST_VOTE
 from roundtable.scoring import Choice, Normalise, Rule, Transitions, decide, normaliser, transitions
@@ -106,7 +107,7 @@ class Reader:
         try:
             found = self.extract(said.position)
         except Exception as error:
-            msg = f"extract broke on {said.position[:80]!r}: {type(error).__name__}: {error}"
+            msg = f"extract broke on {said.position[:80]!r}: {type(error).__name__}: {error_text(error)}"
             raise ConfigurationError(msg, cause=error) from error
         if found is not None and not isinstance(found, str):
             raise ConfigurationError(f"extract gave {found!r} for {said.position[:80]!r}, no text")

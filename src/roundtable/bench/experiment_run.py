@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from roundtable._clock import SystemClock
 from roundtable.api.together import together
 from roundtable.bench.folders import experiment_folder, write_run
-from roundtable.bench.runner import BenchmarkRunner
+from roundtable.bench.runner import AT_ONCE, BenchmarkRunner
 from roundtable.errors import ContextTooLong
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from roundtable.protocols import SleepingClock
 
 __all__ = ["ExperimentRun", "run_experiment"]
-
-_AT_ONCE: Final = 8
 
 
 class ExperimentRun(NamedTuple):
@@ -98,4 +96,4 @@ async def run_experiment(
         return done
 
     jobs = [partial(hold, number, scenario) for number, scenario in enumerate(asked)]
-    return tuple(await together(jobs, at_once=_AT_ONCE if options.parallel else 1))
+    return tuple(await together(jobs, at_once=AT_ONCE if options.parallel else 1))

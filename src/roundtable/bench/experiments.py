@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 from roundtable.bench.scenarios import BenchmarkScenario
 from roundtable.errors import ConfigurationError
 from roundtable.types import JsonValue, NonEmpty, Topic, Value
+from roundtable.types.base import first_misfit
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -130,9 +131,7 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
     try:
         return Experiment.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        msg = f"{str(file)!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise ConfigurationError(msg, cause=error) from None
+        raise ConfigurationError(f"{str(file)!r}: {': '.join(first_misfit(error))}", cause=error) from None
 
 
 def _data(file: Path, text: str) -> JsonValue:

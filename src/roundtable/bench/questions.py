@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from roundtable.errors import ConfigurationError
 from roundtable.types import NonEmpty, Topic, Value
+from roundtable.types.base import first_misfit
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -120,8 +121,7 @@ def _question(row: Mapping[str, Any], place: int, line: int, file: Path) -> Ques
     try:
         return Question.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        msg = f"{str(file)!r}, line {line}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        msg = f"{str(file)!r}, line {line}: {': '.join(first_misfit(error))}"
         raise ConfigurationError(msg, cause=error, hint="Each needs a question and a gold answer.") from None
 
 

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.bench.metrics import BenchmarkMetrics
 
-__all__ = ["BenchmarkRunner", "Executor", "hold_scenario"]
+__all__ = ["AT_ONCE", "BenchmarkRunner", "Executor", "hold_scenario"]
 
 Executor: TypeAlias = Callable[[BenchmarkScenario], Awaitable[DebateResult]]
 """Holds the debate of a scenario."""
 
-_AT_ONCE: Final = 8
+AT_ONCE: Final = 8
+"""Debates that are held at once, where several are."""
 
 
 async def hold_scenario(table: Roundtable, scenario: BenchmarkScenario) -> DebateResult:
@@ -109,7 +110,7 @@ class BenchmarkRunner:
     async def run_scenarios(self, scenarios: Sequence[BenchmarkScenario]) -> tuple[RepeatedScenario, ...]:
         """Hold every scenario as often as the runner repeats, in order, or several at once."""
         asked = [scenario for scenario in scenarios for _ in range(self._repetitions)]
-        at_once = _AT_ONCE if self._parallel else 1
+        at_once = AT_ONCE if self._parallel else 1
         runs = await together([partial(self.run_scenario, scenario) for scenario in asked], at_once=at_once)
         times = self._repetitions
         return tuple(

@@ -11,6 +11,7 @@ from roundtable.bench.arms import StudyAnswer
 from roundtable.bench.statistics import Interval, mcnemar_test, paired_bootstrap, questions_needed, wilson_interval
 from roundtable.errors import RoundtableError
 from roundtable.scoring import Transitions, brier_score, expected_calibration_error
+from roundtable.scoring.words import counted
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class StudyReport(Value):
             mended = f"{moved.wrong_to_right} answers mended, {moved.right_to_wrong} spoilt"
             lines.append(f"- {moved.mode}: {self.worth(moved.mode)}; {mended}.")
         if self.failed:
-            count = "1 question" if len(self.failed) == 1 else f"{len(self.failed)} questions"
+            count = counted(len(self.failed), "question")
             lines.append(f"- left out: {count} that failed in at least one way.")
             lines += [f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()]
         return "\n".join(lines) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -46,8 +46,6 @@ from roundtable.cli.serve import serve
 from roundtable.cli.tokens import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from roundtable.api.options import DebateOptions
 
 __all__ = ["app"]
@@ -91,26 +89,6 @@ def root(
     """
 
 
-def _surroundings(given: Mapping[str, Any]) -> Ask:
-    """Take from the arguments of a command what all commands that debate have in common."""
-    return Ask(
-        as_json=given["as_json"],
-        live=not given["no_live"],
-        quiet=given["quiet"],
-        storage=given["storage"],
-        database=given["database"],
-        base_urls=tuple(given["base_url"] or ()),
-        timeout_s=given["timeout"],
-        tools=split_list(given["tools"], "--tools") or (),
-        search=given["search"],
-        fetch=given["fetch"],
-        agents=split_list(given.get("agents"), "--agents"),
-        quorum=given.get("quorum"),
-        seed=given.get("seed", 0),
-        analyzer=given.get("analyzer", "auto"),
-    )
-
-
 def _chosen(options: list[str] | None, option: list[str] | None) -> tuple[str, ...] | None:
     return (*(split_list(options, "--options") or ()), *(option or ())) or None
 
@@ -149,7 +127,7 @@ def debate(
     quiet: Quiet = False,
 ) -> int:
     """Hold a debate; the word `debate` may be left out."""
-    ask = _surroundings(locals())
+    ask = Ask.of(locals())
     from roundtable.cli.debates import hold, weigh
 
     asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
@@ -180,7 +158,7 @@ def resume(
     quiet: Quiet = False,
 ) -> int:
     """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
-    ask = _surroundings(locals())
+    ask = Ask.of(locals())
     from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import resume as go_on
 
@@ -210,7 +188,7 @@ def extend(
     quiet: Quiet = False,
 ) -> int:
     """Hold further rounds of a session."""
-    ask = _surroundings(locals())
+    ask = Ask.of(locals())
     from roundtable.cli.context import Supplied, read_context
     from roundtable.cli.debates import extend as go_further
 
@@ -242,7 +220,7 @@ def fork(
     quiet: Quiet = False,
 ) -> int:
     """Hold a "what if": a new session that shares the past of another, and goes on in another way."""
-    ask = _surroundings(locals())
+    ask = Ask.of(locals())
     from roundtable.cli.debates import fork as go_elsewhere
 
     changes: DebateOptions = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,20 +36,10 @@ Seconds = Annotated[float, typer.Option("--limit", metavar="SECONDS", help="Seco
 
 def _desk(given: Mapping[str, Any]) -> Desk:
     """Make ready; sessions are kept in memory alone unless a place is named, since results are written to folders."""
-    nowhere = given.get("storage") is None and given.get("database") is None
-    return open_desk(
-        Ask(
-            as_json=given["as_json"],
-            live=False,
-            quiet=given.get("quiet", False),
-            storage="memory://" if nowhere else given["storage"],
-            database=given.get("database"),
-            agents=split_list(given.get("agents"), "--agents"),
-            base_urls=tuple(given.get("base_url") or ()),
-            analyzer=given.get("analyzer", "auto"),
-            timeout_s=given.get("timeout"),
-        )
-    )
+    # The seed that a study takes is that of its statistics.
+    ask = replace(Ask.of(given), live=False, seed=0)
+    nowhere = ask.storage is None and ask.database is None
+    return open_desk(replace(ask, storage="memory://") if nowhere else ask)
 
 
 @bench.command()

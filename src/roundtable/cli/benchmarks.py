@@ -23,6 +23,8 @@ from roundtable.bench.scenarios import mean_metrics
 from roundtable.cli.codes import ExitCode
 from roundtable.cli.lines import Line, line
 from roundtable.errors import ConfigurationError
+from roundtable.scoring.words import counted
+from roundtable.types.base import first_misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,17 +78,15 @@ async def list_debates(desk: Desk, plan: Plan) -> ExitCode:
     if desk.screen.as_json:
         desk.screen.data([scenario.model_dump(mode="json") for scenario in scenarios])
         return ExitCode.OK
-    desk.screen.show([line(f"{experiment.name}: {_many(len(scenarios))}. {experiment.description}", "bold", hang=2)])
+    desk.screen.show(
+        [line(f"{experiment.name}: {counted(len(scenarios), 'debate')}. {experiment.description}", "bold", hang=2)]
+    )
     desk.screen.show([line(_shown(scenario), indent=2, hang=2) for scenario in scenarios])
     return ExitCode.OK
 
 
-def _many(debates: int) -> str:
-    return "1 debate" if debates == 1 else f"{debates} debates"
-
-
 def _shown(scenario: BenchmarkScenario) -> str:
-    return f"{scenario.mode}, {scenario.rounds} round{'s'[: scenario.rounds != 1]}: {scenario.topic}"
+    return f"{scenario.mode}, {counted(scenario.rounds, 'round')}: {scenario.topic}"
 
 
 async def carry_out(desk: Desk, plan: Plan, output: str, limit_s: float) -> ExitCode:
@@ -179,7 +179,7 @@ async def list_experiments(desk: Desk, folder: str) -> ExitCode:
         desk.screen.data([{"file": str(file), **one.model_dump(mode="json")} for file, one in found])
         return ExitCode.OK
     for file, one in found:
-        desk.screen.show([line(f"{file}: {_many(len(one.scenarios()))}", "bold", hang=2)])
+        desk.screen.show([line(f"{file}: {counted(len(one.scenarios()), 'debate')}", "bold", hang=2)])
         desk.screen.show([line(one.description, indent=2, paragraph=True)])
     return ExitCode.OK
 
@@ -228,5 +228,4 @@ def scenario_of(topic: str, mode: str, rounds: int) -> BenchmarkScenario:
     try:
         return BenchmarkScenario(name="single", topic=topic, mode=mode, rounds=rounds)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ConfigurationError(f"{first['loc'][0]}: {first['msg']}", cause=error) from None
+        raise ConfigurationError(": ".join(first_misfit(error)), cause=error) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from roundtable.errors import (
     APIAuthError,
@@ -15,11 +15,7 @@ from roundtable.errors import (
     RoundtableError,
     SessionError,
     StorageError,
-    error_kinds,
 )
-
-if TYPE_CHECKING:
-    from roundtable.types import ErrorInfo
 
 __all__ = ["ExitCode", "exit_code", "exit_codes_help"]
 
@@ -87,6 +83,7 @@ def _code_of(kind: type[RoundtableError]) -> ExitCode:
 def _shared_reason(error: QuorumLost) -> ExitCode | None:
     # Late on purpose: `--help` must not load results.
     from roundtable.result import DebateResult
+    from roundtable.stages import error_from_info
 
     rounds = error.partial.rounds if isinstance(error.partial, DebateResult) else ()
     turns = [turn for held in rounds[-1:] for turn in held.turns]
@@ -94,16 +91,9 @@ def _shared_reason(error: QuorumLost) -> ExitCode | None:
     failed = {turn.slot: turn.error for turn in lost if turn.outcome == "failed"}
     if any(turn.outcome == "answered" for turn in lost):
         return None
-    reasons = {_code_of(_kind_of(reason)) for reason in failed.values()}
+    reasons = {_code_of(type(error_from_info(reason))) for reason in failed.values()}
     only = reasons.pop() if len(reasons) == 1 else None
     return only if only in _OF_A_ROUND else None
-
-
-def _kind_of(reason: ErrorInfo) -> type[RoundtableError]:
-    """Find the class of a stored error; by its code where the class is a plugin's."""
-    by_code = {kind.default_code: kind for kind in reversed(error_kinds())}
-    by_name = {kind.__name__: kind for kind in error_kinds()}
-    return by_name.get(reason.name) or by_code.get(reason.code, RoundtableError)
 
 
 def exit_codes_help() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -16,7 +16,7 @@ from roundtable.settings import Settings
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from roundtable.api import Roundtable
     from roundtable.api.tools import ToolLike
@@ -45,6 +45,31 @@ class Ask:
     search: str | None = None
     fetch: bool = False
     profiles: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Ask:
+        """Take it from the arguments of a command, as they are called in `options`; what a command lacks is left out.
+
+        Raises:
+            ConfigurationError: A list has an empty entry.
+        """
+        return cls(
+            as_json=given.get("as_json", False),
+            live=not given.get("no_live", False),
+            quiet=given.get("quiet", False),
+            storage=given.get("storage"),
+            database=given.get("database"),
+            agents=split_list(given.get("agents"), "--agents"),
+            base_urls=tuple(given.get("base_url") or ()),
+            quorum=given.get("quorum"),
+            seed=given.get("seed", 0),
+            analyzer=given.get("analyzer", "auto"),
+            timeout_s=given.get("timeout"),
+            tools=split_list(given.get("tools"), "--tools") or (),
+            search=given.get("search"),
+            fetch=given.get("fetch", False),
+            profiles=tuple(given.get("profiles") or ()),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.http.addresses import checked_url, shown_url
 from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
+from roundtable.scoring.words import counted
 from roundtable.settings import Settings
 from roundtable.storage.salvage import find_damage, salvage
 from roundtable.tools.search import search_provider
@@ -220,7 +221,7 @@ async def _storage(desk: Desk) -> Check:
         if damage:
             fix = f"{place.command('doctor', '--salvage', 'saved.db')} saves what can be read into a new file."
             return Check("storage", "broken", f"{place.shown} is damaged: {'; '.join(damage)}", fix)
-    count = "1 session" if len(stored) == 1 else f"{len(stored)} sessions"
+    count = counted(len(stored), "session")
     return _room(place.path, f"{place.shown}, {count}")
 
 

@@ -9,6 +9,7 @@ from roundtable.cli.context import asked_lines
 from roundtable.cli.lines import Line, line, percent, round_lines
 from roundtable.cli.place import SHORT_ID
 from roundtable.report import cost_in_words
+from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +30,7 @@ def beginning(result: DebateResult) -> list[Line]:
         shown.append(line(f"Options: {', '.join(result.config.options)}", "dim"))
     return [
         *shown,
-        line(f"Mode {result.mode}, {_rounds(result.total_rounds)}, session {result.session_id}", "dim"),
+        line(f"Mode {result.mode}, {counted(result.total_rounds, 'round')}, session {result.session_id}", "dim"),
         line(f"At the table: {table}", "dim"),
         Line(""),
     ]
@@ -75,10 +76,6 @@ def whole(result: DebateResult, place: Place) -> list[Line]:
 def _seat(agent: AgentConfig) -> str:
     told = agent.provider.casefold() in agent.name.casefold()
     return agent.name if told else f"{agent.name} ({agent.provider})"
-
-
-def _rounds(count: int) -> str:
-    return "1 round" if count == 1 else f"{count} rounds"
 
 
 def _answer(result: DebateResult) -> list[Line]:
@@ -131,7 +128,7 @@ def _figures(result: DebateResult) -> list[Line]:
         shown.append(line(f"Ended: {result.exit.reason}, {result.exit.details}"))
     if result.status != "completed":
         shown.append(line(f"Status: {result.status}, session {result.session_status}", "yellow"))
-    calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
+    calls = counted(usage.calls, "call")
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     return [*shown, line(f"Usage: {calls}, {tokens}, {cost_in_words(usage)}", "dim")]
 

@@ -50,15 +50,17 @@ def sessions(
 
     from roundtable.cli.sessions import list_sessions, moment, notes
     from roundtable.types import SessionFilter
+    from roundtable.types.base import first_misfit
 
     asked = {"status": status, "mode": mode, "topic": topic, "limit": limit, "after": after, "metadata": notes(meta)}
     dates = {"created_from": moment(since, "--since"), "created_to": moment(until, "--until", before=True)}
     try:
         wanted = SessionFilter.model_validate({**asked, **dates})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        msg = f"--{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
-        raise ConfigurationError(msg, hint="`roundtable sessions --help` says what is allowed.") from None
+        where, why = first_misfit(error)
+        raise ConfigurationError(
+            f"--{where}: {why}", hint="`roundtable sessions --help` says what is allowed."
+        ) from None
     desk = open_desk(Ask(as_json=as_json, storage=storage, database=database))
     return desk.run(lambda desk: list_sessions(desk.table, desk.place, desk.screen, wanted))
 

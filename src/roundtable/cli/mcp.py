@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import typer
 
 from roundtable.cli.codes import ExitCode
-from roundtable.cli.desk import Ask, Desk, find_surroundings, make_table, open_desk, split_list
+from roundtable.cli.desk import Ask, Desk, find_surroundings, make_table, open_desk
 from roundtable.cli.door import Door
 from roundtable.cli.options import (
     Agents,
@@ -55,19 +57,9 @@ def serve_mcp(
 
     Clients start it by themselves; with --http, `roundtable tokens create NAME --audience mcp` makes a token for each.
     """
-    ask = Ask(
-        quiet=True,
-        storage=storage,
-        database=database,
-        agents=split_list(agents, "--agents"),
-        base_urls=tuple(base_url or ()),
-        analyzer=analyzer,
-        timeout_s=timeout,
-        # The assistant that calls can answer what agents ask for.
-        tools=tuple(dict.fromkeys((*(split_list(tools, "--tools") or ()), "request_context"))),
-        search=search,
-        fetch=fetch,
-    )
+    ask = Ask.of(locals())
+    # The assistant that calls can answer what agents ask for.
+    ask = replace(ask, quiet=True, tools=tuple(dict.fromkeys((*ask.tools, "request_context"))))
     if not http and (allow_host or allow_origin or no_auth):
         raise ConfigurationError("--allow-host, --allow-origin and --no-auth go with --http")
     if not http:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.models import OptionInfo
 
 from roundtable.cli.codes import ExitCode
-from roundtable.cli.desk import Ask, Desk, open_desk, split_list
+from roundtable.cli.desk import Ask, Desk, open_desk
 from roundtable.cli.door import Door
 from roundtable.cli.options import (
     Agents,
@@ -103,7 +103,7 @@ def serve_http(
     counter = Counter(
         door, _limits(given), https=https, open_metrics=open_metrics, reuse_port=reuse_port, drain_s=drain
     )
-    return open_desk(_ask(given)).run(counter.serve)
+    return open_desk(Ask.of(given)).run(counter.serve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +144,6 @@ class Counter:
 
         said = {name: limit for name, limit in self.limits.items() if limit != "unsaid"}
         return Limits.from_settings(desk.settings).model_copy(update=said)
-
-
-def _ask(given: Mapping[str, Any]) -> Ask:
-    """Take from the arguments of the command what a table is made of."""
-    return Ask(
-        storage=given["storage"],
-        database=given["database"],
-        agents=split_list(given["agents"], "--agents"),
-        profiles=tuple(given["profiles"] or ()),
-        base_urls=tuple(given["base_url"] or ()),
-        analyzer=given["analyzer"],
-        timeout_s=given["timeout"],
-        tools=split_list(given["tools"], "--tools") or (),
-        search=given["search"],
-        fetch=given["fetch"],
-    )
 
 
 def _limits(given: Mapping[str, str | None]) -> dict[str, int | Literal["unsaid"] | None]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["tokens"]
 
 _SERVERS: Final = ("mcp", "http")
-_DAYS: Final = 90
 
 tokens: typer.Typer = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Tokens that open the MCP server and the HTTP server."
@@ -44,12 +43,14 @@ def create(
     as_json: Json = False,
 ) -> int:
     """Make a token and show it, this once: only a digest of it is kept."""
+    from roundtable.auth.tokens import DEFAULT_DAYS
+
     scopes = split_list(scope, "--scope") or ("read", "write")
     if never and days is not None:
         raise ConfigurationError("a token works for --days, or --never-expires, not both")
     if audience not in {None, *_SERVERS}:
         raise ConfigurationError(f"--audience is one of {', '.join(_SERVERS)}, not {audience!r}")
-    lasting = None if never else _DAYS if days is None else days
+    lasting = None if never else DEFAULT_DAYS if days is None else days
 
     async def work(desk: Desk) -> ExitCode:
         store = await _store(desk)

@@ -157,10 +157,10 @@ class Subscription:
 
     def _is_gap(self, event: DurableEvent | LiveEvent) -> bool:
         """Tell whether events were stored before this one that nobody told, such as by hand."""
-        return event.durable and event.seq > self.last_seq + 1
+        return event.durable is True and event.seq > self.last_seq + 1
 
     def _is_news(self, event: DurableEvent | LiveEvent) -> bool:
-        if not event.durable:
+        if event.durable is False:
             # What was told before events that were read from the log is old by now.
             return event.after >= self.last_seq
         if event.seq <= self.last_seq:

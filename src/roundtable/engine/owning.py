@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from roundtable._foreign import error_text
 from roundtable.errors import SessionBusy
 
 if TYPE_CHECKING:
@@ -65,4 +66,4 @@ async def release(storage: Storage, session_id: str, owner: Owner, tenant: str) 
         try:
             await storage.lease(session_id, owner, 0, tenant=tenant)
         except Exception as error:  # noqa: BLE001  (a storage may be foreign code; what ended the run is what counts)
-            logger.warning("the lease was not given up: %s", error, extra={"session": session_id})
+            logger.warning("the lease was not given up: %s", error_text(error), extra={"session": session_id})

@@ -31,7 +31,6 @@ from roundtable.errors import (
     LeaseLost,
     RoundtableError,
     SessionError,
-    StorageError,
 )
 from roundtable.exits import guarded, unmet
 from roundtable.stages import run_stage, shaper_of
@@ -366,7 +365,7 @@ class DebateRun:
         self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
         try:
             await self.journal.append(*events)
-        except (StorageError, SessionError) as error:
+        except RoundtableError as error:
             # What ended the run is what its caller has to hear; that it could not be written is said in the log.
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._fields)
 

@@ -99,11 +99,15 @@ async def synthesize_stored(journal: Journal, writer: Writer, lease_ttl_s: float
         keeper = Keeper(journal, lease_ttl_s, give_up=give_up, stop=lambda: None)
         background.start_soon(keeper.keep_lease)
         made = await synthesis_event(writer, journal.fold, journal.clock)
+        try:
+            # In here: leaving the group is a place to be cancelled, and what was paid for would be lost.
+            await journal.append(made)
+        except RoundtableError as error:
+            lost.append(error)
         background.cancel_scope.cancel()
     if lost:
         raise lost[0]
     assert made is not None  # noqa: S101  (only a lost lease ends it otherwise)
-    await journal.append(made)
     if made.synthesis is None:
         assert made.error is not None  # noqa: S101  (an event holds one of the two)
         raise error_from_info(made.error)

@@ -75,7 +75,7 @@ class Exit:
         try:
             return cls(**given)
         except TypeError as error:
-            raise ConfigurationError(f"the exit {cls.kind!r} cannot be built: {error}") from error
+            raise ConfigurationError(f"the exit {cls.kind!r} cannot be built: {error_text(error)}") from error
 
 
 def as_json(value: object) -> JsonValue:

@@ -7,6 +7,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING, Final
 
+from roundtable._foreign import error_text
 from roundtable.auth.errors import told_elsewhere
 from roundtable.errors import RoundtableError
 from roundtable.logs import ROOT
@@ -120,7 +121,7 @@ def error_of(error: Exception, *, elsewhere: bool = False) -> JsonObject:
             found["sessionId"] = told.session_id
         return found
     reference = secrets.token_hex(4)
-    logger.error("a tool failed (%s): %s", reference, error, exc_info=error)
+    logger.error("a tool failed (%s): %s", reference, error_text(error), exc_info=error)
     unforeseen = RoundtableError(
         f"the server failed in a way nobody foresaw ({type(error).__name__})",
         code="INTERNAL_ERROR",

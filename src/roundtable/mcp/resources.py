@@ -16,6 +16,7 @@ from roundtable.mcp.reading import list_sessions, round_details
 if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.mcp.call import Call
+    from roundtable.types import Value
 
 __all__ = ["RESOURCES", "TEMPLATES", "Kind", "Page", "modes_of", "read"]
 
@@ -81,21 +82,23 @@ async def read(call: Call, uri: str) -> Page:
     """
     match uri.removeprefix(SCHEME).split("/") if uri.startswith(SCHEME) else []:
         case ["sessions"]:
-            page = await list_sessions(call, ListInput())
-            return Page(page.model_dump_json(by_alias=True, exclude_none=True, indent=2), _JSON)
+            return _as_json(await list_sessions(call, ListInput()))
         case ["sessions", session_id]:
             return Page(await call.desk.table.export(session_id, "markdown"), _MARKDOWN)
         case ["sessions", session_id, "json"]:
             return Page(await call.desk.table.export(session_id, "json"), _JSON)
         case ["sessions", session_id, "rounds", number]:
-            held = await round_details(call, _round_asked_for(uri, session_id, number))
-            return Page(to_json(held.model_dump(mode="json", exclude_none=True), indent=2).decode(), _JSON)
+            return _as_json(await round_details(call, _round_asked_for(uri, session_id, number)))
         case ["modes"]:
             return Page(_overview(call.desk.table), _MARKDOWN)
         case ["modes", name]:
             return Page(_guide(call.desk.table, name), _MARKDOWN)
         case _:
             raise _no_such(uri)
+
+
+def _as_json(value: Value) -> Page:
+    return Page(to_json(value.model_dump(mode="json", exclude_none=True), indent=2).decode(), _JSON)
 
 
 def _round_asked_for(uri: str, session_id: str, number: str) -> RoundInput:

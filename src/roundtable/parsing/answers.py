@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from roundtable._foreign import well_formed
 from roundtable.parsing.documents import MAX_CHARS, find_document, is_json_like
+from roundtable.parsing.texts import text_in, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -159,14 +160,10 @@ def _spoken(text: str) -> str:
     return text[opened.end() :].partition(f"</{opened[1]}>")[2].strip()
 
 
-def _words(value: JsonValue) -> str:
-    return value.strip() if isinstance(value, str) else ""
-
-
 def _words_or_number(value: JsonValue) -> str:
     """Give a text, or a number as it is written: `42` answers a question as well as `"42"`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _words(value)
+        return text_in(value)
     return str(value) if math.isfinite(value) else ""
 
 
@@ -199,7 +196,7 @@ def _number(value: JsonValue, *, percent_of: int | None = None) -> float | None:
 
 
 def _stance(value: JsonValue) -> Stance | None:
-    match _words(value).upper():
+    match text_in(value).upper():
         case "YES":
             return "YES"
         case "NO":
@@ -220,7 +217,7 @@ def _position(fields: JsonObject, options: _Spellings | None, scale: int) -> Par
     warnings += unknown
     return Parsed(
         position=position,
-        reasoning=_words(fields.get("reasoning")),
+        reasoning=text_in(fields.get("reasoning")),
         confidence=confidence,
         stance=_stance(fields.get("stance")),
         choice=choice,
@@ -276,7 +273,7 @@ def _ballot(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
     choice, _ = _choice(vote, options)
     if choice is None and vote is not None:
         return '"choice" is none of the options; give null to abstain'
-    return Parsed(choice=choice, reasoning=_words(fields.get("reasoning")))
+    return Parsed(choice=choice, reasoning=text_in(fields.get("reasoning")))
 
 
 def _ranking(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
@@ -300,7 +297,7 @@ def _ranking(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
             groups.append(tuple(group))
     if not groups:
         return '"ranking" names no option'
-    return Parsed(ranking=tuple(groups), reasoning=_words(fields.get("reasoning")), warnings=tuple(warnings))
+    return Parsed(ranking=tuple(groups), reasoning=text_in(fields.get("reasoning")), warnings=tuple(warnings))
 
 
 def _scores(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
@@ -320,19 +317,19 @@ def _scores(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
             scores[option] = number
     if not scores:
         return '"scores" holds no usable score'
-    reasoning = _words(fields.get("reasoning"))
+    reasoning = text_in(fields.get("reasoning"))
     return Parsed(scores=tuple(scores.items()), reasoning=reasoning, warnings=tuple(warnings))
 
 
 def _plan(fields: JsonObject) -> Parsed | str:
-    if not _words(fields["goal"]):
+    if not text_in(fields["goal"]):
         return 'the JSON object has no text in "goal"'
     criteria = fields.get("successCriteria", fields.get("success_criteria"))
     listed = criteria if isinstance(criteria, list) else []
     return Parsed(
-        goal=_words(fields["goal"]),
-        strategy=_words(fields.get("strategy")),
-        success_criteria=tuple(_words(item) for item in listed if _words(item)),
+        goal=text_in(fields["goal"]),
+        strategy=text_in(fields.get("strategy")),
+        success_criteria=texts_in(listed),
     )
 
 

@@ -81,7 +81,7 @@ def check_api(source: str, plugin: object) -> None:
         wanted: object = getattr(plugin, "ROUNDTABLE_API", None)
     # A property, or a module's `__getattr__`: code of the plugin's.
     except (Exception, SystemExit) as error:
-        msg = f"ROUNDTABLE_API of {source!r} cannot be read: {type(error).__name__}: {error}"
+        msg = f"ROUNDTABLE_API of {source!r} cannot be read: {type(error).__name__}: {error_text(error)}"
         raise PluginError(msg, plugin=source, stage="api", cause=error) from error
     if wanted is None:
         return
@@ -128,7 +128,7 @@ def _manager(source: str, plugin: object) -> pluggy.PluginManager:
         manager.check_pending()
     # Looking through its attributes runs code of the plugin's, so anything may come of it.
     except (Exception, SystemExit) as error:
-        msg = f"plugin {source!r} does not fit the hooks: {error}"
+        msg = f"plugin {source!r} does not fit the hooks: {error_text(error)}"
         raise PluginError(msg, plugin=source, stage="register", cause=error) from error
     if not manager.get_hookcallers(plugin):
         msg = f"plugin {source!r} implements no hook"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
     from roundtable.types import JsonObject
 
-__all__ = ["STATUSES", "LastResort", "answer", "error_body", "error_event", "status_of", "tell_failures"]
+__all__ = ["STATUSES", "LastResort", "answer", "error_body", "error_event", "misfit", "status_of", "tell_failures"]
 
 STATUSES: Final = {
     "VALIDATION_ERROR": 400,
@@ -95,6 +95,12 @@ def error_body(error: RoundtableError) -> JsonObject:
     return body
 
 
+def misfit(field: str, message: str) -> RoundtableError:
+    """Give the error of a field of a request that does not fit."""
+    details: JsonObject = {"field": field, "message": message}
+    return RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details)
+
+
 def error_event(error: RoundtableError) -> bytes:
     """Give an error as the last event of a stream."""
     told = error_body(error)
@@ -146,9 +152,7 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"][1:]) or "body"
     message = first["msg"].removeprefix("Value error, ")
-    details: JsonObject = {"field": field, "message": message}
-    told = RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details)
-    return _told(request, told)
+    return _told(request, misfit(field, message))
 
 
 async def _plain(request: Request, error: HTTPException) -> Response:

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from roundtable.errors import RoundtableError
+from roundtable.server.failures import misfit
 from roundtable.types.base import Value
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from roundtable.types import JsonObject
 
 __all__ = ["JsonBody", "check_json", "check_query"]
 
@@ -63,7 +63,7 @@ class JsonBody(Generic[BodyT]):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             field = ".".join(map(str, first["loc"]))
-            raise _invalid(field or "body", _in_words(self.model, first)) from None
+            raise misfit(field or "body", _in_words(self.model, first)) from None
 
 
 def _in_words(model: type[Value], error: ErrorDetails) -> str:
@@ -85,7 +85,7 @@ async def check_query(request: Request) -> None:
     for name in request.query_params:
         if known is not None and name not in {*known, _IDS}:
             there = f"; there are {', '.join(sorted(known))}" if known else ""
-            raise _invalid(name[:100], f"there is no such parameter{there}")
+            raise misfit(name[:100], f"there is no such parameter{there}")
 
 
 def _query_of(route: object) -> frozenset[str] | None:
@@ -117,7 +117,7 @@ def check_json(raw: bytes) -> None:
         _check_depth(from_json(raw, allow_inf_nan=False, cache_strings=False))
         json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise _invalid("body", f"is no JSON: {error}") from None
+        raise misfit("body", f"is no JSON: {error}") from None
 
 
 def _check_depth(value: object) -> None:
@@ -146,8 +146,3 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number")
-
-
-def _invalid(field: str, message: str) -> RoundtableError:
-    details: JsonObject = {"field": field, "message": message}
-    return RoundtableError(f"{field}: {message}", code="VALIDATION_ERROR", details=details)

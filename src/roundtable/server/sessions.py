@@ -19,6 +19,7 @@ from roundtable.errors import RoundtableError, SessionConflict
 from roundtable.result import DebateResult
 from roundtable.server.answers import ConsensusAnswer, SessionEntry, SessionPage
 from roundtable.server.describing import gives, streams
+from roundtable.server.failures import misfit
 from roundtable.server.launching import json_answer
 from roundtable.server.state import Caller, Reader, Writer
 from roundtable.server.streams import event_stream, resume_point
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.api.wiring import Wiring
-    from roundtable.types import JsonObject, SearchHit, SessionSummary
+    from roundtable.types import SearchHit, SessionSummary
 
 __all__ = ["SessionId", "router"]
 
@@ -119,8 +120,7 @@ async def _asked(
             limit=limit + 1,
         )
     except ValueError:
-        details: JsonObject = {"field": "cursor", "message": "this is the `nextCursor` of no page"}
-        raise RoundtableError("cursor does not fit", code="VALIDATION_ERROR", details=details) from None
+        raise misfit("cursor", "this is the `nextCursor` of no page") from None
     return _Asked(q, wanted)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import AnyTurn, Usage
 
-__all__ = ["EDGES_S", "MOST_NAMES", "OTHERS", "AgentTally", "Tally", "Times", "ToolTally"]
+__all__ = ["EDGES_S", "MOST_NAMES", "OTHERS", "NameTally", "Tally", "Times"]
 
 EDGES_S: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 """Upper ends of the classes that durations are counted by, in seconds; one more class has what is above."""
@@ -79,23 +79,13 @@ class Times:
 
 
 @dataclass(slots=True)
-class AgentTally:
-    """Turns of one agent."""
+class NameTally:
+    """Turns of one agent, or calls of one tool."""
 
     times: Times = field(default_factory=Times)
     """How long its turns took, failed ones too."""
     failed: int = 0
     """Turns that failed."""
-
-
-@dataclass(slots=True)
-class ToolTally:
-    """Calls of one tool."""
-
-    times: Times = field(default_factory=Times)
-    """How long its calls took, failed ones too."""
-    failed: int = 0
-    """Calls that failed."""
 
 
 @dataclass(slots=True)
@@ -129,9 +119,9 @@ class Tally:
     """What is known of the price, in US dollars."""
     unpriced: int = 0
     """Answers whose price is unknown in part or as a whole."""
-    agents: dict[str, AgentTally] = field(default_factory=dict)
+    agents: dict[str, NameTally] = field(default_factory=dict)
     """Turns by agent."""
-    tools: dict[str, ToolTally] = field(default_factory=dict)
+    tools: dict[str, NameTally] = field(default_factory=dict)
     """Calls by tool."""
     errors: dict[str, int] = field(default_factory=dict)
     """Errors of turns and of runs, by code."""
@@ -162,11 +152,11 @@ class Tally:
         self.cost_usd += other.cost_usd
         self.times.add(other.times)
         for name, agent in other.agents.items():
-            mine = _named(self.agents, name, AgentTally())
+            mine = _named(self.agents, name, NameTally())
             mine.times.add(agent.times)
             mine.failed += agent.failed
         for name, tool in other.tools.items():
-            its = _named(self.tools, name, ToolTally())
+            its = _named(self.tools, name, NameTally())
             its.times.add(tool.times)
             its.failed += tool.failed
         for name, times in other.requests.items():
@@ -176,7 +166,7 @@ class Tally:
 
     def note_turn(self, turn: AnyTurn) -> None:
         """Count a turn with the tools it used."""
-        agent = _named(self.agents, turn.agent_name or turn.agent_id, AgentTally())
+        agent = _named(self.agents, turn.agent_name or turn.agent_id, NameTally())
         agent.times.note(turn.duration_s)
         if turn.outcome == "failed":
             agent.failed += 1
@@ -185,7 +175,7 @@ class Tally:
             return
         self.note_usage(turn.result.usage)
         for call in turn.tools_used:
-            tool = _named(self.tools, call.tool_name, ToolTally())
+            tool = _named(self.tools, call.tool_name, NameTally())
             tool.times.note(call.duration_s)
             tool.failed += call.error is not None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from roundtable.gateway.streams import ChatStream
+from roundtable.gateway.wrapping import close_stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -101,9 +102,7 @@ class FaultyModel:
                 if isinstance(fault, Exception) and given >= self._after_deltas:
                     raise fault
         finally:
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
+            await close_stream(stream)
 
     async def aclose(self) -> None:
         """Close the model inside."""

@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.errors import ConfigurationError
 from roundtable.exits import AllOf, AnyOf, Exit, MaxRounds, exit_from_spec, exit_registry
 from roundtable.testing.storage_samples import NOON
+from roundtable.testing.suite import Suite, at_once, drawn_law
 from roundtable.types import AgentResponse, ConsensusResult, ExitResult, RoundRecord, Turn, TurnResult
 
 if TYPE_CHECKING:
@@ -21,15 +22,9 @@ if TYPE_CHECKING:
     from roundtable._registry import Registry
     from roundtable.exits import ExitFactory
 
-from roundtable.testing.suite import Suite, at_once
-
 __all__ = ["ExitSuite", "played_rounds"]
 
-_LAW = settings(
-    max_examples=min(40, settings().max_examples),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
-)
+_LAW = drawn_law(40)
 
 
 @st.composite

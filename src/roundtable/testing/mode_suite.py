@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
 from roundtable.stages import narrow
 from roundtable.testing.mode_samples import LATER, MARK, debates, fewest_agents, opening_views
-from roundtable.testing.suite import Suite, at_once
+from roundtable.testing.suite import Suite, at_once, drawn_law
 from roundtable.types import DebateContext, Stage
 from roundtable.types.plan import EXTERNAL
 
@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ModeSuite"]
 
 # A mode holds no state, so one fixture may serve every drawn debate; the suite is inherited by design.
-_LAW = settings(
-    max_examples=min(30, settings().max_examples),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
-)
+_LAW = drawn_law(30)
 
 
 class _Hurried(WrappedMode):

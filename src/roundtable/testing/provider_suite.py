@@ -16,6 +16,7 @@ import pytest
 
 from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
 from roundtable.gateway import Gateway
+from roundtable.gateway.wrapping import close_stream
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, call_reply, chat_reply, http_reply
 from roundtable.testing.suite import Suite
 from roundtable.types import AgentTool, ChatDelta, ChatRequest, ChatResponse, JsonValue, Message, ModelProfile
@@ -158,9 +159,7 @@ class ProviderSuite(Suite):
             stream = model.stream(self._ask(model))
             async for _ in stream:
                 break
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
+            await close_stream(stream)
             assert isinstance(await model.complete(self._ask(model)), ChatResponse)
 
     async def test_a_stream_that_is_left_lets_its_connection_go(self, model: ChatModel, server: LoopbackServer) -> None:
@@ -173,9 +172,7 @@ class ProviderSuite(Suite):
         with anyio.fail_after(self.limit_s):
             async for _ in stream:
                 break
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
+            await close_stream(stream)
             await _hung_up(server)
 
     async def test_a_stream_that_breaks_off_is_an_error(self, model: ChatModel, server: LoopbackServer) -> None:

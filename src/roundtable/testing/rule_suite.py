@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable._registry import Registry
 from roundtable.analysis import check_rule
 from roundtable.scoring import Choice, decide
-from roundtable.testing.suite import Suite, at_once
+from roundtable.testing.suite import Suite, at_once, drawn_law
 from roundtable.types import Decision
 
 if TYPE_CHECKING:
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RuleSuite"]
 
-_LAW = settings(
-    max_examples=min(40, settings().max_examples),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
-)
+_LAW = drawn_law(40)
 _OPTIONS = ("tea", "coffee", "milk", "water")
 _VOICES = st.builds(Choice, st.sampled_from(_OPTIONS), confidence=st.sampled_from((0.2, 0.5, 0.9)))
 _CHOICES = st.lists(st.sampled_from((*_OPTIONS, None)), max_size=7)

@@ -15,7 +15,9 @@ from roundtable._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["NewLawWarning", "Suite", "at_once", "laws_of", "new_law"]
+    from hypothesis import settings
+
+__all__ = ["NewLawWarning", "Suite", "at_once", "drawn_law", "laws_of", "new_law"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -126,3 +128,23 @@ def at_once(call: Callable[[], R]) -> R:
             return given
     msg = f"it waited for {waited_s:.2f} s; what is pure computes, and neither sleeps nor calls anything outside"
     raise AssertionError(msg)
+
+
+def drawn_law(most_examples: int) -> settings:
+    """Give the settings of a law that is tried on drawn examples: as many as the profile says, and no more than these.
+
+    What is under test is pure and holds no state, so one fixture may serve every example; suites are inherited by
+    design.
+    """
+    # Late on purpose: most suites draw nothing.
+    from hypothesis import HealthCheck, settings
+
+    return settings(
+        max_examples=min(most_examples, settings().max_examples),
+        deadline=None,
+        suppress_health_check=[
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.differing_executors,
+            HealthCheck.too_slow,
+        ],
+    )

@@ -12,6 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints, overload
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
+from roundtable._foreign import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.tools.definition import TOOL_TIMEOUT_S, ToolDefinition, is_async
 from roundtable.tools.results import unfit
@@ -173,7 +174,8 @@ def _arguments_of(function: Callable[..., object], name: str, texts: dict[str, s
         made: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         made.model_json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError, ValueError) as error:
-        msg = f"the parameters of tool {name!r} have no JSON Schema: {str(error).splitlines()[0]}"
+        why = error_text(error).partition("\n")[0]
+        msg = f"the parameters of tool {name!r} have no JSON Schema: {why}"
         raise ConfigurationError(
             msg, cause=error, hint="Annotate them with str, int, float, bool, list, Literal, a dataclass or a model."
         ) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self, TextIO
 import anyio
 from pydantic_core import to_json
 
+from roundtable._foreign import error_text
 from roundtable.errors import APINetworkError, ConfigurationError, RoundtableError
 from roundtable.http import checked_url, shown_url
 from roundtable.prompts import neutralise
@@ -325,4 +326,5 @@ def _first(error: BaseException) -> BaseException:
 def _kind(error: BaseException) -> str:
     """Give an error's kind, with its text where that is short; a server may have written it."""
     error = _first(error)
-    return f"{type(error).__name__}: {neutralise(str(error))[:200]}" if str(error) else type(error).__name__
+    said = neutralise(error_text(error))[:200]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 
-__all__ = ["JsonObject", "JsonValue", "NonEmpty", "Share", "Timestamp", "Value", "named", "utc_now"]
+__all__ = ["JsonObject", "JsonValue", "NonEmpty", "Share", "Timestamp", "Value", "first_misfit", "named", "utc_now"]
 
 
 class Value(BaseModel):
@@ -54,6 +54,21 @@ class Value(BaseModel):
 def utc_now() -> datetime:
     """Give the present moment as an aware UTC time."""
     return datetime.now(UTC)
+
+
+def first_misfit(error: ValidationError) -> tuple[str, str]:
+    """Say what does not fit first: its field, with dots where it is inside of others, and why it does not.
+
+    Example:
+        >>> from roundtable.types import Message
+        >>> try:
+        ...     Message(role="user", content=7)
+        ... except ValidationError as error:
+        ...     first_misfit(error)[0]
+        'content'
+    """
+    first = error.errors(include_url=False)[0]
+    return ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
 
 
 def named(value: object) -> object:

@@ -14,8 +14,6 @@ __all__ = ["DurableBase", "EventBase", "LiveBase"]
 class EventBase(Value):
     """What all events have."""
 
-    durable: ClassVar[bool]
-
     session_id: str
     """Session id."""
     timestamp: Timestamp

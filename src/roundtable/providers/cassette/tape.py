@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from roundtable._locks import lock_file
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -199,10 +199,7 @@ def _locked(path: Path) -> Generator[int]:
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            if sys.platform != "win32":
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX)
+            lock_file(file)
             if os.fstat(file).st_ino == path.stat().st_ino:
                 yield file
                 return

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import anyio
 from anyio.abc import Process
 
+from roundtable._foreign import error_text
 from roundtable.errors import AgentError, APITimeoutError
 from roundtable.providers.command.keeper import CANNOT, CANNOT_CODE, KEEPER, KILL_GRACE_S
 from roundtable.providers.command.readers import clean
@@ -71,7 +72,7 @@ class _Teller:
             self._listener(text)
         except Exception as error:  # noqa: BLE001  (foreign code; the answer does not depend on it)
             self._listener = None
-            logger.warning("on_progress failed and hears no more: %s: %s", type(error).__name__, error)
+            logger.warning("on_progress failed and hears no more: %s: %s", type(error).__name__, error_text(error))
 
 
 async def run_command(

@@ -6,7 +6,6 @@ import hashlib
 import importlib.util
 import logging
 import shutil
-import sys
 import tempfile
 import zipfile
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from roundtable._locks import lock_file
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -155,9 +155,5 @@ def _unusable(path: Path, exc: OSError) -> ConfigurationError:
 @contextmanager
 def _lock(path: Path) -> Generator[None]:
     with path.open("wb") as file:
-        # Windows has no fcntl; there two processes may fetch at once, and the last rename wins.
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
+        lock_file(file.fileno())  # where there are no locks two processes may fetch at once, and the last rename wins
         yield

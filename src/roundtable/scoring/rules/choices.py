@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from roundtable.scoring.electorate import Electorate, Profile, Roll
 from roundtable.scoring.grouping import Weight
@@ -12,7 +13,10 @@ from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.readings import Tops, first_places
 from roundtable.scoring.words import amount, percent
 
-__all__ = ["CHOICE_RULES", "HALF", "leading", "standing", "tally_first_places", "threshold_outcome"]
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparisonT
+
+__all__ = ["CHOICE_RULES", "HALF", "highest", "leading", "standing", "tally_first_places", "threshold_outcome"]
 
 HALF = Fraction(1, 2)
 TWO_THIRDS = Fraction(2, 3)
@@ -28,10 +32,15 @@ def tally_first_places(profile: Profile[Tops]) -> dict[str, Weight]:
     return scores
 
 
+def highest(scores: Mapping[str, SupportsRichComparisonT]) -> tuple[str, ...]:
+    """Give the options with the highest score, whatever it is."""
+    best = max(scores.values(), default=None)
+    return tuple(option for option, score in scores.items() if score == best)
+
+
 def leading(scores: Mapping[str, Weight]) -> tuple[str, ...]:
     """Give the options with the highest score; none when no score is above 0."""
-    best = max(scores.values(), default=0)
-    return tuple(option for option, score in scores.items() if score == best) if best > 0 else ()
+    return highest(scores) if max(scores.values(), default=0) > 0 else ()
 
 
 def standing(scores: Mapping[str, Weight], leaders: tuple[str, ...], total: Weight, unit: str = "votes") -> str:

@@ -13,7 +13,7 @@ from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Prof
 from roundtable.scoring.grouping import Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.readings import Grades, approvals, grades, points
-from roundtable.scoring.rules.choices import HALF, leading, standing
+from roundtable.scoring.rules.choices import HALF, highest, leading, standing
 from roundtable.scoring.words import amount, listing
 
 __all__ = ["GRADE_RULES"]
@@ -53,18 +53,13 @@ def _by_option(profile: Profile[Grades]) -> Graded:
     return {option: sorted(given) for option, given in found.items() if given}
 
 
-def _best(scores: Mapping[str, Fraction]) -> tuple[str, ...]:
-    best = max(scores.values(), default=None)
-    return tuple(option for option, score in scores.items() if score == best)
-
-
 def _score(ballots: Electorate, parameters: Parameters) -> Outcome:
     profile = ballots.read(_grades_within(parameters))
     scores = {
         option: sum(grade * weight for grade, weight in given) / Fraction(sum(weight for _, weight in given))
         for option, given in _by_option(profile).items()
     }
-    leaders = _best(scores)
+    leaders = highest(scores)
     if not leaders:
         return Outcome(profile.roll, scores, (), "nobody graded an option")
     return Outcome(profile.roll, scores, leaders, f"mean grade {amount(scores[leaders[0]])}")
@@ -80,7 +75,7 @@ def _median(ballots: Electorate, parameters: Parameters) -> Outcome:
     middles = [(one + other) / 2 for one, other in pairwise(steps)]
     values = {option: [ladder.around(middle) for middle in middles] for option, ladder in ladders.items()}
     best = max(values.values())
-    leaders = tuple(option for option, value in values.items() if value == best)
+    leaders = highest(values)
     scores = {option: value[0][0] for option, value in values.items()}
     level = [option for option, score in scores.items() if score == best[0][0] and option not in leaders]
     why = f"median grade {amount(best[0][0])}"
@@ -158,8 +153,7 @@ def _run_off(
         if lead:
             tally[one if lead > 0 else other] += vote.weight
     ranked = {option: (votes, totals[option]) for option, votes in tally.items()}
-    best = max(ranked.values())
-    return tally, tuple(option for option, rank in ranked.items() if rank == best)
+    return tally, highest(ranked)
 
 
 def _cumulative(ballots: Electorate, parameters: Parameters) -> Outcome:

@@ -9,6 +9,7 @@ from roundtable.scoring.grouping import Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.pairwise import Matrix, pairwise_matrix, table
 from roundtable.scoring.readings import order
+from roundtable.scoring.rules.choices import highest
 from roundtable.scoring.words import amount
 
 __all__ = ["KEMENY_RULES", "MOST_OPTIONS", "kemeny_scores"]
@@ -57,7 +58,7 @@ def _kemeny(ballots: Electorate, _: Parameters) -> Outcome:
         return Outcome(roll, {}, (), why, pairwise=pairs)
     scores = dict(zip(roll.options, kemeny_scores(matrix), strict=True))
     best = max(scores.values())
-    leaders = tuple(option for option, score in scores.items() if score == best)
+    leaders = highest(scores)
     total = sum(sum(row) for row in matrix)
     several = "rankings" if len(leaders) > 1 else "a ranking"
     why = f"{several} with it on top share {amount(best)} of {amount(total)} pairwise preferences"

@@ -10,6 +10,7 @@ from roundtable.scoring.grouping import Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.pairwise import pairwise_matrix, table
 from roundtable.scoring.readings import order
+from roundtable.scoring.rules.choices import highest
 from roundtable.scoring.words import amount
 
 __all__ = ["POSITIONAL_RULES"]
@@ -40,7 +41,7 @@ def _positional(ballots: Electorate, points: Callable[[int, int], Weight], *, un
                 scores[option] += each
             place = after
     best = max(scores.values(), default=0)
-    leaders = tuple(option for option, score in scores.items() if score == best) if roll.cast else ()
+    leaders = highest(scores) if roll.cast else ()
     each_of_them = " each" if len(leaders) > 1 else ""
     why = f"{amount(best)} points from {amount(roll.weight)} votes{each_of_them}" if leaders else "nobody voted"
     return Outcome(roll, scores, leaders, why, pairwise=table(roll, pairwise_matrix(profile)))

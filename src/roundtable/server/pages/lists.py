@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, get_args
 from urllib.parse import urlencode
 
@@ -31,34 +32,20 @@ router: APIRouter = APIRouter(include_in_schema=False)
 async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = "", after: str = "") -> Response:
     """List sessions, newest first, or find words in them."""
     modes = tuple(entry.name for entry in caller.desk.table.wiring.catalog.modes)
-    shown = {"q": q, "status": status, "mode": mode}
-    if q.strip():
-        hits, problem = await _found(caller, q.strip())
-        asked = () if problem else await caller.desk.table.sessions(SessionFilter(topic=q.strip(), limit=_ON_A_PAGE))
-        return page(
-            "sessions",
-            user=caller.identity,
-            hits=hits,
-            problem=problem,
-            entries=asked,
-            further=None,
-            shown=shown,
-            statuses=_STATUSES,
-            modes=modes,
-        )
-    entries, further = await _listed(caller, status, mode, after)
-    return page(
+    shown = partial(
+        page,
         "sessions",
         user=caller.identity,
-        hits=None,
-        problem="",
-        entries=entries,
-        further=further,
-        is_first=not after,
-        shown=shown,
+        shown={"q": q, "status": status, "mode": mode},
         statuses=_STATUSES,
         modes=modes,
     )
+    if q.strip():
+        hits, problem = await _found(caller, q.strip())
+        asked = () if problem else await caller.desk.table.sessions(SessionFilter(topic=q.strip(), limit=_ON_A_PAGE))
+        return shown(hits=hits, problem=problem, entries=asked, further=None)
+    entries, further = await _listed(caller, status, mode, after)
+    return shown(hits=None, problem="", entries=entries, further=further, is_first=not after)
 
 
 async def _listed(caller: Caller, status: str, mode: str, after: str) -> tuple[tuple[SessionSummary, ...], str | None]:
