@@ -69,7 +69,7 @@ class Visitor:
         self.page = answer.text
         return answer
 
-    async def post(self, path: str, **fields: str) -> httpx.Response:
+    async def post(self, path: str, **fields: str | list[str]) -> httpx.Response:
         """Send a form from a page of the server."""
         return await self.web.post(path, data=fields, headers={"origin": str(self.web.base_url).rstrip("/")})
 

@@ -124,6 +124,21 @@ async def test_a_session_is_paused_resumed_stopped_and_extended(slow_url: str) -
         assert len((await client.result(session_id)).rounds) == held + 1
 
 
+async def test_a_fork_shares_the_past_and_goes_its_own_way() -> None:
+    with serving(create_app(served_table(), auth=LocalUser(), limits=FREE)) as url:
+        async with RoundtableClient(url) as client:
+            told = await client.debate("Tea?", rounds=2)
+            fork = await client.fork(told.session_id, at_round=1, mode="delphi", focus_question="With milk?")
+            async for _ in client.watch(fork):
+                pass
+            other = await client.result(fork)
+            assert (other.mode, other.config.focus_question, len(other.rounds)) == ("delphi", "With milk?", 2)
+            assert other.rounds[0].turns == told.rounds[0].turns
+            with pytest.raises(SessionConflict) as refused:
+                await client.fork(told.session_id, at_round=3)
+            assert refused.value.hint == "Give at_round from 0 to 2."
+
+
 async def test_sessions_are_listed_searched_exported_and_deleted() -> None:
     app = create_app(served_table(), auth=LocalUser(), limits=FREE)
     with serving(app) as url:
@@ -193,9 +208,10 @@ def test_the_client_without_await_does_the_same(url: str) -> None:
         with client.watch(name) as events:
             assert [event.type for event in events][-1] == "debate_complete"
         assert client.result(name).status == "completed"
+        assert client.fork(name, at_round=0) != name
         client.extend(name, rounds=1)
         assert [event.type for event in client.watch(name, after=events.last_seq)][-1] == "debate_complete"
-        assert client.sessions(limit=1).sessions[0].id == name
+        assert name in [one.id for one in client.sessions().sessions]
         client.delete(name)
         assert client.agents().keys() >= {"agents"}
         assert client.modes().keys() >= {"modes"}

@@ -329,6 +329,57 @@ async def test_a_debate_is_started_from_a_form_and_shown() -> None:
         assert "Ada</a>" not in ann.page
 
 
+async def at_rest(ann: Visitor, place: str) -> None:
+    """Wait until nobody runs the session of a page."""
+    with anyio.fail_after(30):
+        while ">running</span>" in (await ann.get(place)).text:  # noqa: ASYNC110  (a page tells nobody)
+            await anyio.sleep(0.01)
+
+
+async def test_a_form_says_who_debates_about_what_options_and_a_round_at_a_time() -> None:
+    table = served_table()
+    async with visiting(table=table, models=["scripted:other"]) as ann:
+        await ann.log_in()
+        await ann.get("/start")
+        boxes = [at for tag, at in Elements(ann.page).tags if tag == "input" and at.get("name") == "agents"]
+        assert [box["value"] for box in boxes] == ["ada", "bo", "cy", "scripted:other"]
+        assert ["checked" in box for box in boxes] == [True, True, True, False]
+        more = {"options": " Tea \r\n\r\nCoffee\r\n", "step": "1", "synthesize": "1"}
+        answer = await ann.post("/start", csrf=ann.csrf, topic="Which?", rounds="2", agents=["ada", "cy"], **more)
+        place = answer.headers["location"]
+        await at_rest(ann, place)
+        assert ">between rounds</span>" in ann.page
+        held = await table.for_tenant("ann").session(place.rpartition("/")[2])
+        assert ([one.id for one in held.agents], held.config.options) == (["ada", "cy"], ("Tea", "Coffee"))
+        assert (held.config.synthesize, len(held.rounds), held.config.rounds) == (True, 1, 2)
+        assert (await ann.post(f"{place}/step", csrf=ann.csrf)).status_code == 303
+        await at_rest(ann, place)
+        assert ">completed</span>" in ann.page
+        refused = await ann.post("/start", csrf=ann.csrf, topic="Which?", agents=["cy", "spy"], options="Tea\nTee")
+        assert refused.status_code == 404
+        boxes = [at for tag, at in Elements(refused.text).tags if at.get("name") == "agents"]
+        assert [box["value"] for box in boxes if "checked" in box] == ["cy"]
+        assert "Tea\nTee</textarea>" in refused.text
+
+
+async def test_a_form_with_everybody_or_nobody_ticked_leaves_the_choice_to_the_table() -> None:
+    table = served_table()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        for agents in ([], ["ada", "bo", "cy"]):
+            answer = await ann.post("/start", csrf=ann.csrf, topic="Which?", rounds="1", agents=agents)
+            await at_rest(ann, answer.headers["location"])
+        assert {len(one.agent_ids) for one in await table.for_tenant("ann").sessions()} == {3}
+
+
+async def test_a_form_of_a_table_where_nobody_can_debate_says_so() -> None:
+    async with visiting(table=rt.Roundtable(["missing"], storage="memory://")) as ann:
+        await ann.log_in()
+        answer = await ann.get("/start")
+        assert answer.status_code == 200
+        assert "missing" in answer.text.partition('role="alert"')[2].partition("</p>")[0]
+
+
 @pytest.mark.parametrize(
     ("filled", "told"),
     [
@@ -456,7 +507,8 @@ async def test_what_agents_ask_for_is_shown() -> None:
     asked = {"query": "Who <drinks>?", "reason": "It matters.", "priority": "required"}
     call = {"toolCalls": [{"name": "request_context", "args": asked}]}
     tea = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.6}
-    table = served_table(agents=scripted_agents({"ada": [call, tea], "bo": "Tea"}), tools=["request_context"])
+    agents = scripted_agents({"ada": [call, tea], "bo": "Tea"})
+    table = served_table(agents=agents, tools=["request_context"], storage=MemoryStorage())
     held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=2)
     assert held.status == "needs_context"
     async with visiting(table=table) as ann:
@@ -466,6 +518,38 @@ async def test_what_agents_ask_for_is_shown() -> None:
         answer = await ann.post(f"/sessions/{held.session_id}/resume", csrf=ann.csrf)
         assert answer.status_code == 409
         assert "Not now" in answer.text
+    async with visiting("read", table=table) as reader:
+        await reader.log_in()
+        await reader.get(f"/sessions/{held.session_id}")
+        assert "<strong>Who &lt;drinks&gt;?</strong> It matters." in reader.page
+        assert "<textarea" not in reader.page
+
+
+@pytest.mark.parametrize("how", ["answered", "forced"])
+async def test_what_agents_ask_for_is_answered_in_a_form(how: str) -> None:
+    asked = {"query": "Who drinks?", "reason": "It matters.", "priority": "required"}
+    call = {"toolCalls": [{"name": "request_context", "args": asked}]}
+    agents = scripted_agents({"ada": [call, "Tea", "Tea"], "bo": "Tea"})
+    table = served_table(agents=agents, tools=["request_context"], storage=MemoryStorage())
+    held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=2)
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        place = f"/sessions/{held.session_id}"
+        await ann.get(place)
+        (field,) = [at["name"] for tag, at in Elements(ann.page).tags if tag == "textarea"]
+        assert field == f"answer:{held.context_requests[0].id}"
+        empty = await ann.post(f"{place}/answer", csrf=ann.csrf, **{field: "  "})
+        assert (empty.status_code, "Who drinks?" in empty.text) == (409, True)
+        given = {field: " Ann <b>alone</b>. "} if how == "answered" else {"force": "1"}
+        answer = await ann.post(f"{place}/answer", csrf=ann.csrf, **given)
+        assert (answer.status_code, answer.headers["location"]) == (303, place)
+        await at_rest(ann, place)
+        assert ">completed</span>" in ann.page
+        _, events = await table.wiring.storage.read(held.session_id, tenant="ann")
+        results = [one for event in events if event.type == "control" for one in event.context_results]
+        assert [(one.success, one.result) for one in results] == (
+            [(True, "Ann <b>alone</b>.")] if how == "answered" else [(False, None)]
+        )
 
 
 async def test_tools_are_shown_with_what_they_were_given_and_gave() -> None:
@@ -592,6 +676,7 @@ async def test_a_form_that_is_too_large_and_a_login_that_cannot_be_read_are_refu
     table = served_table()
     async with visiting(table=table) as ann:
         assert (await ann.post("/login", token="x" * 70_000)).status_code == 400
+        assert (await ann.post("/login", token=["x"] * 501)).status_code == 401
         await ann.log_in()
         ((key, _),) = await table.wiring.storage.kv.scan("login/", tenant=":pages")
         await table.wiring.storage.kv.put(key, {"identity": 1}, tenant=":pages")

@@ -16,6 +16,7 @@ import roundtable as rt
 from roundtable.api import AgentProfile
 from roundtable.auth import TokenStore
 from roundtable.server import create_app
+from roundtable.testing import scripted_agents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -211,6 +212,43 @@ def test_everything_works_without_a_script(browser: Browser) -> None:
         assert page.locator("#state").inner_text() == "completed"
         page.get_by_role("button", name="Log out").click()
         assert page.url == f"{here.url}/login"
+        here.check_quiet()
+        context.close()
+
+
+@pytest.mark.parametrize(("scripts", "width"), [(True, 390), (False, 1280)])
+def test_agents_are_chosen_and_answered_with_or_without_a_script(browser: Browser, scripts: bool, width: int) -> None:
+    asked = {"query": "Who drinks it?", "reason": "It matters.", "priority": "required"}
+    call = {"toolCalls": [{"name": "request_context", "args": asked}]}
+    says = {name: [call, *["Tea"] * 6] for name in ("ada", "bo", "cy")}
+    table = served_table(agents=scripted_agents(says), tools=["request_context"])
+    with site(table) as here:
+        context = browser.new_context(java_script_enabled=scripts, viewport={"width": width, "height": 800})
+        page = here.page(context)
+        page.goto(f"{here.url}/start")
+        page.get_by_label("Question").fill("Tea or coffee?")
+        page.get_by_label("Bo scripted").uncheck()
+        page.get_by_text("More", exact=True).click()
+        page.get_by_label("Options to choose from").fill("Tea\nCoffee")
+        if scripts:
+            check_readable(page, width, "light")
+        page.get_by_role("button", name="Start").click()
+        field = page.get_by_label("Who drinks it?")
+        for _ in range(100):
+            if field.count():
+                break
+            page.reload()
+        if scripts:
+            check_readable(page, width, "light")
+        assert page.locator(".seats li").count() == 2
+        field.fill("Ann alone.")
+        page.get_by_role("button", name="Answer and go on").click()
+        for _ in range(100):
+            if page.locator("#state").inner_text() == "completed":
+                break
+            page.reload()
+        assert page.locator("#state").inner_text() == "completed"
+        assert "Tea" in page.locator("#report").inner_text()
         here.check_quiet()
         context.close()
 

@@ -17,7 +17,7 @@ from roundtable.api import AgentProfile
 from roundtable.auth import TokenAuthenticator, TokenStore
 from roundtable.server import create_app
 from roundtable.server.limits import Limits
-from roundtable.testing import scripted_agents
+from roundtable.testing import ScriptedModel, scripted_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +70,7 @@ PAGES: dict[str, str] = {
     "GET /sessions": READ,
     "GET /sessions/{session_id}": READ,
     "GET /sessions/{session_id}/events": READ,
+    "POST /sessions/{session_id}/answer": WRITE,
     "POST /sessions/{session_id}/{action}": WRITE,
     "GET /start": WRITE,
     "POST /start": WRITE,
@@ -215,3 +216,25 @@ async def test_a_foreign_authenticator_decides_alone() -> None:
     token = await token_for(table, "ann")
     async with served(create_app(table, auth=own)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
         assert (await called(web, "GET /api/me", token)).status_code == 401
+
+
+async def test_how_agents_were_set_up_is_told_to_the_user_of_the_session_and_nobody_else() -> None:
+    says = {"initiator": {"goal": "Name it."}, "scout": "It is Paris.", "summarizer": "Paris."}
+    profiles = [AgentProfile("scout", instructions="Mind the gap.")]
+    table = Roundtable([ScriptedModel(says)], storage="memory://", profiles=profiles)
+    tokens = [await token_for(table, *who) for who in (("ann", "write"), ("ann", "read"), ("bo", "admin"))]
+    write, read, other = ({"authorization": f"Bearer {token}"} for token in tokens)
+    asked = {**TEAM, "rounds": 1}
+    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as web:
+        held = await web.post("/api/conversations?wait=20", json=asked, headers=write)
+        assert "Mind the gap." in held.text
+        place = f"/api/sessions/{held.json()['sessionId']}"
+        for path in (place, f"{place}/export?format=json"):
+            assert "Mind the gap." in (await web.get(path, headers=read)).text
+            assert (await web.get(path, headers=other)).status_code == 404
+        quiet = ["/api/sessions", "/api/sessions?q=paris", "/api/profiles", "/api/agents", place.removeprefix("/api")]
+        quiet += [f"{place}/{part}" for part in ("events", "rounds/1", "export?format=html", "export?format=csv")]
+        for path in quiet:
+            answer = await web.get(path, headers=read)
+            assert (path, answer.status_code, "Mind the gap." in answer.text) == (path, 200, False)
+        assert "Mind the gap." not in (await web.post("/api/chat/multi", json=asked, headers=write)).text

@@ -22,7 +22,14 @@ from roundtable._lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.client.client import ConversationRequest, DebateRequest, GoOnRequest, RoundtableClient, SessionPage
+    from roundtable.client.client import (
+        ConversationRequest,
+        DebateRequest,
+        ForkRequest,
+        GoOnRequest,
+        RoundtableClient,
+        SessionPage,
+    )
     from roundtable.client.failures import ServerError
     from roundtable.client.streams import EventStream
     from roundtable.client.sync import SyncEventStream, SyncRoundtableClient
@@ -31,6 +38,7 @@ __all__ = [
     "ConversationRequest",
     "DebateRequest",
     "EventStream",
+    "ForkRequest",
     "GoOnRequest",
     "RoundtableClient",
     "ServerError",
@@ -47,6 +55,7 @@ __getattr__, __dir__ = lazy_names(
         "ConversationRequest": "client",
         "DebateRequest": "client",
         "EventStream": "streams",
+        "ForkRequest": "client",
         "GoOnRequest": "client",
         "RoundtableClient": "client",
         "ServerError": "failures",

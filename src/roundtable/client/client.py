@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from roundtable.types import Budget, ContextResult, JsonObject, JsonValue, RunningCalls, SessionStatus
     from roundtable.types.teams import TeamOrder
 
-__all__ = ["ConversationRequest", "DebateRequest", "GoOnRequest", "RoundtableClient", "SessionPage"]
+__all__ = ["ConversationRequest", "DebateRequest", "ForkRequest", "GoOnRequest", "RoundtableClient", "SessionPage"]
 
 _TRIES: Final = 3
 
 
-class DebateRequest(TypedDict, total=False):
-    """What may be said about a debate besides its topic; `roundtable.Roundtable.debate` explains each.
+class ForkRequest(TypedDict, total=False):
+    """What may be different in a fork; `roundtable.Roundtable.debate` explains each.
 
     `agents` are names that the server offers; see `RoundtableClient.agents`.
     """
@@ -46,11 +46,16 @@ class DebateRequest(TypedDict, total=False):
     perspectives: Sequence[str] | Literal["auto"]
     agents: Sequence[str]
     budget: Budget
-    baseline: bool
     synthesize: bool
-    skip_rounds_when: float
     deadline_s: float
     metadata: Mapping[str, JsonValue]
+
+
+class DebateRequest(ForkRequest, total=False):
+    """What may be said about a debate besides its topic; `roundtable.Roundtable.debate` explains each."""
+
+    baseline: bool
+    skip_rounds_when: float
 
 
 class ConversationRequest(TypedDict, total=False):
@@ -141,7 +146,7 @@ class RoundtableClient:
 
         A request whose answer is lost is sent again under the same key, so that one debate begins.
         """
-        return await self._begin("debates", {"topic": topic, **request})
+        return await self._begin(path_of("debates"), {"topic": topic, **request})
 
     async def converse(
         self, *, agents: Sequence[str], messages: str | Sequence[ChatMessage], **request: Unpack[ConversationRequest]
@@ -160,7 +165,7 @@ class RoundtableClient:
     ) -> str:
         """Have a team begin, and give the id of its session; see `converse`."""
         said = [ChatMessage(role="user", content=messages)] if isinstance(messages, str) else messages
-        return await self._begin("conversations", {"agents": agents, "messages": said, **request})
+        return await self._begin(path_of("conversations"), {"agents": agents, "messages": said, **request})
 
     def watch(self, session_id: str, *, after: int = 0) -> EventStream:
         """Follow a session from the event after number `after`, over as many connections as it takes."""
@@ -215,6 +220,18 @@ class RoundtableClient:
         """Have a session go on for more rounds, on a narrower question if one is given; `watch` follows them."""
         await self._post(session_id, "extend", {"rounds": rounds, "focus_question": focus_question, **request})
 
+    async def fork(self, session_id: str, *, at_round: int, **request: Unpack[ForkRequest]) -> str:
+        """Begin a session that shares the past of another, and give its id; `watch` follows it.
+
+        A request whose answer is lost is sent again under the same key, so that one fork begins.
+
+        Args:
+            session_id: Whose past.
+            at_round: The last round that both share; 0 shares the question alone.
+            request: What is to be different.
+        """
+        return await self._begin(path_of("sessions", session_id, "fork"), {"at_round": at_round, **request})
+
     async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
         """Have one model put a session together, or give what one wrote before.
 
@@ -250,8 +267,8 @@ class RoundtableClient:
                 pass
         return await self.result(session_id)
 
-    async def _begin(self, what: str, request: Mapping[str, object]) -> str:
-        call = Call("POST", path_of(what), body=_json_of(request), idempotency_key=secrets.token_hex(16))
+    async def _begin(self, path: str, request: Mapping[str, object]) -> str:
+        call = Call("POST", path, body=_json_of(request), idempotency_key=secrets.token_hex(16))
         left = _TRIES
         while True:
             left -= 1

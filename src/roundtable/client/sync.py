@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable._portal import Portal
-    from roundtable.client.client import ConversationRequest, DebateRequest, GoOnRequest, SessionPage
+    from roundtable.client.client import ConversationRequest, DebateRequest, ForkRequest, GoOnRequest, SessionPage
     from roundtable.client.streams import EventStream
     from roundtable.result import DebateResult
     from roundtable.types import ChatMessage, Event, JsonObject, RunningCalls, SessionStatus, SynthesisResult
@@ -163,6 +163,10 @@ class SyncRoundtableClient:
         """Have a session go on for more rounds, on a narrower question if one is given."""
         client = self._client
         self._portal.call(lambda: client.extend(session_id, rounds=rounds, focus_question=focus_question, **request))
+
+    def fork(self, session_id: str, *, at_round: int, **request: Unpack[ForkRequest]) -> str:
+        """Begin a session that shares the past of another, and give its id."""
+        return self._portal.call(lambda: self._client.fork(session_id, at_round=at_round, **request))
 
     def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
         """Have one model put a session together, or give what one wrote before."""

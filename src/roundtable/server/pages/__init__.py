@@ -12,6 +12,6 @@ __all__ = ["routers"]
 
 def routers() -> tuple[APIRouter, ...]:
     """Give the endpoints of all pages."""
-    from roundtable.server.pages import admin, entry, lists, start, static_files, view
+    from roundtable.server.pages import acts, admin, entry, lists, start, static_files, view
 
-    return (admin.router, entry.router, static_files.router, lists.router, start.router, view.router)
+    return (acts.router, admin.router, entry.router, static_files.router, lists.router, start.router, view.router)

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
     from roundtable.errors import RoundtableError
 
-__all__ = ["CSRF_HEADER", "MOST_FORM_BYTES", "ForgeryGuard", "read_form"]
+__all__ = ["CSRF_HEADER", "MOST_FORM_BYTES", "ForgeryGuard", "read_fields"]
 
 CSRF_HEADER: Final = "x-csrf-token"
 """Where scripts show what belongs to their login; forms have a field `csrf`."""
 MOST_FORM_BYTES: Final = 64 * 1024
 """Most bytes of a form."""
 
+_MOST_FIELDS: Final = 500
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -55,7 +56,7 @@ class ForgeryGuard:
         shown = headers.get(CSRF_HEADER, "")
         if not shown and _is_form(headers):
             body, messages = await _read(receive)
-            shown = read_form(body).get("csrf", "")
+            shown = read_fields(body).get("csrf", [""])[0]
             receive = _again(messages, receive)
         if hmac.compare_digest(shown.encode("utf-8", "replace"), user.csrf.encode()):
             await self._app(scope, receive, send)
@@ -67,9 +68,10 @@ class ForgeryGuard:
         await answer(scope, receive, send)
 
 
-def read_form(body: bytes) -> dict[str, str]:
-    """Read the fields of a form; of several with one name the first counts."""
-    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=100).items()}
+def read_fields(body: bytes) -> dict[str, list[str]]:
+    """Read the fields of a form, each with all its values; none of one that has more fields than a form of ours."""
+    text = body.decode("utf-8", "replace")
+    return parse_qs(text) if text.count("&") < _MOST_FIELDS else {}
 
 
 def _is_form(headers: Headers) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
@@ -11,12 +10,9 @@ from pydantic_core import to_json
 from roundtable._view import view_of
 from roundtable.report import Html, section_parts
 from roundtable.result import DebateResult
-from roundtable.server.bounds import check_further, seconds_of
-from roundtable.server.launching import until_begun
 from roundtable.server.pages.telling import tell
-from roundtable.server.rendering import page, see
-from roundtable.server.starting import further_rounds, gone_on
-from roundtable.server.state import Reader, Writer
+from roundtable.server.rendering import page
+from roundtable.server.state import Reader
 from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
@@ -68,7 +64,7 @@ class Called(NamedTuple):
 async def session(session_id: str, caller: Reader) -> Response:
     """Show a session as it stands; the script of the page follows it."""
     result, last_seq, running = await _standing(caller, session_id)
-    view = view_of(result)
+    view, may_act = view_of(result), caller.identity.may("write")
     return page(
         "session",
         user=caller.identity,
@@ -79,7 +75,8 @@ async def session(session_id: str, caller: Reader) -> Response:
         last_seq=last_seq,
         seats=_seats(result),
         calls=tuple(_calls(result)),
-        actions=_actions(result, running=running) if caller.identity.may("write") else (),
+        actions=_actions(result, running=running) if may_act else (),
+        may_answer=may_act and not running,
         sections=Html("".join(section_parts(view, without=_not_yet(result, running=running)))),
     )
 
@@ -89,28 +86,6 @@ async def events(session_id: str, request: Request, caller: Reader, after: int =
     """Tell the page of a session what happens."""
     _, last, _ = resume_point(request, session_id)
     return await event_stream(caller, session_id, after=last or after, speak=tell, ids=True)
-
-
-@router.post("/sessions/{session_id}/{action}")
-async def act(session_id: str, action: Literal["pause", "resume", "stop"], caller: Writer) -> Response:
-    """Pause a session, go on with it, or stop it for good."""
-    table = caller.desk.table
-    match action:
-        case "pause":
-            await table.pause(session_id)
-        case "stop":
-            await table.stop(session_id)
-        case "resume":
-            await _resumed(caller, session_id)
-    return see(f"/sessions/{session_id}")
-
-
-async def _resumed(caller: Caller, session_id: str) -> None:
-    fold, further = await further_rounds(caller, session_id)
-    check_further(caller, fold, further)
-    deadline_s = seconds_of(caller, None, team=fold.record.config.team is not None)
-    begin = partial(caller.desk.table.carry_on, session_id, deadline_s=deadline_s)
-    await gone_on(caller, until_begun(begin), further)
 
 
 async def _standing(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:
@@ -140,7 +115,9 @@ def _not_yet(result: DebateResult, *, running: bool) -> frozenset[str]:
 def _state(result: DebateResult, *, running: bool) -> str:
     if running:
         return "running"
-    return "interrupted" if result.session_status == "active" else _STATES[result.session_status]
+    if result.session_status != "active":
+        return _STATES[result.session_status]
+    return "between rounds" if result.rounds and result.rounds[-1].complete else "interrupted"
 
 
 def _actions(result: DebateResult, *, running: bool) -> tuple[tuple[str, str], ...]:
@@ -149,7 +126,10 @@ def _actions(result: DebateResult, *, running: bool) -> tuple[tuple[str, str], .
         return (("pause", "Pause"), ("stop", "Stop"))
     if result.session_status == "completed":
         return ()
-    return (("resume", "Resume"), ("stop", "Stop")) if result.session_status != "error" else (("resume", "Resume"),)
+    further = (
+        (("resume", "Resume"), ("step", "One more round")) if result.config.team is None else (("resume", "Resume"),)
+    )
+    return (*further, ("stop", "Stop")) if result.session_status != "error" else further
 
 
 def _seats(result: DebateResult) -> tuple[Seated, ...]:
