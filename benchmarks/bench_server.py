@@ -5,7 +5,8 @@
 The server is a process of its own, as `roundtable serve` runs it; the clients are this one. First all clients follow a
 debate whose agent speaks at a steady rate: how much is delivered, how late, and what a client costs in memory. Then
 some stop reading: when they are dropped, and what the others notice. Last, users ask for five times as many debates at
-once as they may have: how soon the refusals come, and how many debates are still held. Delivery counts from the time
+once as they may have: how soon the refusals come, and how many debates are still held; what a debate takes, and when
+who was refused asks again, is left to chance, so that nothing happens in step. Delivery counts from the time
 an event carries to its arrival at one client of ten, which alone look at it; one clock tells both times. Other work on
 the machine makes every figure worse. Printed; nothing is judged.
 """
@@ -16,6 +17,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import re
 import resource
 import signal
@@ -37,7 +39,7 @@ from roundtable import AgentConfig, Roundtable
 from roundtable.agents import BaseAgent
 from roundtable.auth import SCOPES, Identity
 from roundtable.gateway.streams import ChatStream
-from roundtable.providers.scripted import Delay, ScriptedModel
+from roundtable.providers.scripted import ScriptedModel
 from roundtable.server import Limits, create_app
 from roundtable.server.serving import serve
 from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile
@@ -74,6 +76,15 @@ class Speaker(ScriptedModel):
         return ChatStream(self.pieces(request))
 
 
+class Thinker(ScriptedModel):
+    """Answers after some time, now sooner and now later, so that debates do not end in step."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer."""
+        await anyio.sleep(random.uniform(0.5, 1.5) * ANSWER_S)
+        return ChatResponse(text=json.dumps(TEA))
+
+
 class AnyName:
     """Takes a credential for the name of a user."""
 
@@ -93,7 +104,7 @@ async def child(clients: int) -> None:
             AgentConfig(id="ada", name="Ada", provider="scripted"),
             Speaker([], profile=ModelProfile(streams=True)),
         ),
-        BaseAgent(AgentConfig(id="bo", name="Bo", provider="scripted"), ScriptedModel({"*": Delay(ANSWER_S, TEA)})),
+        BaseAgent(AgentConfig(id="bo", name="Bo", provider="scripted"), Thinker([])),
     ]
     limits = Limits(
         conversations_per_hour=None,
@@ -102,7 +113,7 @@ async def child(clients: int) -> None:
         streams_per_user=None,
         streams_total=2 * clients,
     )
-    app = create_app(Roundtable(agents, storage="memory://"), auth=AnyName(), limits=limits)
+    app = create_app(Roundtable(agents, storage="memory://", concurrency=USERS * EACH), auth=AnyName(), limits=limits)
     await serve(app, port=0, listening=lambda url: print(url, flush=True))
 
 
@@ -264,7 +275,7 @@ def told(heard: Heard, seconds: float, cpu_s: float) -> str:
 async def fan_out(at: Server, clients: int, stalled: int, rate: int, seconds: int) -> None:
     """Measure clients that hear one debate."""
     before = at.kib()
-    session = await at.begin(f"speak {rate} {seconds + 8} small", "ann")
+    session = await at.begin(f"speak {rate} {seconds + 40} small", "ann")
     heard = Heard()
     lines = await listen(at, at.following(session, "ann"), clients, heard)
     await until(lambda: _is(at, clients), 8)
@@ -329,7 +340,7 @@ async def ask_on(at: Server, user: str, asked: Asked) -> None:
                 asked.held += 1
             elif status == 429:
                 asked.refused_ms.append(1000 * (time.monotonic() - began))
-                await asyncio.sleep(PATIENCE_S)
+                await asyncio.sleep(random.uniform(0.5, 1.5) * PATIENCE_S)
             else:
                 asked.odd.append(status)
 
@@ -353,7 +364,7 @@ async def overload(at: Server, seconds: float) -> None:
     peak, _ = await crowd(at, 1, seconds)
     held, asked = await crowd(at, 5, seconds)
     refused = sorted(asked.refused_ms) or [0.0]
-    print(f"{USERS} users, {EACH} debates of {ANSWER_S} s each at a time: {peak:.1f} debates/s")
+    print(f"{USERS} users, {EACH} debates of about {ANSWER_S:g} s at a time: {peak:.1f} debates/s")
     print(f"  they ask for five times as many: {held:.1f} debates/s ({100 * held / max(peak, 0.1):.0f} % of that)")
     print(
         f"  refusals: {len(refused) / seconds:.0f}/s, answered in {statistics.median(refused):.0f} ms (median), "
@@ -379,7 +390,7 @@ async def main() -> None:
     async with server(given.clients) as at:
         await fan_out(at, given.clients, given.stalled, given.rate, given.seconds)
     async with server(given.clients) as at:
-        await overload(at, 8)
+        await overload(at, 16)
 
 
 if __name__ == "__main__":

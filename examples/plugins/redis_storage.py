@@ -15,18 +15,19 @@ from redis import Redis, RedisError
 
 from roundtable import hookimpl
 from roundtable._clock import SystemClock
+from roundtable._foreign import well_formed
 from roundtable.errors import StorageError
 from roundtable.storage import folding, rules
-from roundtable.storage.text import clean, json_text, value_text
+from roundtable.storage.text import json_text, value_text
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 
 def _tenant(tenant):
-    return f"roundtable:{json_text(clean(tenant))}"
+    return f"roundtable:{json_text(well_formed(tenant))}"
 
 
 def _key(tenant, session_id):
-    return f"{_tenant(tenant)}:{json_text(clean(session_id))}"
+    return f"{_tenant(tenant)}:{json_text(well_formed(session_id))}"
 
 
 def _held(client, key, session_id):
@@ -128,7 +129,7 @@ class RedisStorage:
             _held(pipe, key, session_id)
             pipe.multi()
             pipe.delete(key, f"{key}:events", f"{key}:turns")
-            pipe.srem(_tenant(tenant), clean(session_id))
+            pipe.srem(_tenant(tenant), well_formed(session_id))
 
         await self._write(work, key)
 

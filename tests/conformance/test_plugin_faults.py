@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from roundtable.exits import Exit
 from roundtable.modes import BaseModeStrategy
 from roundtable.protocols import ExitRound, KeyValue
 from roundtable.providers import HttpProvider, OpenAIChat, ProviderSpec
-from roundtable.scoring import Outcome, Rule, first_places, rule_registry
+from roundtable.scoring import Outcome, Rule, decide, first_places, rule_registry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.analyzer_suite import AnalyzerSuite
@@ -32,6 +33,7 @@ from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer
 from roundtable.testing.storage_samples import ManualClock
 from roundtable.testing.storage_suite import StorageSuite
+from roundtable.testing.suite import refuse_waiting
 from roundtable.testing.tool_suite import ToolSuite
 from roundtable.tools import ToolDefinition
 from roundtable.types import (
@@ -458,6 +460,14 @@ def test_an_exit_that_is_not_pure_is_caught(criterion: Exit) -> None:
     law(ExitSuite(), criterion=Patient(), rounds=())
     with pytest.raises(AssertionError):
         law(ExitSuite(), criterion=criterion, rounds=())
+
+
+def test_rules_and_exits_that_wait_are_refused_before_anything_is_drawn() -> None:
+    for call in (partial(decide, ["tea"], rule=Rule("sleepy", sleepy)), partial(Dozing().check, ())):
+        with pytest.raises(AssertionError, match="it waited for"):
+            refuse_waiting(call)
+    refuse_waiting(partial(decide, ["tea"], rule="plurality"))
+    refuse_waiting(Broken().task)  # what breaks, the laws name
 
 
 # ------------------------------------------------------------------ tools

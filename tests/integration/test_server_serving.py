@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -183,6 +184,13 @@ async def test_asked_twice_it_does_not_wait() -> None:
                 await web.get("/ready")
             server.ask_to_end()
             await server.ended.wait()
+
+
+async def test_while_it_serves_nobody_waits_for_a_look_through_all_that_was_there_before() -> None:
+    async with running(create_app(served_table(), auth=LocalUser())) as (_, web):
+        assert (await web.get("/health")).status_code == 200
+        assert gc.get_freeze_count() > 10_000
+    assert gc.get_freeze_count() == 0
 
 
 async def test_a_port_that_is_taken_is_said() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.protocols import Prepares
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
@@ -93,8 +91,10 @@ async def make_ready(model: object) -> None:
     Raises:
         RoundtableError: What it needs cannot be had.
     """
-    if isinstance(model, Prepares):
-        await model.prepare()
+    # Asked of each agent of each debate, layer by layer; see `endpoint_of`.
+    prepare: Callable[[], Awaitable[None]] | None = getattr(model, "prepare", None)
+    if prepare is not None:
+        await prepare()
 
 
 def tell_missed(model: object, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:

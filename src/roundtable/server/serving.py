@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 import sys
@@ -70,7 +71,8 @@ async def serve(
     with listen(host, port, reuse_port=reuse_port) as taken:
         # Connections take it over.
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-        await _run(server, taken, listening)
+        with _heap_at_rest():
+            await _run(server, taken, listening)
 
 
 async def _run(server: _Server, taken: socket.socket, listening: Callable[[str], None]) -> None:
@@ -80,6 +82,20 @@ async def _run(server: _Server, taken: socket.socket, listening: Callable[[str],
         group.start_soon(server.tell, address_of(taken), listening)
         await server.serve([taken])
         group.cancel_scope.cancel()
+
+
+@contextmanager
+def _heap_at_rest() -> Generator[None]:
+    """Have looks for garbage pass over all that is there before the first request: modules, schemas, routes.
+
+    Each full look goes through all of it else, finds nothing, and stops every request and stream meanwhile.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class _Server(uvicorn.Server):

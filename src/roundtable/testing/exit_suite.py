@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from roundtable.errors import ConfigurationError
 from roundtable.exits import AllOf, AnyOf, Exit, MaxRounds, exit_from_spec, exit_registry
 from roundtable.testing.storage_samples import NOON
-from roundtable.testing.suite import Suite, at_once, drawn_law
+from roundtable.testing.suite import Suite, at_once, drawn_law, refuse_waiting
 from roundtable.types import AgentResponse, ConsensusResult, ExitResult, RoundRecord, Turn, TurnResult
 
 if TYPE_CHECKING:
@@ -74,6 +74,11 @@ class ExitSuite(Suite):
     def criterion(self) -> Exit:
         """Give the criterion under test."""
         raise NotImplementedError("an exit suite needs a fixture `criterion`")
+
+    @pytest.fixture(autouse=True)
+    def checks_at_once(self, criterion: Exit) -> None:
+        """Fail at once for a criterion that waits."""
+        refuse_waiting(partial(criterion.check, [RoundRecord(number=1, complete=True)]))
 
     def _known(self, criterion: Exit) -> Registry[ExitFactory]:
         known = exit_registry()

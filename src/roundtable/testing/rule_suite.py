@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from roundtable._registry import Registry
 from roundtable.analysis import check_rule
 from roundtable.scoring import Choice, decide
-from roundtable.testing.suite import Suite, at_once, drawn_law
+from roundtable.testing.suite import Suite, at_once, drawn_law, refuse_waiting
 from roundtable.types import Decision
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ class RuleSuite(Suite):
     def rule(self) -> Rule:
         """Give the rule under test."""
         raise NotImplementedError("a rule suite needs a fixture `rule`")
+
+    @pytest.fixture(autouse=True)
+    def decides_at_once(self, rule: Rule) -> None:
+        """Fail at once for a rule that waits."""
+        refuse_waiting(partial(decide, ["tea", "coffee", "tea"], rule=rule))
 
     def test_it_can_be_registered_and_asked_for(self, rule: Rule) -> None:
         """Its name is one, and leads to it."""

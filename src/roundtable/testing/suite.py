@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hypothesis import settings
 
-__all__ = ["NewLawWarning", "Suite", "at_once", "drawn_law", "laws_of", "new_law"]
+__all__ = ["NewLawWarning", "Suite", "at_once", "drawn_law", "laws_of", "new_law", "refuse_waiting"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -148,3 +148,19 @@ def drawn_law(most_examples: int) -> settings:
             HealthCheck.too_slow,
         ],
     )
+
+
+def refuse_waiting(call: Callable[[], object]) -> None:
+    """Fail for a pure function that waits, before it is tried on hundreds of drawn values, each of which would wait.
+
+    What else is wrong with it, the laws say.
+
+    Raises:
+        AssertionError: It waited.
+    """
+    try:
+        at_once(call)
+    except AssertionError:
+        raise
+    except Exception:  # noqa: BLE001  (said by the laws, which name what they gave it)
+        return
