@@ -12,7 +12,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
-from roundtable.types import ContextResult
+from roundtable.types import ContextResult, ProviderConfig
 
 ADA = AgentConfig(id="ada", name="Ada", provider="scripted")
 
@@ -129,6 +129,11 @@ async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float
         pytest.param({"tenant": ""}, "tenant must be a text that is not empty", id="no tenant"),
         pytest.param({"storage": 5}, "storage must be an address such as .*, or a storage, not 5", id="no storage"),
         pytest.param({"providers": 5}, "providers must be a mapping", id="a number as providers"),
+        pytest.param(
+            {"providers": {"opnai": ProviderConfig()}},
+            "unknown provider 'opnai'. Did you mean 'openai'",
+            id="misspelt name of a provider's settings",
+        ),
         pytest.param(
             {"providers": {"anthropic": 5}}, "must be a ProviderConfig, not 5", id="a number as configuration"
         ),

@@ -130,7 +130,7 @@ async def test_a_fork_can_itself_be_left_resumed_and_forked() -> None:
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
-        ({"at_round": 3}, SessionConflict, "2 rounds were held to their end"),
+        ({"at_round": 3}, SessionConflict, "2 rounds were held to the end"),
         ({"at_round": -1}, SessionConflict, "cannot be forked at round -1"),
         ({"at_round": 2}, ConfigurationError, "has no round left to hold"),
         ({"at_round": 1, "rounds": 1}, ConfigurationError, "has no round left to hold"),

@@ -192,8 +192,9 @@ async def test_an_installed_observer_is_asked_for_by_name(site: Site) -> None:
     unasked = table()
     assert unasked.wiring.hub.hears("s") is False
     asked = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=["chatty"])
-    with pytest.raises(PluginError, match="'chatty' of roundtable-chatty is Settings, which has no `notify`"):
+    with pytest.raises(PluginError, match="'chatty' of roundtable-chatty is Settings, which has no `notify`") as told:
         _ = asked.wiring
+    assert told.value.hint == "Its factory must give an observer, an object with notify(event)."
     with pytest.raises(ConfigurationError, match="unknown observer 'nobody'"):
         _ = table(observers=["nobody"]).wiring
 

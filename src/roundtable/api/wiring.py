@@ -85,6 +85,8 @@ class Wiring:
         self.settings: Settings = options.settings or Settings.from_env()
         self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
         self.catalog: Catalog = know_profiles(options.profiles, self.plugins.catalog)
+        for name in options.providers:
+            self.catalog.providers.entry(name)  # settings for nobody would be lost without a word
         self.models: Models = Models(options, self.settings, self.catalog)
         self._own_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)

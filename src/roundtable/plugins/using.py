@@ -28,6 +28,12 @@ _HAS: Final = {
     "observer": ("notify",),
 }
 """What a made thing of each kind has at the least."""
+_SUCH_AS: Final = {
+    "tool": "a tool, such as a function marked with @roundtable.tool",
+    "observer": "an observer, an object with notify(event)",
+    "analyzer": "an analyzer, such as a PlainAnalyzer",
+}
+"""How to say what is asked for, where a plain function may have been given in its place."""
 
 
 @contextmanager
@@ -61,5 +67,6 @@ def make(kind: str, entry: Entry[Callable[P, T]], *args: P.args, **keywords: P.k
     lacking = [name for name in _HAS.get(kind, ()) if not hasattr(made, name)]
     if lacking:
         msg = f"the {kind} {entry.name!r} of {entry.source} is {type(made).__name__}, which has no `{lacking[0]}`"
-        raise PluginError(msg, plugin=entry.source, stage="use", hint=f"Its factory must give a {kind}.")
+        wanted = _SUCH_AS.get(kind, f"a {kind}")
+        raise PluginError(msg, plugin=entry.source, stage="use", hint=f"Its factory must give {wanted}.")
     return made

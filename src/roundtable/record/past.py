@@ -29,7 +29,8 @@ def past_until(fold: Fold, events: Sequence[DurableEvent], at_round: int) -> tup
     ]
     if at_round < 0 or len(ends) < at_round:
         held = sum(held.complete for held in fold.rounds)
-        msg = f"session {fold.record.id!r} cannot be forked at round {at_round}: {held} rounds were held to their end"
+        ended = "1 round was" if held == 1 else f"{held} rounds were"
+        msg = f"session {fold.record.id!r} cannot be forked at round {at_round}: {ended} held to the end"
         raise SessionConflict(msg, hint=f"Give at_round from 0 to {held}.")
     return tuple(event for event in events[: ends[-1] if ends else 0] if event.type not in _OF_A_RUN)
 
