@@ -398,6 +398,12 @@ def test_the_steps_of_reconcile(confidence: str, weight: str) -> None:
     assert decide([Choice("a", confidence)], rule="reconcile").scores == {"a": float(weight)}
 
 
+@pytest.mark.parametrize("order", list(permutations(["0.4", "0.6", "0.25", "0.75"])))
+def test_odds_that_cancel_out_are_nothing_in_any_order(order: tuple[str, ...]) -> None:
+    ballots = [Choice("a", accuracy=0.9), *(Choice("b", accuracy=Fraction(number)) for number in order)]
+    assert decide(ballots, rule="log-odds").scores["b"] == 0.0
+
+
 def test_log_odds_weigh_by_accuracy() -> None:
     ballots: list[Ballot] = [Choice("a", accuracy=0.9), Choice("b", accuracy=0.7), Choice("b", accuracy=0.7)]
     decision = decide(ballots, rule="log-odds")

@@ -13,7 +13,7 @@ from roundtable.scoring.grouping import Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.readings import Grades, distribution, number_of
 from roundtable.scoring.rules.choices import leading
-from roundtable.scoring.rules.weighted import DIGITS, highest, logarithm
+from roundtable.scoring.rules.weighted import DIGITS, highest, weighed_logarithms
 from roundtable.scoring.words import amount
 
 __all__ = ["POOL_RULES"]
@@ -50,10 +50,7 @@ def _log_pool(ballots: Electorate, _: Parameters) -> Outcome:
             ]
             # One voter who rules an option out rules it out for all.
             if all(probability for probability, _ in given):
-                logs[option] = sum(
-                    (logarithm(probability) * part.numerator / part.denominator for probability, part in given),
-                    Decimal(0),
-                )
+                logs[option] = weighed_logarithms(given)
         leaders = highest(logs)
         best = max(logs.values(), default=Decimal(0))
         means = {option: (log - best).exp() for option, log in logs.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from roundtable.scoring.readings import first_places, number_of
 from roundtable.scoring.rules.choices import leading, standing
 from roundtable.scoring.words import amount
 
-__all__ = ["DIGITS", "WEIGHTED_RULES", "highest", "logarithm", "reconcile_weight"]
+__all__ = ["DIGITS", "WEIGHTED_RULES", "highest", "reconcile_weight", "weighed_logarithms"]
 
 Known: TypeAlias = tuple[str, Fraction]
 """An option and a number that belongs to the voter."""
@@ -87,9 +87,19 @@ def _accurate(ballot: Ballot, key_of: KeyOf) -> Known | None:
     return tops[0], accuracy
 
 
-def logarithm(value: Fraction) -> Decimal:
-    """Give the natural logarithm of a positive fraction in the precision of the current context."""
-    return (Decimal(value.numerator) / Decimal(value.denominator)).ln()
+def weighed_logarithms(terms: Iterable[tuple[Fraction, Fraction]]) -> Decimal:
+    """Add up the natural logarithms of positive fractions, each times its weight, in the current context's precision.
+
+    The sum is the same in whatever order they come, and 0 within the tolerance.
+
+    Example:
+        >>> weighed_logarithms([(Fraction(9), Fraction(1, 2)), (Fraction(1, 3), Fraction(1))])
+        Decimal('0')
+    """
+    total = Decimal(0)
+    for value, weight in sorted(terms):
+        total += (Decimal(value.numerator) / value.denominator).ln() * weight.numerator / weight.denominator
+    return Decimal(0) if abs(total) <= TOLERANCE else total
 
 
 def highest(scores: Mapping[str, Decimal]) -> tuple[str, ...]:
@@ -102,12 +112,11 @@ def _log_odds(ballots: Electorate, _: Parameters) -> Outcome:
     profile = ballots.read(_accurate)
     roll = profile.roll
     with localcontext(prec=DIGITS):
-        scores: dict[str, Decimal] = dict.fromkeys(roll.options, Decimal(0))
+        terms: dict[str, list[tuple[Fraction, Fraction]]] = {option: [] for option in roll.options}
         for vote in profile.votes:
             option, accuracy = vote.form
-            weight = Fraction(vote.weight)
-            odds = logarithm(accuracy / (1 - accuracy))
-            scores[option] += odds * weight.numerator / weight.denominator
+            terms[option].append((accuracy / (1 - accuracy), Fraction(vote.weight)))
+        scores = {option: weighed_logarithms(given) for option, given in terms.items()}
         leaders = highest(scores)
     figures = {option: float(score) for option, score in scores.items()}
     if all(accuracy * 2 == 1 for _, accuracy in (vote.form for vote in profile.votes)):
