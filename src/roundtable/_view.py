@@ -18,6 +18,7 @@ from roundtable.report import (
     in_words,
 )
 from roundtable.scoring.words import counted
+from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE
 
 if TYPE_CHECKING:
@@ -90,13 +91,9 @@ def _about(result: DebateResult) -> str:
     return f"{result.mode} \u00b7 {rounds} \u00b7 {agents} \u00b7 {result.created_at:%d %B %Y}"
 
 
-def _last_measured(result: DebateResult) -> RoundRecord | None:
-    return next((held for held in reversed(result.rounds) if held.complete), None)
-
-
 def _cast(result: DebateResult) -> tuple[CastVote, ...]:
     """Give who voted for what in the last complete round."""
-    last = _last_measured(result)
+    last = last_complete(result.rounds)
     return () if last is None else cast_votes(last, last.consensus, options=result.config.options is not None)
 
 

@@ -148,8 +148,8 @@ class DebateResult(Value):
             thresholds: Thresholds of the four-layer response; its defaults when left out.
         """
         config = record.session.config
-        measured = [held for held in record.rounds if held.complete]
-        last = measured[-1] if measured else None
+        complete = [held for held in record.rounds if held.complete]
+        last = complete[-1] if complete else None
         decision = last.decision if last else None
         answer, source = _answer(record, last)
         return cls(
@@ -168,7 +168,7 @@ class DebateResult(Value):
             conformity_delta=_conformity(record, last),
             minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
             baselines=baselines_of(record, answer if source in _DECIDED else None),
-            health=None if config.team else debate_health(measured, record.session.agents),
+            health=None if config.team else debate_health(complete, record.session.agents),
             response=None if config.team else build_response(record, thresholds or ResponseSettings()),
             synthesis=record.synthesis,
             synthesis_reason=_why_no_synthesis(record),

@@ -12,6 +12,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.result import DebateResult, answer_of
 from roundtable.scoring import Rule
 from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
+from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, JUDGED
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Results(Sequence[DebateResult]):
         """
         check_rule(rule, self._rules)
         name, rules = rule if isinstance(rule, str) else rule.name, self._rules
-        if name in JUDGED and any(_last(one) and not _judged(one) for one in self._results):
+        if name in JUDGED and any(last_complete(one.rounds) and not _judged(one) for one in self._results):
             hint = f"Hold the debates with decide={name!r}."
             raise ConfigurationError(f"the rule {name!r} counts votes of judges, and nobody judged", hint=hint)
         if isinstance(rule, Rule):
@@ -133,17 +134,13 @@ class Results(Sequence[DebateResult]):
 
 def _decided(result: DebateResult, rule: str, rules: Registry[Rule] | None) -> DebateResult:
     config = result.config.model_copy(update={"decide": rule})
-    last = _last(result)
+    last = last_complete(result.rounds)
     if last is None:
         return result.model_copy(update={"config": config})
     decision = decide_record(last, last.consensus, config, rules)
     anew = last.model_copy(update={"decision": decision})
     rounds = tuple(anew if held is last else held for held in result.rounds)
     return result.model_copy(update={"config": config, "rounds": rounds, **_answer(result, anew, decision, config)})
-
-
-def _last(result: DebateResult) -> RoundRecord | None:
-    return next((held for held in reversed(result.rounds) if held.complete), None)
 
 
 def _judged(result: DebateResult) -> bool:

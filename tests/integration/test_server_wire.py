@@ -473,8 +473,11 @@ async def test_a_part_is_sent_at_once_only_while_its_answer_is_under_way_and_not
             return
         write = scope["extensions"][WRITE]
         did.append(write(b"early"))
-        await send({"type": "http.response.start", "status": 200, "headers": []})
+        counted = [(b"content-length", b"15")] if scope["path"] == "/counted" else []
+        await send({"type": "http.response.start", "status": 200, "headers": counted})
         did.append(write(b"part, "))
+        did.append(write(b"more, "))
+        did.append(write(b""))
         if scope["path"] == "/large":
             did.append(write(b"x" * 10_000_000))
             did.append(write(b"waits, "))
@@ -484,16 +487,17 @@ async def test_a_part_is_sent_at_once_only_while_its_answer_is_under_way_and_not
     async with port_of(cast("FastAPI", app), WireProtocol) as at:
         asked = "{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
         for method, path, http, sent, body in (
-            ("GET", "/", "1.1", [False, True, False], b"\r\n\r\n6\r\npart, \r\n3\r\nend\r\n0\r\n\r\n"),
-            ("GET", "/", "1.0", [False, True, False], b"\r\n\r\npart, end"),
-            ("HEAD", "/", "1.1", [False, False, False], b"\r\n\r\n"),
-            ("GET", "/large", "1.1", [False, True, True, False, False], b"\r\n3\r\nend\r\n0\r\n\r\n"),
+            ("GET", "/", "1.1", "-xx--", b"\r\n\r\n6\r\npart, \r\n6\r\nmore, \r\n3\r\nend\r\n0\r\n\r\n"),
+            ("GET", "/", "1.0", "-xx--", b"\r\n\r\npart, more, end"),
+            ("GET", "/counted", "1.1", "-xx--", b"\r\n\r\npart, more, end"),
+            ("HEAD", "/", "1.1", "-----", b"\r\n\r\n"),
+            ("GET", "/large", "1.1", "-xx-x--", b"\r\n3\r\nend\r\n0\r\n\r\n"),
         ):
             did.clear()
             async with await anyio.connect_tcp("127.0.0.1", at) as wire:
                 await wire.send(asked.format(method, path).replace("1.1", http).encode())
                 got = [piece async for piece in wire]
-            assert (did, b"".join(got)[-len(body) :]) == (sent, body)
+            assert ("".join("-x"[one] for one in did), b"".join(got)[-len(body) :]) == (sent, body)
 
 
 async def test_the_second_half_of_an_answer_does_not_wait_for_the_first_to_be_acknowledged() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import uuid
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -43,6 +42,30 @@ _FULL: Final = RoundtableError(
 )
 
 
+class _Parts:
+    """Sends parts of the answer to one request; see `WRITE`."""
+
+    __slots__ = ("_cycle", "_is_chunked")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._is_chunked = False
+
+    def write(self, part: bytes) -> bool:
+        """Send a part, if it can be sent at once."""
+        cycle = self._cycle
+        is_open = cycle.response_started and not cycle.response_complete and not cycle.disconnected
+        if not is_open or cycle.flow.write_paused or cycle.scope["method"] == "HEAD" or not part:
+            return False
+        framed = b"%x\r\n%b\r\n" % (len(part), part)
+        if not self._is_chunked:
+            # How an answer is framed, h11 decides and shows by the first part. Its state stays the same from then on.
+            chunk, framed = framed, cycle.conn.send(h11.Data(data=part)) or b""
+            self._is_chunked = framed == chunk
+        cycle.transport.write(framed)
+        return True
+
+
 class WireProtocol(H11Protocol):
     """One connection of `uvicorn.Config(app, http=WireProtocol)`.
 
@@ -77,7 +100,7 @@ class WireProtocol(H11Protocol):
             await answer(_FULL)(scope, receive, send)
             return
         cycle = self.cycle
-        more = {ABORT: self.transport.abort, WRITE: partial(self._write, cycle)}
+        more = {ABORT: self.transport.abort, WRITE: _Parts(cycle).write}
         scope["extensions"] = {**scope.get("extensions", {}), **more}
         try:
             await self._inner(scope, receive, send)
@@ -89,14 +112,6 @@ class WireProtocol(H11Protocol):
                 await anyio.lowlevel.checkpoint()  # the connection is gone when uvicorn looks at it
             else:
                 await answer(shutdown())(scope, receive, send)
-
-    def _write(self, cycle: RequestResponseCycle, part: bytes) -> bool:
-        """Send a part of the answer to a request, if it can be sent at once."""
-        is_open = cycle.response_started and not cycle.response_complete and not cycle.disconnected
-        if not is_open or self.flow.write_paused or cycle.scope["method"] == "HEAD":
-            return False
-        self.transport.write(self.conn.send(h11.Data(data=part)) or b"")
-        return True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Wait for a request, but not for ever."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -37,6 +37,7 @@ __all__ = [
     "SessionRecord",
     "SessionStatus",
     "Topic",
+    "last_complete",
 ]
 
 SCHEMA_VERSION: Final = 2
@@ -218,6 +219,16 @@ class RoundRecord(Value):
             for turn in self.turns
             if turn.outcome == "answered" and turn.answer.kind == "position"
         ]
+
+
+def last_complete(rounds: Sequence[RoundRecord]) -> RoundRecord | None:
+    """Give the last round that was held to its end; `None` while there is none.
+
+    Example:
+        >>> last_complete([RoundRecord(number=1, complete=True), RoundRecord(number=2)]).number
+        1
+    """
+    return next((held for held in reversed(rounds) if held.complete), None)
 
 
 class RosterEntry(Value):
