@@ -12,7 +12,7 @@ import anyio
 
 from roundtable._clock import SystemClock
 from roundtable._ears import Ears, Halt
-from roundtable._foreign import error_text
+from roundtable._foreign import encodable, error_text
 from roundtable.errors import (
     AgentError,
     APITimeoutError,
@@ -336,12 +336,15 @@ def _checked(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
 
 def error_info(failure: RoundtableError) -> ErrorInfo:
     """Give an error as the value that is stored."""
-    facts = failure.to_dict()
     try:
-        return ErrorInfo.model_validate(facts)
-    except ValueError:
-        # Details of a foreign error may hold what JSON cannot; the rest has been made to fit.
-        return ErrorInfo.model_validate({name: facts[name] for name in ("name", "message", "code", "retryable")})
+        return ErrorInfo.model_validate(failure.to_dict())
+    except Exception:  # noqa: BLE001  (an error may be a plugin's: details beyond JSON, a message that is no text, ...)
+        return ErrorInfo(
+            name=type(failure).__name__,
+            message=failure.message if isinstance(failure.message, str) else encodable(error_text(failure)),
+            code=failure.code if isinstance(failure.code, str) else failure.default_code,
+            retryable=failure.retryable is True,
+        )
 
 
 def error_from_info(info: ErrorInfo) -> RoundtableError:

@@ -6,6 +6,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx
 import pytest
 from integration.server_kit import client_of, parsed, served_table, token_for
@@ -303,6 +304,29 @@ async def test_what_the_server_left_is_gone_on_with_when_the_client_comes_back(t
         rest = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")]
         assert rest[-1]["type"] == "conversation_complete"
         assert [event["data"]["agent"] for event in rest if event["type"] == "agent_complete"] == ["prospect-finder"]
+
+
+async def test_of_several_who_come_back_at_once_one_goes_on_and_all_hear_it(tmp_path: Any) -> None:
+    place = f"sqlite:///{tmp_path / 'team.db'}"
+    asked = {**ASKED, "rounds": 1}
+    async with (
+        asking(team_table(place, initiator=Delay(60, "late"))) as web,
+        web.stream("POST", f"{PATH}?ids=1", json=asked) as answer,
+    ):
+        first = (await anext(answer.aiter_lines())).removeprefix("id: ")
+    async with asking(team_table(place), limits=Limits(concurrent=1)) as web:
+        answers: list[httpx.Response] = []
+
+        async def come_back() -> None:
+            answers.append(await web.post(PATH, json=asked, headers={"last-event-id": first}))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(come_back)
+        assert [answer.status_code for answer in answers] == [200] * 3, answers[0].text
+        for answer in answers:
+            told = [json.loads(line[6:])["type"] for line in answer.text.split("\n") if line.startswith("data: ")]
+            assert told.count("conversation_complete") == told.count("initiator_complete") == 1
 
 
 @pytest.mark.parametrize(

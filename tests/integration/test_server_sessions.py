@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import anyio
 import pytest
 from integration.engine_kit import late
 from integration.server_kit import client_of, served_table, token_for
@@ -259,6 +260,25 @@ async def test_rounds_are_held_one_at_a_time() -> None:
         name = begun.json()["sessionId"]
         second = await web.post(f"/api/sessions/{name}/resume?wait=20", json={"step": True})
         assert (second.json()["sessionStatus"], len(second.json()["rounds"])) == ("completed", 2)
+
+
+async def test_of_several_who_go_on_at_once_one_does() -> None:
+    async with client_of(slow_table(), limits=Limits(concurrent=3)) as web:
+        place = (await web.post("/api/debates", json={"topic": "Tea?"})).headers["location"]
+        await web.post(f"{place}/pause", json={"running": "cancel"})
+        await web.get(f"{place}/events")
+        statuses: list[int] = []
+
+        async def go_on() -> None:
+            statuses.append((await web.post(f"{place}/resume")).status_code)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(go_on)
+        assert sorted(statuses) == [202, 409, 409]
+        left = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+        assert left["concurrent"] == 2
+        await web.post(f"{place}/stop")
 
 
 async def test_going_on_under_a_key_happens_once() -> None:

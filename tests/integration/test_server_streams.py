@@ -280,6 +280,23 @@ async def test_the_end_of_the_server_is_the_last_word_of_a_stream() -> None:
         assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (503, "SERVER_SHUTDOWN", "5")
 
 
+async def test_what_begins_just_as_the_server_ends_is_told_so() -> None:
+    table = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
+    app = told_app(table)
+
+    @app.post("/begin-late")
+    async def begin(caller: Reader) -> Response:
+        with caller.state.streams.room(caller.desk):
+            handle = await caller.desk.table.start("Tea?", rounds=1)
+            caller.desk.keep(handle)
+            caller.state.streams.end()
+            return await event_stream(caller, handle.session_id, begun=True)
+
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
+        last = parsed((await web.post("/begin-late")).text)[-1]
+        assert last["data"]["code"] == "SERVER_SHUTDOWN"
+
+
 @pytest.mark.parametrize(
     ("fault", "code"),
     [

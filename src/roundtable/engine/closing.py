@@ -75,9 +75,9 @@ def end_event(fold: Fold, now: datetime, status: SessionStatus) -> DebateComplet
 def broken_events(fold: Fold, now: datetime, error: RoundtableError) -> tuple[DebateExit, DebateError]:
     """Give the events of a run that broke."""
     reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
-    return exit_event(fold, now, ExitResult(should_exit=True, reason=reason, details=error.message)), error_event(
-        fold, error, now
-    )
+    return exit_event(
+        fold, now, ExitResult(should_exit=True, reason=reason, details=error_info(error).message)
+    ), error_event(fold, error, now)
 
 
 def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComplete, ...]:
@@ -95,13 +95,14 @@ def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComple
 
 def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateError:
     """Give the event that tells what broke a run, and whose turn it was where the error says so."""
-    agent = None if error.details is None else error.details.get("agentId")
+    info = error_info(error)
+    agent = None if info.details is None else info.details.get("agentId")
     return DebateError(
         session_id=fold.record.id,
         timestamp=now,
-        error=error.message,
-        code=error.code,
-        info=error_info(error),
+        error=info.message,
+        code=info.code,
+        info=info,
         agent=agent if isinstance(agent, str) else None,
         round=fold.current.number if fold.current else None,
     )

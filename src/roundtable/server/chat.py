@@ -17,7 +17,7 @@ from roundtable.server.chat_events import seed_words, stream_schema
 from roundtable.server.describing import takes
 from roundtable.server.limits import RateLimited
 from roundtable.server.reading import JsonBody
-from roundtable.server.starting import begun, further_rounds, gone_on
+from roundtable.server.starting import begun, further_rounds, gone_on_alone
 from roundtable.server.state import Caller, Writer
 from roundtable.server.streams import event_stream, resume_point
 from roundtable.types import ChatMessage
@@ -129,14 +129,17 @@ async def _wake(caller: Caller, session_id: str) -> None:
         RateLimited: Nobody runs it, and the caller has as many running as they may have.
     """
     table = caller.desk.table
-    fold, further = await further_rounds(caller, session_id)
-    if fold.record.config.team is None:
-        raise SessionNotFound(f"there is no conversation {session_id!r}")
-    if caller.desk.running(session_id) is None and _was_interrupted(fold):
+    # Of several who come back at once the first goes on with it, and the others hear it.
+    async with caller.desk.alone(session_id):
+        fold, further = await further_rounds(caller, session_id)
+        if fold.record.config.team is None:
+            raise SessionNotFound(f"there is no conversation {session_id!r}")
+        if caller.desk.running(session_id) is not None or not _was_interrupted(fold):
+            return
         check_further(caller, fold, further)
         deadline_s = seconds_of(caller, None, team=True)
         try:
-            await gone_on(caller, partial(table.carry_on, session_id, deadline_s=deadline_s), further)
+            await gone_on_alone(caller, partial(table.carry_on, session_id, deadline_s=deadline_s), further)
         except RateLimited:
             # It may be what the caller has running itself, at another process: then it is only heard here.
             if not await table.wiring.sessions.is_run(session_id):

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from roundtable.api.offered import seated_again
 from roundtable.engine.synthesis import stored_synthesis
-from roundtable.errors import ConfigurationError, SessionConflict, SessionError
+from roundtable.errors import ConfigurationError, SessionError
 from roundtable.server.answers import Started, links_of
 from roundtable.server.bodies import ExtendBody, ForkBody, PauseBody, ResumeBody, StopBody, SynthesisBody
 from roundtable.server.bounds import check_affordable, check_further, check_most_rounds, seconds_of
@@ -32,7 +32,6 @@ __all__ = ["router"]
 router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"], default_response_class=Response)
 
 
-_ENDING_S: Final = 5.0
 _ASKED: Final = gives("It is asked to; its state now.", Started, status=202)
 
 
@@ -74,24 +73,6 @@ async def _state(caller: Caller, session_id: str) -> Response:
     )
 
 
-async def _check_at_rest(caller: Caller, session_id: str) -> None:
-    """Refuse to go on with what goes on.
-
-    Raises:
-        SessionConflict: The session runs.
-    """
-    running = caller.desk.running(session_id)
-    if running is not None:
-        # Its last event may have been heard before its run is put away.
-        fold = await caller.desk.table.wiring.sessions.load(session_id)
-        if fold.progress.status not in {"created", "active"}:
-            with anyio.move_on_after(_ENDING_S):
-                await running.wait()
-    if caller.desk.running(session_id) is not None:
-        msg = f"session {session_id!r} is running; what is to change can be said once it rests"
-        raise SessionConflict(msg, hint="Wait for its end, or pause it.")
-
-
 @router.post(
     "/resume",
     operation_id="resumeSession",
@@ -111,7 +92,6 @@ async def resume_session(
     deadline_s = seconds_of(caller, given.deadline_s, team=fold.record.config.team is not None)
 
     async def begin() -> DebateHandle:
-        await _check_at_rest(caller, session_id)
         return await caller.desk.table.carry_on(
             session_id,
             step=given.step,
@@ -147,7 +127,6 @@ async def extend_session(
     deadline_s = seconds_of(caller, given.deadline_s, team=fold.record.config.team is not None)
 
     async def begin() -> DebateHandle:
-        await _check_at_rest(caller, session_id)
         return await caller.desk.table.carry_on(
             session_id,
             rounds=given.rounds,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable.errors import SessionConflict
 from roundtable.record import Fold
 from roundtable.server.limits import Further
 from roundtable.types import Control
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types import DurableEvent
 
-__all__ = ["begun", "further_rounds", "gone_on"]
+__all__ = ["begun", "further_rounds", "gone_on", "gone_on_alone"]
 
-_UNDO_S = 2.0
+_UNDO_S: Final = 2.0
+_ENDING_S: Final = 5.0
 
 
 async def begun(
@@ -61,13 +63,42 @@ async def gone_on(
         further: The rounds that it may hold; see `further_rounds`.
 
     Raises:
+        SessionConflict: It runs here.
         RateLimited: One of the caller's limits is used up.
         RoundtableError: What `start` raises.
     """
+    # Of two who ask at once, one goes on with it; the other would wait for its end, and then do so once more.
+    async with caller.desk.alone(further.session):
+        return await gone_on_alone(caller, start, further)
+
+
+async def gone_on_alone(
+    caller: Caller, start: Callable[[], Awaitable[DebateHandle]], further: Further
+) -> tuple[DebateHandle, Mapping[str, str]]:
+    """Go on with a session like `gone_on`, within a block of `Desk.alone`."""
+    await _check_at_rest(caller, further.session)
     admission = await caller.state.limits.go_on(caller.identity.user, further)
     handle = await _running(caller, admission, start)
     admission.hold(handle)
     return handle, admission.headers
+
+
+async def _check_at_rest(caller: Caller, session_id: str) -> None:
+    """Refuse to go on with what goes on.
+
+    Raises:
+        SessionConflict: The session runs.
+    """
+    running = caller.desk.running(session_id)
+    if running is not None:
+        # Its last event may have been heard before its run is put away.
+        fold = await caller.desk.table.wiring.sessions.load(session_id)
+        if fold.progress.status not in {"created", "active"}:
+            with anyio.move_on_after(_ENDING_S):
+                await running.wait()
+    if caller.desk.running(session_id) is not None:
+        msg = f"session {session_id!r} is running; what is to change can be said once it rests"
+        raise SessionConflict(msg, hint="Wait for its end, or pause it.")
 
 
 async def _running(caller: Caller, admission: Admission, start: Callable[[], Awaitable[DebateHandle]]) -> DebateHandle:
