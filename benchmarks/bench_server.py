@@ -278,7 +278,7 @@ async def fan_out(at: Server, clients: int, stalled: int, rate: int, seconds: in
     session = await at.begin(f"speak {rate} {seconds + 40} small", "ann")
     heard = Heard()
     lines = await listen(at, at.following(session, "ann"), clients, heard)
-    await until(lambda: _is(at, clients), 8)
+    await until(lambda: _is(at, clients), 30)
     print(f"{clients} clients follow one debate: {(at.kib() - before) / clients:.0f} KiB each")
     heard.events, heard.late_ms = 0, []
     cpu_s, began = at.cpu_s(), time.monotonic()
@@ -297,14 +297,14 @@ async def _is(at: Server, streams: int) -> bool:
 
 async def stall(at: Server, clients: int, stalled: int, rate: int, seconds: int) -> None:
     """Measure clients of which some stop reading: they follow a debate that fills their buffers at once."""
-    calm = await at.begin(f"speak {rate} {seconds + 50} small", "bo")
+    calm = await at.begin(f"speak {rate} {seconds + 100} small", "bo")
     heard = Heard()
     lines = await listen(at, at.following(calm, "bo"), clients - stalled, heard)
-    await until(lambda: _is(at, clients - stalled), 20)
+    await until(lambda: _is(at, clients - stalled), 60)
     loud = await at.begin("speak 20 20 large", "cy")
     deaf_ones = [deaf(at, at.following(loud, "cy")) for _ in range(stalled)]
     came = time.monotonic()
-    await until(lambda: _is(at, clients), 5)
+    await until(lambda: _is(at, clients), 8)
     heard.events, heard.late_ms = 0, []
     cpu_s, began = at.cpu_s(), time.monotonic()
     await until(lambda: _is(at, clients - stalled), 25)

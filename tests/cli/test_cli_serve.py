@@ -25,7 +25,7 @@ from cli.kit import PROGRAM, Command, always, as_process, clean_environment
         (["--storage", "memory://"], "--no-auth"),
         (["--limit-rounds", "0"], "--limit-rounds takes a whole number from 1, or none, not '0'"),
         (["--limit-streams", "many"], "--limit-streams"),
-        (["--profiles", "nowhere.toml"], "profiles cannot be read"),
+        (["--profiles", "nowhere.toml"], "profiles cannot be read from 'nowhere.toml': No such file or directory\n"),
         (["--agents", "nobody"], "unknown provider 'nobody'"),
         (["--agents", "openai:gpt-5.2"], "OPENAI_API_KEY"),
     ],

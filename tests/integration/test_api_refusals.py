@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +146,23 @@ async def test_a_table_that_cannot_work_says_so_at_its_first_use(more: dict[str,
     with pytest.raises(ConfigurationError, match=message):
         await Roundtable([model], **({"storage": "memory://"} | more)).debate("Tea?")
     assert model.calls == 0
+
+
+@pytest.mark.parametrize("storage", ["memory://", "sqlite:///a.db"])
+@pytest.mark.parametrize("method", ["session", "resume", "extend", "delete", "export", "pause", "stop", "synthesize"])
+async def test_a_result_in_place_of_its_id_is_refused_with_what_to_give(
+    storage: str, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with Roundtable(seated(CountingModel("Tea"), "ada"), storage=storage) as table:
+        result = await table.debate("Tea?", rounds=1)
+        for wrong in (result, None, 5):
+            with pytest.raises(ConfigurationError, match=r"a text, not"):
+                await getattr(table, method)(wrong)
+            with pytest.raises(ConfigurationError, match="session_id must be a text"):
+                table.watch(wrong)  # type: ignore[arg-type]
+            with pytest.raises(ConfigurationError, match="a text, not"):
+                await table.fork(wrong, at_round=0)  # type: ignore[arg-type]
 
 
 async def test_the_longest_topic_is_fine() -> None:

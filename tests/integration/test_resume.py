@@ -26,7 +26,7 @@ from roundtable.engine import SessionManager
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost, SessionBusy, StorageError
 from roundtable.result import DebateResult
 from roundtable.storage import MemoryStorage
-from roundtable.types import DurableEvent
+from roundtable.types import DurableEvent, Event
 
 
 def shape(result: DebateResult) -> object:
@@ -113,8 +113,14 @@ async def test_a_cancelled_debate_keeps_every_answer_it_was_given() -> None:
         CountingModel(lambda r: by_round(r) if r.metadata["agent"] == "ada" else late(30, "no")),
         MemoryStorage(),
     )
-    table = table_of(model, "ada", "bo", storage=storage)
-    with anyio.move_on_after(0.1) as scope:
+    scope = anyio.CancelScope()
+
+    def leave(event: Event) -> None:
+        if event.type == "agent_complete":
+            scope.cancel()
+
+    table = table_of(model, "ada", "bo", storage=storage, observers=[leave])
+    with scope:
         await table.debate("Tea?", rounds=2)
     assert scope.cancelled_caught
     (found,) = await table.sessions()

@@ -290,7 +290,7 @@ async def test_what_begins_just_as_the_server_ends_is_told_so() -> None:
             handle = await caller.desk.table.start("Tea?", rounds=1)
             caller.desk.keep(handle)
             caller.state.streams.end()
-            return await event_stream(caller, handle.session_id, begun=True)
+            return await event_stream(caller, handle.session_id, begun=True, has_room=True)
 
     async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
         last = parsed((await web.post("/begin-late")).text)[-1]

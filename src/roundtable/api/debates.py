@@ -13,6 +13,7 @@ from roundtable.api.changes import check_on_change, effective, seated_again
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
+    check_name,
     check_rounds,
     check_whole,
 )
@@ -286,6 +287,7 @@ class Debates:
 
     async def synthesize(self, session_id: str, by: str | None) -> SynthesisResult:
         """Give the synthesis of a stored session, made now unless it is stored; all who ask meanwhile share it."""
+        check_name("session_id", session_id)
         return await self._syntheses.get(session_id, by, partial(self._synthesized, session_id, by))
 
     async def _synthesized(self, session_id: str, by: str | None) -> SynthesisResult:

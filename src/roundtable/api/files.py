@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._output import write_parts
-from roundtable._threads import on_thread
 from roundtable.errors import ConfigurationError, SessionError, StorageError
 
 if TYPE_CHECKING:
@@ -131,6 +130,7 @@ class SessionFiles(ABC):
         """
         from anyio import to_thread
 
+        from roundtable._threads import on_thread
         from roundtable.record import read_archive, store_whole, with_id
 
         # On a thread that can be left: what has the name of a file may be a pipe that nobody writes to.

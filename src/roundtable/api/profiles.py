@@ -48,7 +48,8 @@ def load_profiles(path: str | PathLike[str]) -> tuple[AgentProfile, ...]:
         text = file.read_text("utf-8")
         raw: object = _yaml(text) if file.suffix.lower() in {".yaml", ".yml"} else tomllib.loads(text)
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"profiles cannot be read from {str(file)!r}: {error}", cause=error) from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"profiles cannot be read from {str(file)!r}: {reason}", cause=error) from error
     if not isinstance(raw, dict) or not raw:
         raise ConfigurationError(f"{str(file)!r} holds no profiles", hint="Write one table for each: [data-steward]")
     return tuple(_profile(str(file), name, facts) for name, facts in raw.items())

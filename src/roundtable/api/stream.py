@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Self
 
+from roundtable.api.checks import check_name
 from roundtable.api.live import Live
 from roundtable.errors import ConfigurationError
 
@@ -135,6 +136,7 @@ class Watch:
     def __init__(
         self, hub: EventHub, storage: Storage, session_id: str, *, after: int, tenant: str, live: Live | None = None
     ) -> None:
+        check_name("session_id", session_id)
         self._subscription = hub.subscribe(session_id, storage, after=after, tenant=tenant)
         self._subscription.fall_behind()
         if live is not None:

@@ -124,7 +124,9 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
     try:
         text = file.read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{str(file)!r} cannot be read: {error}", cause=error) from error
+        raise ConfigurationError(
+            f"{str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}", cause=error
+        ) from error
     data = _data(file, text)
     if not isinstance(data, dict):
         raise ConfigurationError(f"{str(file)!r} holds no experiment", hint="It needs a name and variables.")

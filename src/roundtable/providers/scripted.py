@@ -271,7 +271,9 @@ class ScriptedProvider:
             script = json.loads(Path(model).expanduser().read_text("utf-8"))
         except (OSError, ValueError, RecursionError, RuntimeError) as exc:
             raise ConfigurationError(
-                f"cannot read the script {model!r}: {exc}", provider="scripted", hint=hint
+                f"cannot read the script {model!r}: {getattr(exc, 'strerror', None) or exc}",
+                provider="scripted",
+                hint=hint,
             ) from exc
         replies = script.values() if isinstance(script, dict) else [script]
         items = [item for reply in replies for item in (reply if isinstance(reply, list) else [reply])]

@@ -92,8 +92,9 @@ async def multi(
     """
     session_id, after, ids = resume_point(request)
     if session_id is not None:
-        await _wake(caller, session_id)
-        return await event_stream(caller, session_id, after=after, speak=seed_words, ids=True)
+        with caller.state.streams.room(caller.desk):
+            await _wake(caller, session_id)
+            return await event_stream(caller, session_id, after=after, has_room=True, speak=seed_words, ids=True)
     if request.headers.get("last-event-id"):
         raise RoundtableError(
             "Last-Event-ID is no id of this server",
@@ -118,7 +119,8 @@ async def multi(
     with caller.state.streams.room(caller.desk):
         handle, headers = await begun(caller, start, rounds=asked.rounds)
         # Nothing is waited for before this: the stream hears the conversation from its first event on.
-        return await event_stream(caller, handle.session_id, begun=True, speak=seed_words, ids=ids, headers=headers)
+        name = handle.session_id
+        return await event_stream(caller, name, begun=True, has_room=True, speak=seed_words, ids=ids, headers=headers)
 
 
 async def _wake(caller: Caller, session_id: str) -> None:

@@ -167,11 +167,11 @@ async def launch(
         if at_once:
             _, _, ids = resume_point(wanted.request)
             session_id = await counted()
-            return await event_stream(caller, session_id, begun=True, ids=ids, headers=wanted.headers)
+            return await event_stream(caller, session_id, begun=True, has_room=True, ids=ids, headers=wanted.headers)
         session_id = await (counted() if wanted.key is None else _once(caller, wanted, request, counted))
-        if not wanted.streams:
-            return await _answer(caller, wanted, session_id, held)
-    return await _followed(caller, wanted, session_id, goes_on_from)
+        if wanted.streams:
+            return await _followed(caller, wanted, session_id, goes_on_from)
+        return await _answer(caller, wanted, session_id, held)
 
 
 async def _once(caller: Caller, wanted: _Wanted, request: bytes, begin: Callable[[], Awaitable[str]]) -> str:
@@ -187,7 +187,7 @@ async def _followed(caller: Caller, wanted: _Wanted, session_id: str, goes_on_fr
     if goes_on_from is not None:
         after = after or goes_on_from
         await _goes_on(caller, session_id, goes_on_from)
-    return await event_stream(caller, session_id, after=after, ids=ids, headers=wanted.headers)
+    return await event_stream(caller, session_id, after=after, has_room=True, ids=ids, headers=wanted.headers)
 
 
 async def _answer(caller: Caller, wanted: _Wanted, session_id: str, held: Held | None) -> Response:

@@ -208,7 +208,7 @@ class EventStream(Response):
         caller: Caller,
         place: Subscription,
         *,
-        begun: bool,
+        has_room: bool,
         at_end: bool,
         speak: Speak,
         ids: bool,
@@ -219,7 +219,7 @@ class EventStream(Response):
         self._streams = caller.state.streams
         self._desk = caller.desk
         self._place = place
-        self._begun = begun
+        self._has_room = has_room
         self._at_end = at_end
         self._speak = speak
         self._ids = ids
@@ -232,7 +232,7 @@ class EventStream(Response):
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Tell the session until a run of it ends, the client leaves, or it does not read."""
         try:
-            if not self._begun:  # else nobody would hear of what has begun, and was promised room
+            if not self._has_room:  # else nobody would hear of what has begun, and was promised room
                 self._streams.check_room(self._desk)
         except RoundtableError as error:
             await answer(error)(scope, receive, send)
@@ -333,6 +333,7 @@ async def event_stream(
     *,
     after: int = 0,
     begun: bool = False,
+    has_room: bool = False,
     speak: Speak = whole,
     ids: bool = False,
     headers: Mapping[str, str] | None = None,
@@ -347,8 +348,9 @@ async def event_stream(
         caller: Who listens.
         session_id: To what.
         after: Number of the last event the client has; one that the session does not have counts as 0.
-        begun: Whether it has just begun here, in a room of `Streams.room`, and this is called before anything else is
-            waited for: its very first event is then told, live ones too.
+        begun: Whether it has just begun here and this is called before anything else is waited for: its very first
+            event is then told, live ones too.
+        has_room: Whether this is called in a block of `Streams.room`, so that it is refused no more.
         speak: What is told of an event; everything when left out. A function of a module, since what it gives is kept.
         ids: Whether durable events have an `id` line before their `data` line.
         headers: Further headers.
@@ -361,7 +363,8 @@ async def event_stream(
     """
     wiring, at_end = caller.desk.table.wiring, False
     if not begun:
-        caller.state.streams.check_room(caller.desk)
+        if not has_room:
+            caller.state.streams.check_room(caller.desk)
         _, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
         after = after if 0 <= after <= (events[-1].seq if events else 0) else 0
         for event in events:
@@ -370,4 +373,4 @@ async def event_stream(
     place = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
     if not begun:
         place.fall_behind()
-    return EventStream(caller, place, begun=begun, at_end=at_end, speak=speak, ids=ids, headers=headers or {})
+    return EventStream(caller, place, has_room=has_room, at_end=at_end, speak=speak, ids=ids, headers=headers or {})

@@ -23,6 +23,7 @@ from roundtable.storage.rules import (
     live_holder,
     session_exists,
     session_not_found,
+    session_place,
 )
 from roundtable.storage.seed_methods import SeedStorageMethods
 from roundtable.storage.text import json_text, span_end, value_text
@@ -198,7 +199,7 @@ class MemoryStorage(SeedStorageMethods):
         await self._open()
         with self._lock:
             self._find(tenant, session_id)
-            del self._sessions[well_formed(tenant), well_formed(session_id)]
+            del self._sessions[session_place(tenant, session_id)]
 
     async def aclose(self) -> None:
         """Forget everything; idempotent."""
@@ -216,7 +217,7 @@ class MemoryStorage(SeedStorageMethods):
             raise StorageError("the storage is closed", hint="Open a new one.")
 
     def _find(self, tenant: str, session_id: str) -> _Held:
-        held = self._sessions.get((well_formed(tenant), well_formed(session_id)))
+        held = self._sessions.get(session_place(tenant, session_id))
         if held is None:
             raise session_not_found(session_id)
         return held

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable._foreign import well_formed
 from roundtable._owner import is_provably_dead
-from roundtable.errors import LeaseLost, SessionBusy, SessionConflict, SessionError, SessionNotFound, StaleSequence
+from roundtable.errors import (
+    ConfigurationError,
+    LeaseLost,
+    SessionBusy,
+    SessionConflict,
+    SessionError,
+    SessionNotFound,
+    StaleSequence,
+)
 from roundtable.storage.text import span_end, value_text
 from roundtable.types import Lease, Owner
 
@@ -31,6 +39,7 @@ __all__ = [
     "live_holder",
     "session_exists",
     "session_not_found",
+    "session_place",
     "turn_place",
 ]
 
@@ -66,6 +75,22 @@ class LeaseState(NamedTuple):
     def to_lease(self, owner: Owner) -> Lease:
         """Give it as its holder sees it."""
         return Lease(token=self.token, owner=owner, expires_at=self.expires_at)
+
+
+def session_place(tenant: str, session_id: str) -> tuple[str, str]:
+    """Give what a session is kept under.
+
+    Raises:
+        ConfigurationError: The id is no text, such as a result in place of its `session_id`.
+
+    Example:
+        >>> session_place("default", "4f1c")
+        ('default', '4f1c')
+    """
+    if not isinstance(session_id, str):
+        msg = f"a session is named by its id, a text, not by {type(session_id).__name__}"
+        raise ConfigurationError(msg, hint="Such as `result.session_id`.")
+    return well_formed(tenant), well_formed(session_id)
 
 
 def session_not_found(session_id: str) -> SessionError:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from roundtable._clock import SystemClock
-from roundtable._foreign import well_formed
 from roundtable.errors import ConfigurationError
 from roundtable.storage import statements
 from roundtable.storage.copies import copy_database
 from roundtable.storage.database import Database
 from roundtable.storage.key_values import SQLiteKeyValue
-from roundtable.storage.rules import check_append
+from roundtable.storage.rules import check_append, session_place
 from roundtable.storage.seed_methods import SeedStorageMethods
 from roundtable.storage.statements import Key
 from roundtable.storage.words import find_words
@@ -183,7 +182,7 @@ class SQLiteStorage(SeedStorageMethods):
 
 
 def _key(tenant: str, session_id: str) -> Key:
-    return Key(well_formed(tenant), well_formed(session_id))
+    return Key(*session_place(tenant, session_id))
 
 
 def _end(reader: Worker, writer: Worker) -> None:
