@@ -416,3 +416,25 @@ def test_a_weight_beyond_all_reason_is_refused(weights: list[float]) -> None:
 
 def test_an_option_that_is_a_number_of_many_digits_is_named_in_few_words() -> None:
     assert "a number of many digits" in decide(["a", [10**5000]]).invalid[1]  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("ballots", "more", "unanimous"),
+    [
+        pytest.param(["Tea", "tea.", "TEA"], {}, True, id="one option in any spelling"),
+        pytest.param(["a"], {}, True, id="a single ballot"),
+        pytest.param([], {}, False, id="no ballot"),
+        pytest.param(["a", None, None, None], {}, False, id="one voter of four"),
+        pytest.param(["a", "a", "c"], {"options": ["a", "b"]}, False, id="an invalid ballot"),
+        pytest.param(["a", "a", "b"], {"weights": [1, 1, 0]}, True, id="a ballot without weight is absent"),
+        pytest.param([["a", "b"], ["a", "c"]], {"rule": "borda"}, True, id="first places of rankings"),
+        pytest.param([[["a", "b"]], [["a", "b"]]], {"rule": "borda"}, False, id="a shared first place"),
+        pytest.param([{"a"}, {"a"}], {"rule": "approval"}, True, id="the only approval"),
+        pytest.param([{"a": 0.9, "b": 0.1}, {"a": 0.6, "b": 0.4}], {"rule": "linear-pool"}, True, id="most probable"),
+        pytest.param(["a", "a", "b"], {"rule": "majority"}, False, id="a majority"),
+    ],
+)
+def test_unanimous_is_every_ballot_for_the_same_option(
+    ballots: list[Any], more: dict[str, Any], unanimous: bool
+) -> None:
+    assert decide(ballots, **more).is_unanimous is unanimous

@@ -13,6 +13,7 @@ from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.measure import Figure
 from roundtable.scoring.outcome import Outcome, Parameters, ParameterValue, Rule
 from roundtable.scoring.precise import Number, share
+from roundtable.scoring.readings import first_places
 from roundtable.scoring.spelling import Normalise
 from roundtable.scoring.words import counted, listing
 from roundtable.types import Decision
@@ -66,6 +67,8 @@ def decide(
         ('Tea', (3,))
         >>> decide(["a", "a", "b", "b"], rule="majority").is_tie
         True
+        >>> decide(["a", "A"]).is_unanimous, decide(["a", None]).is_unanimous
+        (True, False)
     """
     # The rules are many modules: they are loaded when something is first decided.
     from roundtable.scoring.rules import find_rule
@@ -73,9 +76,16 @@ def decide(
     _check_call(rule, tie)
     found, given = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
     chosen = Parameters(found.name, found.parameters, {**given, **parameters})
-    outcome = found.count(Electorate(ballots, weights=weights, options=options, normalise=normalise), chosen)
+    electorate = Electorate(ballots, weights=weights, options=options, normalise=normalise)
+    outcome = found.count(electorate, chosen)
     needed = _needed(quorum, outcome.roll.ballots)
-    return _decision(found.name, chosen, outcome, needed, tie)
+    return _decision(found.name, chosen, outcome, needed, tie, is_unanimous=_is_unanimous(electorate))
+
+
+def _is_unanimous(electorate: Electorate) -> bool:
+    profile = electorate.read(first_places)
+    tops = {vote.form for vote in profile.votes}
+    return profile.roll.cast == profile.roll.ballots and len(tops) == 1 and len(tops.pop()) == 1
 
 
 def _check_call(rule: object, tie: object) -> None:
@@ -98,7 +108,9 @@ def _needed(quorum: Number | None, ballots: int) -> Fraction:
     return share(quorum, "quorum") * ballots
 
 
-def _decision(rule: str, parameters: Parameters, outcome: Outcome, needed: Fraction, tie: TieRule) -> Decision:
+def _decision(
+    rule: str, parameters: Parameters, outcome: Outcome, needed: Fraction, tie: TieRule, *, is_unanimous: bool
+) -> Decision:
     roll = outcome.roll
     quorum_met = roll.cast >= needed
     standing = outcome.leaders if quorum_met else ()
@@ -113,6 +125,7 @@ def _decision(rule: str, parameters: Parameters, outcome: Outcome, needed: Fract
         winners=roll.names(winners),
         is_tie=len(standing) > 1,
         passed=len(winners) == 1,
+        is_unanimous=is_unanimous,
         quorum_met=quorum_met,
         tied=roll.names(tied),
         scores=_labelled(roll, outcome.scores),

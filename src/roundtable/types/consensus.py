@@ -138,6 +138,8 @@ class Decision(Value):
     """Whether several options lead level and no tie rule picked one of them."""
     passed: bool = False
     """Whether the rule produced exactly one winner with quorum met."""
+    is_unanimous: bool = False
+    """Whether every ballot, none of them abstaining or invalid, puts the same single option first."""
     quorum_met: bool = True
     """Whether enough ballots were cast."""
     tied: tuple[str, ...] = ()
