@@ -31,7 +31,7 @@ class Feed:
     def __init__(self, desk: Desk, session_id: str) -> None:
         self.places: set[Subscription] = set()
         """Those who listen."""
-        self.scope = anyio.CancelScope()
+        self.scope: anyio.CancelScope = anyio.CancelScope()
         """Ends it."""
         self._desk = desk
         self._session_id = session_id

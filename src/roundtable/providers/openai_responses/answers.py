@@ -68,7 +68,7 @@ class ResponseDraft(AnswerDraft):
         # Text alone can be said again in our own words.
         if any(item.get("type") != "message" for item in items):
             self.send_back(list(items))
-        self.raw = answer
+        self.raw: JsonObject | None = answer
 
     def _item(self, index: int, item: JsonObject) -> bool:
         """Take an item of the output; tell whether the model refuses in it."""
