@@ -131,7 +131,7 @@ async def test_another_rule_decides_stored_results_without_a_call() -> None:
     called = model.calls
     strict = results.redecide("unanimity")
     assert model.calls == called
-    assert (results[0].answer, strict[0].answer, strict[0].answer_source) == (None, None, "none")
+    assert (results[0].answer, strict[0].answer, strict[0].answer_source) == ("Tea", None, "none")
     chosen = ScriptedModel({name: said(position, choice=position) for name, position in SAYS.items()})
     again = rt.Roundtable(seated(chosen, *SAYS), storage="memory://")
     results = await again.debate_many(["Tea or coffee?"], options=["Tea", "Coffee"], rounds=1)

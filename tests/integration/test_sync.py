@@ -13,6 +13,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,14 @@ RENAMED = {
     "__aiter__": "__iter__",
     "__anext__": "__next__",
 }
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Have Ctrl-C interrupt, also where the tests were begun in the background, which makes programs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def public(kind: type) -> dict[str, Any]:
@@ -237,6 +246,7 @@ def test_an_interrupt_waits_until_the_debate_is_paused_and_goes_on() -> None:
 
 START = """
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # programs begun in the background ignore it
 import roundtable.sync as sync
 from roundtable.testing import Delay, scripted_agents
 slow = {"ada": "Tea", "bo": Delay(60, {"position": "Tea"})}
