@@ -54,7 +54,11 @@ async def on_thread(function: Callable[[], T], *, name: str, ended: Callable[[],
         call_soon(loop, settle)  # a loop that has ended has nobody left who waits
 
     context = contextvars.copy_context()
-    Thread(target=work, name=name, daemon=True).start()
+    try:
+        Thread(target=work, name=name, daemon=True).start()
+    except BaseException:  # the system gives no more threads
+        ended()
+        raise
     await done.wait()
     if failure and isinstance(failure[0], Exception):
         raise failure[0]

@@ -10,7 +10,7 @@ from integration.engine_kit import CountingModel, CourtMode, eventually, table_o
 
 from roundtable.engine import plans
 from roundtable.errors import ConfigurationError
-from roundtable.modes import with_baseline
+from roundtable.modes import CollaborativeMode, WrappedMode, with_baseline
 from roundtable.types import DebateContext, Plan
 
 ENOUGH_S = 30.0
@@ -50,6 +50,23 @@ async def test_while_a_mode_sleeps_the_loop_goes_on(sleepy: SleepyMode) -> None:
         sleepy.wake.set()
         assert (await handle.result()).status == "completed"
     assert sleepy.planned_on == {"roundtable mode"}
+
+
+async def test_a_foreign_wrapping_of_a_mode_of_the_library_is_foreign() -> None:
+    planned_on: set[str] = set()
+
+    class Sleepy(WrappedMode):
+        def __init__(self) -> None:
+            super().__init__(CollaborativeMode())
+            self.name = "sleepy"
+
+        def next_stage(self, view: DebateContext) -> Plan:
+            planned_on.add(threading.current_thread().name)
+            return super().next_stage(view)
+
+    result = await table_of(CountingModel("Tea")).debate("Tea?", mode=Sleepy(), rounds=1)
+    assert result.status == "completed"
+    assert planned_on == {"roundtable mode"}
 
 
 async def test_a_mode_that_does_not_plan_in_time_ends_its_debate(

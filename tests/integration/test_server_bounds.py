@@ -152,6 +152,10 @@ async def test_calls_that_are_made_once_more_because_of_the_caller_count_as_a_ro
         assert (short.json()["exit"]["reason"], await rounds_left(web)) == ("deadline", 94)
         await web.post(f"{place}/resume", json={"step": True})
         assert await rounds_left(web) == 93
+        await cut_short(web, place)
+        await web.post(f"{place}/pause")  # which cancels nothing, and hides nothing
+        await web.post(f"{place}/resume")
+        assert await rounds_left(web) == 92
         await web.post(f"{place}/stop")
 
 

@@ -52,6 +52,26 @@ async def test_a_running_session_is_watched_as_it_goes() -> None:
         assert (await handle.result()).status == "completed"
 
 
+async def test_who_follows_a_run_that_goes_on_hears_all_of_it() -> None:
+    storage, model = MemoryStorage(), CountingModel(late(0.02, "Tea"))
+    async with table_of(model, storage=storage) as table:
+        first = await table.start("Tea?", rounds=3)
+        await eventually(lambda: len(model.begun) >= 3)
+        await first.pause()
+        await first.result()
+        resumed = await table.carry_on(first.session_id)
+        with anyio.fail_after(20):
+            heard = [event async for event in resumed.events()]
+        assert tuple(durable(heard)) == await log_of(storage, first.session_id)
+        assert (await resumed.result()).status == "completed"
+        last = (await log_of(storage, first.session_id))[-1].seq
+        extended = await table.carry_on(first.session_id, rounds=1)
+        with anyio.fail_after(20):
+            heard = [event async for event in extended.events(after=last)]
+        assert tuple(durable(heard)) == (await log_of(storage, first.session_id))[last:]
+        assert heard
+
+
 async def test_a_session_that_runs_elsewhere_is_watched_through_the_log(tmp_path: Path) -> None:
     here, there = SQLiteStorage(tmp_path / "d.db"), SQLiteStorage(tmp_path / "d.db")
     async with table_of(CountingModel(late(0.05, "Tea")), storage=here) as table:

@@ -286,3 +286,28 @@ def test_people_and_programs_have_more_time_than_a_server_unless_the_caller_says
         tape: Any = {"cassette": tmp_path / "tape"} if is_taped else {}
         table = Roundtable([config], storage="memory://", **tape, **more)  # type: ignore[arg-type]
         assert table.wiring.models.get(provider, model).guard.timeout_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("patience", "stated"),
+    [
+        pytest.param({"patience_s": 0.1}, {}, id="their own"),
+        pytest.param({"patience_s": 60}, {"providers": {"human": ProviderConfig(timeout_s=0.1)}}, id="the provider's"),
+        pytest.param({"patience_s": 60}, {"timeout_s": 0.1}, id="the table's"),
+    ],
+)
+async def test_a_person_brought_as_a_model_is_waited_for_as_long_as_is_stated(
+    patience: dict[str, float], stated: dict[str, Any]
+) -> None:
+    async def ask(turn: object) -> str:
+        await anyio.sleep(60)
+        return "Tea."
+
+    people = [HumanModel(ask, model="ada", **patience), HumanModel(lambda turn: "Tea.", model="bo")]
+    async with Roundtable(people, storage="memory://", **stated) as table:
+        with anyio.fail_after(20):
+            result = await table.debate("Tea?", rounds=1)
+    assert [(turn.agent_id, turn.outcome) for turn in result.rounds[0].turns] == [
+        ("human-ada", "failed"),
+        ("human-bo", "answered"),
+    ]

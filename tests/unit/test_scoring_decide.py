@@ -425,6 +425,7 @@ def test_an_option_that_is_a_number_of_many_digits_is_named_in_few_words() -> No
         pytest.param(["a"], {}, True, id="a single ballot"),
         pytest.param([], {}, False, id="no ballot"),
         pytest.param(["a", None, None, None], {}, False, id="one voter of four"),
+        pytest.param([{"a": 11}, {"a": 11}], {"rule": "score(0,10)"}, False, id="invalid for the rule"),
         pytest.param(["a", "a", "c"], {"options": ["a", "b"]}, False, id="an invalid ballot"),
         pytest.param(["a", "a", "b"], {"weights": [1, 1, 0]}, True, id="a ballot without weight is absent"),
         pytest.param([["a", "b"], ["a", "c"]], {"rule": "borda"}, True, id="first places of rankings"),

@@ -10,7 +10,7 @@ import anyio
 import pytest
 import trio
 
-from roundtable.tools.threads import run_in_thread
+from roundtable.tools.threads import MOST_THREADS, run_in_thread
 
 ENOUGH_S = 10.0
 
@@ -64,3 +64,16 @@ def test_a_function_that_ends_while_trio_ends_leaves_no_thread() -> None:
     for thread in of_tools():
         thread.join(ENOUGH_S)
     assert of_tools() == []
+
+
+async def test_a_thread_that_cannot_begin_takes_nobodys_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for _ in range(MOST_THREADS + 1):
+            with pytest.raises(RuntimeError, match="can't start"):
+                await run_in_thread(lambda: None)
+    with anyio.fail_after(ENOUGH_S):
+        assert await run_in_thread(lambda: "done") == "done"

@@ -100,7 +100,15 @@ class Models:
         if isinstance(model, GuardedModel):
             # One of another table keeps its limits; its meter is this table's.
             return self.gateway.guard(model.over(self._metered), retry=retry)
-        return self.gateway.guard(self._metered(model), retry=retry)
+        return self.gateway.guard(self._metered(model), timeout_s=self._patience_with(model), retry=retry)
+
+    def _patience_with(self, model: ChatModel) -> float | None:
+        """Give the seconds that a brought model may take: what is stated, else its own; people take longer."""
+        if self._options.timeout_s is not None:
+            return self._options.timeout_s
+        given = self._options.providers.get(model.provider)
+        own: float | None = getattr(model, "patience_s", None)
+        return own if given is None else given.timeout_s
 
     def _metered(self, model: ChatModel) -> ChatModel:
         if isinstance(model, MeteredModel):

@@ -143,6 +143,7 @@ class Watch:
             live.follow(self._subscription)
         self._storage = storage
         self._tenant = tenant
+        self._is_of_run = live is not None
         self._started = False
         self._at_end = False
         self._closed = False
@@ -158,7 +159,8 @@ class Watch:
             ended = self._subscription.ended  # asked before: what was stored by then is given first
             event = await self._subscription.take(0 if self._at_end else _POLL_S)
             if event is not None:
-                self._at_end = ends_run(event, so_far=self._at_end)
+                # The end of a run before is nothing to a follower of this one, whose own end lets it go.
+                self._at_end = not self._is_of_run and ends_run(event, so_far=self._at_end)
                 if self._at_end:
                     self._subscription.fall_behind()
                 return event
@@ -170,7 +172,7 @@ class Watch:
     async def _look_back(self) -> None:
         """See whether a run had ended where this watch begins."""
         place = self._subscription
-        if place.last_seq:
+        if place.last_seq and not self._is_of_run:
             _, events = await self._storage.read(place.session_id, tenant=self._tenant)
             for event in events:
                 if event.seq <= place.last_seq:

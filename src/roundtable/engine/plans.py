@@ -61,15 +61,19 @@ async def plan_beside(mode: DebateModeStrategy, view: DebateContext) -> Plan:
     Raises:
         ConfigurationError: The mode broke, or gave no plan within `PLAN_S`.
     """
-    planner = mode
-    while isinstance(planner, WrappedMode):
-        planner = planner.inner
-    if type(planner).__module__.startswith("roundtable."):
+    if _is_ours(mode):
         return plan_of(mode, view)
     with anyio.move_on_after(PLAN_S):
         return await on_thread(partial(plan_of, mode, view), name="roundtable mode")
     msg = f"mode {mode.name!r} did not plan within {PLAN_S:g} s"
     raise ConfigurationError(msg, hint="A mode computes its plan; it neither sleeps nor calls anything. Then resume.")
+
+
+def _is_ours(mode: DebateModeStrategy) -> bool:
+    """Tell whether a mode, and each that it is wrapped in, is the library's."""
+    while isinstance(mode, WrappedMode) and type(mode).__module__.startswith("roundtable."):
+        mode = mode.inner
+    return type(mode).__module__.startswith("roundtable.")
 
 
 def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) -> None:

@@ -79,13 +79,15 @@ def decide(
     electorate = Electorate(ballots, weights=weights, options=options, normalise=normalise)
     outcome = found.count(electorate, chosen)
     needed = _needed(quorum, outcome.roll.ballots)
-    return _decision(found.name, chosen, outcome, needed, tie, is_unanimous=_is_unanimous(electorate))
+    return _decision(found.name, chosen, outcome, needed, tie, is_unanimous=_is_unanimous(electorate, outcome.roll))
 
 
-def _is_unanimous(electorate: Electorate) -> bool:
+def _is_unanimous(electorate: Electorate, roll: Roll) -> bool:
     profile = electorate.read(first_places)
+    if min(profile.roll.cast, roll.cast) < roll.ballots:
+        return False
     tops = {vote.form for vote in profile.votes}
-    return profile.roll.cast == profile.roll.ballots and len(tops) == 1 and len(tops.pop()) == 1
+    return len(tops) == 1 and len(tops.pop()) == 1
 
 
 def _check_call(rule: object, tie: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -149,5 +150,5 @@ def _was_cut_short(fold: Fold, events: Sequence[DurableEvent]) -> bool:
         return True
     if fold.exit is None or fold.exit.reason != "paused":
         return False
-    asked = next((event for event in reversed(events) if isinstance(event, Control)), None)
-    return asked is not None and asked.action == "pause" and asked.cancels
+    asked = (event for event in reversed(events) if isinstance(event, Control))
+    return any(one.cancels for one in takewhile(lambda one: one.action == "pause", asked))
