@@ -24,7 +24,7 @@ __all__ = ["CSRF_HEADER", "MOST_FORM_BYTES", "ForgeryGuard", "read_fields"]
 
 CSRF_HEADER: Final = "x-csrf-token"
 """Where scripts show what belongs to their login; forms have a field `csrf`."""
-MOST_FORM_BYTES: Final = 1024 * 1024
+MOST_FORM_BYTES: Final = 768 * 1024
 """Most bytes of a form."""
 
 _MOST_FIELDS: Final = 500
