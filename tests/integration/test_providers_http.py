@@ -242,7 +242,7 @@ async def test_leaving_a_stream_hangs_up_at_once(server):
         stream = Gateway(timeout_s=30).guard(model).stream(ASK)
         assert (await anext(stream)).text
         await stream.aclose()
-        with anyio.fail_after(5):
+        with anyio.fail_after(2):
             while not server.hang_ups:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
 

@@ -93,7 +93,7 @@ async def test_however_a_client_leaves_it_is_forgotten_and_its_conversation_goes
             if how == "rst":
                 wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             wire.close()
-        with anyio.fail_after(5):
+        with anyio.fail_after(2):
             while len(streams):  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         wire.close()

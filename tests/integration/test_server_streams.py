@@ -190,7 +190,7 @@ async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_goes_on(
         async with web.stream("GET", f"/told/{session}") as answer:
             await anext(answer.aiter_bytes())
             assert len(state.streams) == 1
-        with anyio.fail_after(5):
+        with anyio.fail_after(2):
             while len(state.streams):  # noqa: ASYNC110  (nobody tells)
                 await anyio.sleep(0.01)
         desk = await state.desks.of("default")
