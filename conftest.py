@@ -53,14 +53,21 @@ MODEL = ("quiet_place", "some_model", "notebook_loop")
 readme = Sybil(parsers=[Blocks(), SkipParser()], filenames=["README.md"], excludes=["*/README.md"], fixtures=MODEL)
 pages = Sybil(parsers=[Blocks(), SkipParser()], path="docs", patterns=["*.md"], fixtures=MODEL)
 docstrings = Sybil(parsers=[DocTestParser(DOCTEST)], path="src", patterns=["*.py"], fixtures=PLACE)
-pytest_collect_file = SybilCollection([readme, pages, docstrings]).pytest()
+collect_examples = SybilCollection([readme, pages, docstrings]).pytest()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Look for examples where there are any: most modules have none, and taking them apart takes time."""
+    if file_path.suffix == ".py" and b">>> " not in file_path.read_bytes():
+        return None
+    return collect_examples(file_path, parent)
 
 
 @pytest.fixture
 def quiet_place(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Give the examples of one file an empty folder, and no key or address from the environment."""
+    """Run the examples of one file in an empty folder, with no key or address from the environment."""
     stash = request.node.parent.stash
     if FOLDER not in stash:
         stash[FOLDER] = tmp_path_factory.mktemp("examples")
@@ -70,7 +77,7 @@ def quiet_place(
 
 
 def careful_answer(seen: Seen) -> JsonObject:
-    """Give the answer of the seat that asks: the Skeptic would wait, all others agree."""
+    """Return the answer of the seat that asks: the Skeptic would wait, all others agree."""
     alone = b"You are Skeptic" in seen.body
     return {
         "position": "Wait a year." if alone else "Start with one well-cut service.",
@@ -90,7 +97,7 @@ def some_server() -> Iterator[LoopbackServer]:
 
 @pytest.fixture
 def some_model(quiet_place: None, some_server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """Let a page that names no agents find a model, as a reader with one in the environment would."""
+    """Offer a model to pages that name no agents, as the environment of a reader does."""
     monkeypatch.setenv("ROUNDTABLE_BASE_URL", some_server.url)
     monkeypatch.setenv("ROUNDTABLE_MODEL", "some-model")
 
@@ -104,7 +111,7 @@ def notebook_loop() -> Iterator[BlockingPortal]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, object, object]:  # noqa: ARG001
-    """Let an example fail with a warning that was raised after its end.
+    """Fail an example whose warning was raised after its end.
 
     Sybil shows the second entry of a traceback; the one of such a warning has only one.
     """
@@ -144,7 +151,7 @@ class SkipGate:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say why the run failed."""
+        """Print why the run failed."""
         if self.skipped:
             terminalreporter.section("skipped tests are refused here")
             terminalreporter.write_line("\n".join(self.skipped))

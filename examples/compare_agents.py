@@ -1,4 +1,4 @@
-"""Let agents debate several questions, and compare them: who is heard, who gives way, how sure they are.
+"""Run debates on several questions and compare the agents: who convinces others, who gives in, how sure they are.
 
 Without arguments, three scripted agents debate, so that it runs anywhere:
 

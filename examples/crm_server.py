@@ -31,7 +31,7 @@ def main() -> None:
     """Serve until Ctrl-C."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="provider:model for all agents; scripted when left out")
-    parser.add_argument("--storage", default="sqlite:///data/web.db")
+    parser.add_argument("--storage", default="sqlite:///web.db")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--no-auth", action="store_true")
     given = parser.parse_args()

@@ -3,56 +3,39 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
+import signal
+from collections.abc import Mapping
+from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, settings
 
 from roundtable.http import HttpClient
 
-TRIO_IN_CI = frozenset(
-    {
-        "test_bad_hour.py",
-        "test_budget_crash.py",
-        "test_command_agents.py",
-        "test_command_debates.py",
-        "test_command_ends.py",
-        "test_context_requests.py",
-        "test_control.py",
-        "test_control_leases.py",
-        "test_faults.py",
-        "test_fetch_guard.py",
-        "test_fetch_url.py",
-        "test_fork.py",
-        "test_judges.py",
-        "test_client.py",
-        "test_client_streams.py",
-        "test_local_model.py",
-        "test_mcp_http.py",
-        "test_mcp_runs.py",
-        "test_mcp_server.py",
-        "test_mcp_stdio.py",
-        "test_providers_http.py",
-        "test_search_services.py",
-        "test_session_files.py",
-        "test_sessions_kept.py",
-        "test_storage_faults.py",
-        "test_storage_salvage.py",
-        "test_storage_threads.py",
-        "test_synthesis.py",
-        "test_teams.py",
-        "test_tool_debates.py",
-    }
-)
-"""Files of many seconds: every day they run on asyncio alone, in CI on trio as well."""
-
 
 def pytest_configure() -> None:
     """Run on what most users have, and try laws on few examples; `tests/integration/test_fast.py` is for aiohttp."""
     HttpClient.fast = False
-    settings.register_profile("everyday", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    if "CI" not in os.environ:  # there hypothesis has a profile of its own, of five times as many examples
+    settings.register_profile("everyday", max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    if "CI" not in os.environ:  # there hypothesis has a profile of its own, of many times as many examples
         settings.load_profile("everyday")
+    # Under `nohup` a program that a test starts would inherit that SIGHUP is ignored, and rightly not end by it.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # So would one that is started where a shell runs the tests in the background inherit that SIGINT is.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Hundreds of tests start a Python program. Each would compile this library anew where no bytecode may be kept.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return twice the number of cores: tests wait for programs, servers and clocks for half of their time."""
+    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def pytest_collection() -> None:
@@ -68,8 +51,31 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what is marked as slow by its file and its backend to CI; before the marks are asked for."""
+    """Leave trio to CI, where the event loop is not the subject of a test; before the marks are asked for.
+
+    A test that is marked `both_loops`, and one that names its loops itself, runs on them every day.
+    """
     for item in items:
         call = getattr(item, "callspec", None)
-        if item.path.name in TRIO_IN_CI and call is not None and "trio" in str(call.params.get("anyio_backend")):
+        if call is None or "trio" not in str(call.params.get("anyio_backend")):
+            continue
+        named = any("anyio_backend" in str(mark.args[0]) for mark in item.iter_markers("parametrize"))
+        if not named and item.get_closest_marker("both_loops") is None:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_schema_checked_once():
+    """Check a schema itself once a run: clients of MCP do so before every answer, at forty milliseconds each."""
+    check = jsonschema.Draft202012Validator.check_schema.__func__
+    sound: set[str] = set()
+
+    def once(cls: type, schema: Mapping[str, Any], *rest: Any, **more: Any) -> None:
+        key = json.dumps(schema, sort_keys=True)
+        if key not in sound:
+            check(cls, schema, *rest, **more)
+            sound.add(key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonschema.Draft202012Validator, "check_schema", classmethod(once))
+        yield

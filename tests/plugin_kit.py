@@ -65,6 +65,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 def hook(kind: str, body: str) -> str:
-    """Give a module with one hook."""
+    """Return the source of a module with one hook."""
     head = f"from roundtable import hookimpl\n@hookimpl\ndef roundtable_register_{kind}(registrar, host):\n"
     return head + indent(dedent(body).strip(), "    ") + "\n"

@@ -26,7 +26,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def reply(request: ChatRequest) -> Reply:
-    """Give what an agent says: a tool call first, then a report of what the tool gave."""
+    """Return what an agent says: a tool call first, then a report of what the tool gave."""
     agent = request.metadata["agent"]
     if agent == "initiator":
         return GOAL

@@ -5,5 +5,5 @@ import roundtable
 
 @roundtable.tool
 def average(numbers: list[float]) -> float:
-    """Give the average of numbers, at least one."""
+    """Return the average of one or more numbers."""
     return sum(numbers) / len(numbers)

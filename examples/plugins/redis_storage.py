@@ -14,11 +14,11 @@ from anyio import to_thread
 from redis import Redis, RedisError
 
 from roundtable import hookimpl
-from roundtable._clock import SystemClock
-from roundtable._foreign import well_formed
+from roundtable._core.clock import SystemClock
+from roundtable._core.text import well_formed
 from roundtable.errors import StorageError
-from roundtable.storage import folding, rules
-from roundtable.storage.text import json_text, value_text
+from roundtable.storage import memory, rules
+from roundtable.storage.rules import json_text, value_text
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 
@@ -65,7 +65,7 @@ class RedisStorage:
             if pipe.exists(key):
                 raise rules.session_exists(record.id)
             pipe.multi()
-            pipe.hset(key, mapping={"record": value_text(stored), "summary": folding.opened(stored).to_json()})
+            pipe.hset(key, mapping={"record": value_text(stored), "summary": memory.opened(stored).to_json()})
             pipe.sadd(_tenant(record.tenant), stored.id)
 
         await self._write(work, key)
@@ -78,11 +78,11 @@ class RedisStorage:
         def work(pipe):
             held = _held(pipe, key, session_id)
             if token is not None:
-                rules.check_fence(session_id, _lease(held), token)
+                rules.check_token(session_id, _lease(held), token)
             summary = SessionSummary.from_json(held["summary"])
             rules.check_number(session_id, expected_seq, summary.last_seq)
-            fresh = folding.numbered(events, summary.last_seq, lambda turn: pipe.hget(f"{key}:turns", json.dumps(turn)))
-            summary = folding.moved_on(summary, fresh)
+            fresh = memory.numbered(events, summary.last_seq, lambda turn: pipe.hget(f"{key}:turns", json.dumps(turn)))
+            summary = memory.updated_summary(summary, fresh)
             pipe.multi()
             pipe.hset(key, "summary", summary.to_json())
             for one in fresh:
@@ -94,7 +94,7 @@ class RedisStorage:
         return await self._write(work, key)
 
     async def read(self, session_id, after=0, *, tenant="default"):
-        """Give the session and its events numbered above `after`, in order."""
+        """Return the session and its events numbered above `after`, in order."""
         key = _key(tenant, session_id)
         held = await self._run(_held, self._redis, key, session_id)
         texts = await self._run(self._redis.lrange, f"{key}:events", min(max(after, 0), rules.MAX_NUMBER), -1)
@@ -104,7 +104,7 @@ class RedisStorage:
         """List sessions, newest first."""
         ids = await self._run(self._redis.smembers, _tenant(wanted.tenant))
         texts = [await self._run(self._redis.hget, _key(wanted.tenant, name), "summary") for name in ids]
-        found = [one for one in map(SessionSummary.from_json, filter(None, texts)) if folding.is_wanted(one, wanted)]
+        found = [one for one in map(SessionSummary.from_json, filter(None, texts)) if memory.is_wanted(one, wanted)]
         return tuple(sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)[: wanted.limit])
 
     async def lease(self, session_id, owner, ttl_s, *, tenant="default"):
@@ -134,7 +134,7 @@ class RedisStorage:
         await self._write(work, key)
 
     async def aclose(self):
-        """Let go of the connections; idempotent."""
+        """Close the connections; idempotent."""
         self._closed = True
         await to_thread.run_sync(self._redis.close)
 

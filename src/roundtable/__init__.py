@@ -1,23 +1,23 @@
 """AI Roundtable: several LLM agents debate a question in rounds; the library decides, measures and remembers.
 
-Names are loaded when they are asked for, so that importing the package costs next to nothing.
+Names load on first use, so that importing the package costs almost nothing.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # A package, for `rt.tools.from_mcp(...)` after no more than `import roundtable as rt`.
+    # A package, so that `rt.tools.from_mcp(...)` needs only `import roundtable as rt`.
     from roundtable import tools as tools
     from roundtable._version import __version__
     from roundtable.agents import BaseAgent
     from roundtable.api import Roundtable, debate
-    from roundtable.api.stream import DebateStream
+    from roundtable.api.runs import DebateStream
     from roundtable.errors import (
         APIAuthError,
         APINetworkError,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
         StopRequested,
     )
     from roundtable.plugins import hookimpl
-    from roundtable.result import DebateResult
-    from roundtable.results import Results
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.results.many import Results
     from roundtable.scoring import decide
     from roundtable.sync import debate_sync
     from roundtable.tools import tool
@@ -120,8 +120,8 @@ _HOME = {
     "Converged": "exits",
     "DebateConfig": "types.debate",
     "DebateContext": "types.debate",
-    "DebateResult": "result",
-    "DebateStream": "api.stream",
+    "DebateResult": "results.debate_result",
+    "DebateStream": "api.runs",
     "Decision": "types.consensus",
     "LeaderUnassailable": "exits",
     "MaxRounds": "exits",
@@ -130,7 +130,7 @@ _HOME = {
     "Persona": "types.agents",
     "Perspective": "types.agents",
     "ProviderConfig": "types.agents",
-    "Results": "results",
+    "Results": "results.many",
     "Roundtable": "api.table",
     "RoundtableError": "errors",
     "Session": "types.debate",
@@ -139,7 +139,7 @@ _HOME = {
     "StopRequested": "exits",
     "Usage": "types.chat",
     "__version__": "_version",
-    "debate": "api.once",
+    "debate": "api.table",
     "debate_sync": "sync",
     "decide": "scoring",
     "hookimpl": "plugins.hookspecs",

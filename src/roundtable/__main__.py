@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 HINT = "The command needs its extra. Install it with: pip install 'roundtable-sdk[cli]'"
-LEAVE = (130, 143)
-"""Exit codes of an interruption, after which no thread that still computes is waited for."""
+LEAVE = (129, 130, 143)
+"""Exit codes of an interruption: the process then exits without waiting for threads that still compute."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and give its exit code.
+    """Run the command and return its exit code.
 
     Args:
         arguments: The words after the name of the command; those of the process when left out.
@@ -29,11 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
+    _fill_closed_streams()
     if words == ["--version"]:
         from roundtable._version import __version__
 
-        sys.stdout.write(f"roundtable {__version__}\n")
-        return 0
+        return _print(f"roundtable {__version__}\n")
     try:
         from roundtable.cli import run
     except ModuleNotFoundError as error:
@@ -49,12 +50,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _fill_closed_streams() -> None:
+    """Open the null device in place of closed standard streams (`>&-`); otherwise a database could get their number.
+
+    Reading from standard input then returns nothing, and what is written to standard error is dropped. Writing to
+    standard output fails, as it does for every program.
+    """
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR if name == "stderr" else os.O_RDONLY)
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
+            os.set_inheritable(descriptor, True)  # noqa: FBT003  (it takes no keyword)
+            # The stream has to stay open as long as the process runs.
+            stream = open(descriptor, mode, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+
+
+def _print(text: str) -> int:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        from roundtable._core.files import report_stdout_error
+
+        return report_stdout_error(error)
+    return 0
+
+
 def _leave(code: int) -> None:
-    """Let nothing that happens from here on look like a fault: everything is said and stored."""
+    """Prevent anything from here on from looking like a failure: all output is written and everything is stored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if code in LEAVE:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # the terminal is gone
+                stream.flush()
         os._exit(code)
 
 

@@ -29,17 +29,16 @@ from __future__ import annotations
 
 import math
 import traceback
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from roundtable._foreign import cause_text, encodable, error_text
+from roundtable._core.text import cause_text, encodable, error_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic import JsonValue
 
-    from roundtable.result import DebateResult
-    from roundtable.types import Usage
+    from roundtable.types.chat import Usage
 
 __all__ = [
     "APIAuthError",
@@ -54,6 +53,7 @@ __all__ = [
     "ContextTooLong",
     "LeaseLost",
     "ParseError",
+    "PartialResult",
     "PluginError",
     "QuorumLost",
     "RoundtableError",
@@ -65,6 +65,29 @@ __all__ = [
     "StorageError",
     "error_kinds",
 ]
+
+
+class PartialResult(Protocol):
+    """The part of a `DebateResult` that errors promise; here so that errors need not know results."""
+
+    @property
+    def session_id(self) -> str:
+        """Session id."""
+
+    @property
+    def status(self) -> str:
+        """State of the result, such as `partial`."""
+
+    @property
+    def answer(self) -> str | None:
+        """The answer so far; `None` if there is none."""
+
+    @property
+    def rounds(self) -> Sequence[object]:
+        """Rounds so far; each is a `RoundRecord`."""
+
+    def to_markdown(self) -> str:
+        """Render the result as Markdown."""
 
 
 class RoundtableError(Exception):
@@ -81,8 +104,9 @@ class RoundtableError(Exception):
         retry_after_s: Seconds the provider asked to wait.
         details: Facts that belong to one kind of error, JSON values without secrets.
 
-    An error that ends a debate also says which: `session_id` is its session, and `partial` the result so far if anybody
-    could have been asked. An agent's error says in `usage` what was spent. `is_recorded` marks one out of a cassette.
+    An error that ends a debate also names it: `session_id` is its session, and `partial` is the result so far, unless
+    the error came before any agent could be asked. `usage` of an agent's error is what was spent. `is_recorded` marks
+    an error that a cassette replays.
 
     Example:
         >>> error = APIRateLimitError(provider="anthropic")
@@ -121,27 +145,27 @@ class RoundtableError(Exception):
         self.details: dict[str, JsonValue] | None = dict(details) if details else None
         self.usage: Usage | None = None
         self.session_id: str | None = None
-        self.partial: DebateResult | None = None
+        self.partial: PartialResult | None = None
         self.is_recorded: bool = False
         if cause is not None:
             self.__cause__ = cause
 
-    if not TYPE_CHECKING:  # or every misspelt field would pass for one
+    if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt field
 
         def __getattr__(self, name: str) -> object:
-            """Complete an error of a foreign class that left out `super().__init__()`."""
+            """Set the missing fields of an error whose class does not call `super().__init__()`."""
             if "is_recorded" in self.__dict__:
                 raise AttributeError(name, name=name, obj=self)
-            own, said = dict(self.__dict__), " ".join(map(error_text, self.args))
-            RoundtableError.__init__(self, said)
-            self.__dict__ |= own
+            fields, message = dict(self.__dict__), " ".join(map(error_text, self.args))
+            RoundtableError.__init__(self, message)
+            self.__dict__ |= fields
             return getattr(self, name)
 
     def to_dict(self, *, debug: bool = False) -> dict[str, JsonValue]:
-        """Give the error as JSON values, camelCase, without empty fields.
+        """Return the error as JSON values, in camelCase, without empty fields.
 
         Args:
-            debug: Adds the stack trace. Leave it off wherever the reader is not the developer.
+            debug: Whether to add the stack trace. Leave it off unless the reader is the developer.
         """
         facts: dict[str, JsonValue] = {
             "name": type(self).__name__,
@@ -191,7 +215,7 @@ class APIAuthError(RoundtableError):
 
 
 class APINetworkError(RoundtableError):
-    """The provider could not be reached, or did not answer as an API does."""
+    """The provider could not be reached, or its answer is not one of an API."""
 
     default_message = "Network error occurred"
     default_code = "API_NETWORK_ERROR"
@@ -200,7 +224,7 @@ class APINetworkError(RoundtableError):
 
 
 class CircuitOpen(APINetworkError):
-    """The provider failed so often of late that it is left alone for a while; no call was made."""
+    """The provider failed so often recently that it is not called for a while; this call was not made."""
 
     default_message = "Circuit breaker open"
     default_retryable = False
@@ -250,21 +274,21 @@ class SessionError(RoundtableError):
 
 
 class SessionNotFound(SessionError):
-    """There is no session of this id, or it is another tenant's."""
+    """No session has this id, or it belongs to another tenant."""
 
     default_message = "There is no such session"
-    default_hint: ClassVar[str | None] = "List the sessions, and check where they are kept and whose they are."
+    default_hint: ClassVar[str | None] = "List the sessions, and check the storage and the tenant."
 
 
 class SessionConflict(SessionError):
-    """The state of the session, or what is stored of it, does not allow this."""
+    """The state of the session, or its stored data, does not allow this."""
 
-    default_message = "The session is in no state for this"
-    default_hint: ClassVar[str | None] = "Look at the session as it stands now."
+    default_message = "The state of the session does not allow this"
+    default_hint: ClassVar[str | None] = "Check the current state of the session."
 
 
 class StaleSequence(SessionConflict):
-    """Events were to follow a number that is not the last one any more."""
+    """Events were to be appended after a number that is no longer the last one."""
 
     default_message = "The session has moved on"
     default_retryable = True
@@ -280,7 +304,7 @@ class SessionBusy(SessionError):
 
 
 class LeaseLost(SessionError):
-    """The right to write to the session was never taken, or somebody else took it over."""
+    """The lease, the right to write to the session, was never taken, or another owner took it over."""
 
     default_message = "The lease on the session is lost"
     default_hint: ClassVar[str | None] = "Stop working on this session, or take the lease again and read it anew."
@@ -293,9 +317,14 @@ class StorageError(RoundtableError):
     default_code = "STORAGE_ERROR"
     default_hint: ClassVar[str | None] = "Check the path, its permissions and the free disk space."
 
+    @property
+    def is_damage(self) -> bool:
+        """Whether stored data is damaged; other data may still be readable."""
+        return (self.details or {}).get("reason") == "corrupt"
+
 
 class ConfigurationError(RoundtableError):
-    """Something asked for does not exist or does not fit; raised before any paid call."""
+    """An argument or a setting is not valid; raised before any paid call."""
 
     default_message = "The configuration is not usable"
     default_code = "CONFIGURATION_ERROR"
@@ -333,7 +362,7 @@ class PluginError(RoundtableError):
 
 
 class BudgetExceeded(RoundtableError):
-    """The budget does not cover a call; raised to a caller only where nothing was paid for and nothing is stored."""
+    """The budget does not cover a call. Callers see this only if the run paid for nothing and stored no answer."""
 
     default_message = "The budget does not cover this debate"
     default_code = "BUDGET_EXCEEDED"
@@ -341,9 +370,9 @@ class BudgetExceeded(RoundtableError):
 
 
 class CassetteMiss(RoundtableError):
-    """A cassette that only replays does not hold the call; no failed turn, but the end of the run.
+    """A cassette that only replays does not hold the call. This ends the run; it is not a failed turn.
 
-    `details` name the recorded call that is nearest, and the first place in which the two differ.
+    `details` name the most similar recorded call, and the first place where the two differ.
     """
 
     default_message = "The cassette does not hold this call"
@@ -352,7 +381,7 @@ class CassetteMiss(RoundtableError):
 
 
 class QuorumLost(RoundtableError):
-    """Too few agents answered to go on. Whatever was answered is in `partial` and in the storage.
+    """Too few agents answered to continue. The answers given are in `partial` and in the storage.
 
     Args:
         message: What happened.
@@ -373,14 +402,14 @@ class QuorumLost(RoundtableError):
     default_code = "QUORUM_LOST"
     default_retryable = True
     default_hint: ClassVar[str | None] = (
-        "Mend the causes named, then resume the session; stored answers are not asked for again."
+        "Fix the causes named, then resume the session; stored answers are not asked for again."
     )
 
     def __init__(
         self,
         message: str | None = None,
         *,
-        partial: DebateResult | None = None,
+        partial: PartialResult | None = None,
         causes: Iterable[RoundtableError] = (),
         code: str | None = None,
         cause: BaseException | None = None,
@@ -393,8 +422,8 @@ class QuorumLost(RoundtableError):
 
 
 def error_kinds() -> tuple[type[RoundtableError], ...]:
-    """Give every error class of this module, base first, in definition order."""
-    found: list[type[RoundtableError]] = [RoundtableError]
-    for kind in found:
-        found.extend(kind.__subclasses__())
-    return tuple(kind for kind in found if kind.__module__ == __name__)
+    """Return every error class of this module, base first, in definition order."""
+    kinds: list[type[RoundtableError]] = [RoundtableError]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    return tuple(kind for kind in kinds if kind.__module__ == __name__)

@@ -1,7 +1,7 @@
-"""Structured logging: the library writes to loggers named `roundtable.*`, a program decides where that goes.
+"""Structured logging: the library writes to loggers named `roundtable.*`; the program decides where records go.
 
-`configure_logging` is what the command uses. A program with logging of its own needs nothing of this module:
-it attaches a handler to the logger `roundtable`, and finds the context of a record in its attributes.
+The command uses `configure_logging`. A program that configures logging itself does not need this module: it attaches
+a handler to the logger `roundtable`, and finds the context of a record in the record's attributes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
-from roundtable._foreign import error_text
-from roundtable._secrets import REDACTED, secret_forms
+from roundtable._core.secrets import REDACTED, secret_forms
+from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-__all__ = ["REDACTED", "ROOT", "ContextFormatter", "configure_logging"]
+__all__ = ["REDACTED", "ROOT", "ContextFormatter", "configure_logging", "is_power_of_ten"]
 
 ROOT: Final = "roundtable"
 """Parent of all loggers of the library."""
 SHORTEST_SECRET: Final = 4
-"""A shorter secret is not looked for: it would hit half of all words."""
+"""Shorter secrets are not redacted: they would match parts of ordinary words."""
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LEVELS: Final = {
@@ -40,8 +40,18 @@ _LEVELS: Final = {
 }
 
 
+def is_power_of_ten(count: int) -> bool:
+    """Check whether a count is 1, 10, 100 and so on, to log a repeated event only then.
+
+    Example:
+        >>> [count for count in range(200) if is_power_of_ten(count)]
+        [1, 10, 100]
+    """
+    return count > 0 and str(count).strip("0") == "1"
+
+
 def inert(text: str) -> str:
-    r"""Give a text in which every control, format and surrogate character is written as its escape.
+    r"""Replace every control, format and surrogate character of a text by its escape sequence.
 
     Example:
         >>> inert("one\nline \x1b[31mred")
@@ -56,12 +66,12 @@ def inert(text: str) -> str:
 
 
 class ContextFormatter(logging.Formatter):
-    """Writes one line a record: when, how bad, where from, what, and the context given in `extra`.
+    """Writes one line per record: time, level, logger, message, and the context given in `extra`.
 
     Args:
         as_json: Whether a line is a JSON object rather than text.
-        secrets: Texts that never get through, in whatever part of a record they stand; of keys of 8 characters and
-            more neither their URL-encoded and base64 forms, nor their first 12 characters.
+        secrets: Texts that are redacted in every part of a record; of keys of 8 characters and more also their
+            URL-encoded and base64 forms, and their first 12 characters.
         stack: Whether the stack of a logged exception is written too.
 
     Example:
@@ -84,17 +94,17 @@ class ContextFormatter(logging.Formatter):
         super().__init__()
         self._as_json = as_json
         self._stack = stack
-        # Longest first: a secret that contains another one goes as a whole.
-        kept = {
+        # Longest first, so that a secret that contains another one is redacted as a whole.
+        forms = {
             form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in (secret, *secret_forms(secret))
         }
-        self._secrets = sorted(kept, key=len, reverse=True)
+        self._secrets = sorted(forms, key=len, reverse=True)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Give the line of a record."""
-        moment = datetime.fromtimestamp(record.created, UTC)
+        """Return the line of a record."""
+        time = datetime.fromtimestamp(record.created, UTC)
         line: dict[str, JsonValue] = {
-            "timestamp": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "timestamp": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": self._clean(record.getMessage()),
@@ -111,9 +121,9 @@ class ContextFormatter(logging.Formatter):
                 context["stack"] = self._clean(self.formatException(record.exc_info))
         if self._as_json:
             return json.dumps({**context, **line}, ensure_ascii=False)
-        known = " ".join(f"{name}={_plain(value)}" for name, value in context.items())
+        suffix = " ".join(f"{name}={_plain(value)}" for name, value in context.items())
         head = f"{line['timestamp']} {record.levelname} {record.name}: {line['message']}"
-        return f"{head}  {known}" if known else head
+        return f"{head}  {suffix}" if suffix else head
 
     def _clean(self, text: str) -> str:
         for secret in self._secrets:
@@ -132,15 +142,15 @@ def _plain(value: JsonValue) -> str:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes to a stream, or to whatever `sys.stderr` is at the time."""
+    """Writes to a stream, or to the current `sys.stderr` where none is given."""
 
-    def __init__(self, given: TextIO | None) -> None:
-        super().__init__(given)
-        self._given = given
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__(stream)
+        self._stream = stream
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""
-        if self._given is None:
+        if self._stream is None:
             self.stream = sys.stderr
         super().emit(record)
 
@@ -153,19 +163,20 @@ def configure_logging(
     secrets: Iterable[str] = (),
     stack: bool = False,
 ) -> logging.Handler:
-    """Send what the library logs to one place; calling it again replaces that place.
+    """Send the library's log records to one stream; a second call replaces the first.
 
-    Only the logger `roundtable` is touched; handlers of the root logger get its records too, as ever.
+    Only the logger `roundtable` is changed; handlers of the root logger still get its records too.
 
     Args:
-        level: Least level that is written, such as the value of `Settings.log_level`.
-        stream: Where to; standard error when left out.
-        json: Whether to write JSON objects, one a line; left out, unless the stream is a terminal.
-        secrets: Texts that never get through, such as the keys in use.
+        level: Lowest level that is written, such as the value of `Settings.log_level`.
+        stream: Where to write; standard error when left out.
+        json: Whether to write JSON objects, one per line. When left out, JSON is written unless the stream is a
+            terminal.
+        secrets: Texts to redact, such as the keys in use.
         stack: Whether stacks of logged exceptions are written.
 
     Raises:
-        ConfigurationError: There is no such level.
+        ConfigurationError: `level` is not a log level.
 
     Returns:
         The handler, for `logging.getLogger("roundtable").removeHandler`.
@@ -181,8 +192,8 @@ def configure_logging(
         >>> logging.getLogger("roundtable").setLevel(logging.NOTSET)
     """
     if level not in _LEVELS:
-        msg = f"there is no log level {level!r}; there are {', '.join(_LEVELS)}"
-        raise ConfigurationError(msg, hint="LOG_LEVEL takes the same words.")
+        msg = f"unknown log level {level!r}; choose {', '.join(_LEVELS)}"
+        raise ConfigurationError(msg, hint="LOG_LEVEL takes the same values.")
     as_json = not (stream or sys.stderr).isatty() if json is None else json
     handler = _Handler(stream)
     handler.setFormatter(ContextFormatter(as_json=as_json, secrets=secrets, stack=stack))
@@ -194,5 +205,5 @@ def configure_logging(
     return handler
 
 
-# A library says nothing by itself: without this, Python writes warnings of unconfigured loggers to standard error.
+# A library writes no output by itself; without this handler, Python writes warnings of unconfigured loggers to stderr.
 logging.getLogger(ROOT).addHandler(logging.NullHandler())

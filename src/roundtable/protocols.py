@@ -1,15 +1,15 @@
-"""What others implement whole. Protocols only; nothing here does anything.
+"""The protocols that users and plugins implement; no code runs here.
 
-A class satisfies a protocol by having its methods; it need not import it. `roundtable.testing` checks
-signatures, since `isinstance` on a protocol looks at names alone.
+A class satisfies a protocol by having its methods; it does not have to import the protocol. `roundtable.testing`
+checks signatures, because `isinstance` on a protocol compares names only.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from datetime import datetime
     from os import PathLike
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ToolCall,
         ToolCallRecord,
         ToolResult,
+        TurnKey,
         TurnResult,
     )
 
@@ -51,6 +52,7 @@ __all__ = [
     "Backup",
     "ChatModel",
     "Clock",
+    "ComparingMeter",
     "ConsensusMeter",
     "DebateModeStrategy",
     "ExitCriterion",
@@ -69,24 +71,24 @@ __all__ = [
 
 
 class Clock(Protocol):
-    """Where time comes from; injected so that tests need not wait."""
+    """Source of time; passed in so that tests do not have to wait."""
 
     def now(self) -> datetime:
-        """Give the wall time, aware and in UTC."""
+        """Return the wall time, with its zone, in UTC."""
 
     def monotonic(self) -> float:
-        """Give seconds that never run backwards."""
+        """Return seconds that never run backwards."""
 
 
 class SleepingClock(Clock, Protocol):
-    """A clock that can also be waited on."""
+    """A clock that can also wait."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait so long, as this clock counts."""
+        """Wait this many seconds of this clock."""
 
 
 class ChatModel(Protocol):
-    """Turns messages into a completion: one model of one provider, whatever the transport."""
+    """Turns messages into a completion: one model of one provider, over any transport."""
 
     @property
     def provider(self) -> str:
@@ -108,9 +110,9 @@ class ChatModel(Protocol):
         """
 
     def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        """Answer in pieces: any number of deltas, then exactly one response, whole.
+        """Answer in pieces: any number of deltas, then exactly one complete response.
 
-        Closing the iterator early ends the call. Models that cannot stream give the response alone.
+        Closing the iterator early ends the call. Models that cannot stream yield the response alone.
 
         Raises:
             RoundtableError: The call failed, also when the stream ended before its terminator.
@@ -122,27 +124,31 @@ class ChatModel(Protocol):
 
 @runtime_checkable
 class Prepares(Protocol):
-    """What a `ChatModel` may have besides: something to fetch or load before its first call."""
+    """Optional part of a `ChatModel`: something to fetch or load before its first call."""
 
     async def prepare(self) -> None:
-        """Make ready, before the deadline of any call runs; idempotent.
+        """Prepare for calls, before the deadline of any call starts; idempotent.
 
         Raises:
-            RoundtableError: What is needed cannot be had.
+            RoundtableError: Something needed is not available.
         """
 
 
 @runtime_checkable
 class HasEndpoint(Protocol):
-    """What a `ChatModel` may have besides: an address; models of one address share limits."""
+    """Optional part of a `ChatModel`: an address. Models with the same address share limits."""
 
     @property
     def endpoint(self) -> str:
-        """Where its calls go."""
+        """Address that its calls go to."""
 
 
 class TurnListener(Protocol):
-    """Hears a turn while it is taken."""
+    """Follows a turn while it is taken."""
+
+    @property
+    def wants_pieces(self) -> bool:
+        """Whether pieces of the answer are of use now; if not, the model is asked for the whole answer at once."""
 
     async def chunk(self, text: str) -> None:
         """A piece of the answer arrived."""
@@ -151,23 +157,23 @@ class TurnListener(Protocol):
         """A model call is about to start.
 
         Raises:
-            BaseException: To keep the call from starting; the turn ends.
+            BaseException: To prevent the call; the turn ends.
         """
 
     async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
-        """A model call failed and is made once more; what it sent so far is void.
+        """The model is asked once more: a call failed, or its answer could not be read. The pieces so far are void.
 
         Args:
-            attempt: Number of the try to come, from 2.
-            delay_s: Seconds until then.
-            error: Why the last one failed.
+            attempt: Number of the next try, from 2.
+            delay_s: Seconds until the next try.
+            error: Why the last try failed.
         """
 
     async def tool_called(self, step: int, call: ToolCall) -> None:
-        """A tool is about to be called, as model call `step` of the turn asked for; too long arguments are left out."""
+        """A tool is about to be called for model call `step` of the turn; arguments that are too long are left out."""
 
     async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
-        """A tool call ended; `record` says what came of it."""
+        """A tool call ended; `record` holds its result."""
 
 
 class Agent(Protocol):
@@ -185,14 +191,14 @@ class Agent(Protocol):
         """Answer `context.turn` from what `context` shows.
 
         Raises:
-            RoundtableError: No answer could be had; the debate records it and goes on.
+            RoundtableError: The agent could not answer; the debate records it and goes on.
         """
 
     async def health_check(self) -> AgentHealth:
         """Try a minimal call; failures are reported, never raised."""
 
     def get_info(self) -> AgentInfo:
-        """Say who this agent is."""
+        """Describe this agent."""
 
 
 class AgentToolkit(Protocol):
@@ -202,7 +208,7 @@ class AgentToolkit(Protocol):
         """List the tools."""
 
     async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
-        """Run one; failures are results, never raised."""
+        """Run a tool; failures are results, never raised."""
 
 
 class Tool(Protocol):
@@ -213,14 +219,14 @@ class Tool(Protocol):
         """Name, description and arguments, as a model sees them."""
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
-        """Do it; a failure is a result, and what is raised becomes one."""
+        """Run the tool; a failure is a result, and an exception becomes one."""
 
 
 class DebateModeStrategy(Protocol):
-    """A debate mode: a pure function of what has been said.
+    """A debate mode: a pure function of the turns so far.
 
-    Given the same view it gives the same plan; it awaits nothing, calls no model and draws no
-    randomness but from `view.seed`.
+    The same view always gives the same plan. A mode awaits nothing, calls no model, and takes randomness only from
+    `view.seed`.
     """
 
     @property
@@ -229,7 +235,7 @@ class DebateModeStrategy(Protocol):
 
     @property
     def needs_groupthink_detection(self) -> bool:
-        """Whether easy agreement should be looked into."""
+        """Whether to look for groupthink, that is agreement reached too easily."""
 
     @property
     def rounds(self) -> range:
@@ -237,24 +243,51 @@ class DebateModeStrategy(Protocol):
 
     @property
     def assigns_stances(self) -> bool:
-        """Whether agents argue a side they were given, so that agreement says nothing about belief."""
+        """Whether agents argue assigned sides, so that agreement says nothing about what they believe."""
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Say what happens next: a stage of turns, the end of the round, or the end of the debate."""
+        """Plan what happens next: a stage of turns, the end of the round, or the end of the debate."""
 
     def build_agent_prompt(self, context: DebateContext) -> str:
-        """Give the mode's instructions for the turn `context.turn`."""
+        """Return the mode's instructions for the turn `context.turn`."""
 
 
 class ConsensusMeter(Protocol):
-    """Measures how far the positions of one round agree; never loses the round."""
+    """Measures how far the positions of one round agree; a failure never loses the round."""
 
     async def measure(
         self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
     ) -> Measured:
         """Measure the positions of a round; the `method` of the consensus says how.
 
-        Calls to models are charged to the session; signs of groupthink are looked for where that is asked for.
+        Calls to models are charged to the session. With `groupthink`, signs of groupthink are looked for too.
+        """
+
+
+@runtime_checkable
+class ComparingMeter(ConsensusMeter, Protocol):
+    """A meter that also uses what agents declared about answers of earlier rounds."""
+
+    compares_earlier: ClassVar[bool]
+    """Whether `measure` takes the earlier answers; `True` marks the class."""
+
+    async def measure(
+        self,
+        responses: Sequence[AgentResponse],
+        topic: str,
+        *,
+        session_id: str | None = None,
+        groupthink: bool = True,
+        earlier: Mapping[TurnKey, AgentResponse] | None = None,
+    ) -> Measured:
+        """Measure the positions of a round, as `ConsensusMeter` does.
+
+        Args:
+            responses: The answers of the round.
+            topic: The question.
+            session_id: The session that pays for calls.
+            groupthink: Whether to look for signs of groupthink.
+            earlier: Earlier answers by turn, to which `AgentResponse.compared` may refer.
         """
 
 
@@ -262,10 +295,10 @@ class ExitCriterion(Protocol):
     """Decides after each round whether the debate ends; pure."""
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Look at the complete rounds so far, of which there is one at the least."""
+        """Decide from the complete rounds so far; there is at least one."""
 
     def to_spec(self) -> JsonObject:
-        """Give this criterion as data, so that a stored session can be resumed with it."""
+        """Return this criterion as data, so that a stored session can be resumed with it."""
 
 
 class ExitRound(Protocol):
@@ -285,10 +318,11 @@ class ExitRound(Protocol):
 
 
 class Storage(Protocol):
-    """An append-only log of events per session; everything else about a session is a fold of it.
+    """An append-only log of events per session; everything else about a session is computed from it.
 
     A turn (session, round, stage, slot, attempt) written twice with the same body counts once; with another body it is
-    refused. All methods raise `StorageError` when the medium fails, `SessionNotFound` for one that a tenant lacks.
+    refused. All methods raise `StorageError` when the medium fails, and `SessionNotFound` when the tenant has no such
+    session.
     """
 
     async def create(self, record: SessionRecord) -> None:
@@ -307,9 +341,9 @@ class Storage(Protocol):
         *,
         tenant: str = "default",
     ) -> int:
-        """Store events, all or none, and give the number of the last one.
+        """Store events, all or none, and return the number of the last one.
 
-        Without `token` and `expected_seq` only `control` events are taken, so that anyone may pause or stop.
+        Without `token` and `expected_seq` only `control` events are accepted, so that anyone may pause or stop.
 
         Raises:
             LeaseLost: There is no token, or a stale one.
@@ -320,18 +354,18 @@ class Storage(Protocol):
     async def read(
         self, session_id: str, after: int = 0, *, tenant: str = "default"
     ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
-        """Give the session and its events numbered above `after`, in order."""
+        """Return the session and its events numbered above `after`, in order."""
 
     async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
         """List sessions, newest first."""
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
-        """Take or renew the right to append; the same owner keeps its token, `ttl_s=0` gives it up.
+        """Take or renew the right to append. The same owner keeps its token; `ttl_s=0` releases the lease.
 
-        An owner that is provably dead on this host is taken over at once, any other when its lease has expired.
+        The lease of an owner that is provably dead on this host is taken over at once, any other once it has expired.
 
         Raises:
-            SessionBusy: Another owner holds it; `details` say who and until when.
+            SessionBusy: Another owner holds the lease; `details` say who and until when.
         """
 
     async def delete(self, session_id: str, *, tenant: str = "default") -> None:
@@ -343,18 +377,18 @@ class Storage(Protocol):
 
 @runtime_checkable
 class FullText(Protocol):
-    """What a `Storage` may have besides: finding words in what was said."""
+    """Optional part of a `Storage`: full-text search in what was said."""
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
-        """Give the positions that hold all words: newest session first, then in the order of the session."""
+        """Return the positions that contain all words: newest session first, then in the order of the session."""
 
 
 @runtime_checkable
 class Backup(Protocol):
-    """What a `Storage` may have besides: a copy of all it holds, made while it is in use."""
+    """Optional part of a `Storage`: a copy of all it holds, made while it is in use."""
 
     async def backup(self, path: str | PathLike[str]) -> None:
-        """Write a copy to a file that does not exist yet: one state of the storage, whole or not at all.
+        """Write a copy to a new file: one consistent state of the storage, complete or not at all.
 
         Raises:
             StorageError: The file exists, or cannot be written.
@@ -363,38 +397,43 @@ class Backup(Protocol):
 
 @runtime_checkable
 class Leases(Protocol):
-    """What a `Storage` may have besides: telling who runs a session, without taking it."""
+    """Optional part of a `Storage`: who runs a session, without taking its lease."""
 
     async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
-        """Give who holds the lease; `None` where nobody does, it has lapsed, or its process is provably dead."""
+        """Return who holds the lease; `None` if nobody does, it has expired, or its process is provably dead."""
 
 
 class KeyValue(Protocol):
     """Small JSON values by key, with tenant and expiry."""
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
-        """Give a value; `None` when there is none or it expired."""
+        """Return a value; `None` when there is none or it expired."""
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
-        """Store a value, replacing an old one."""
+        """Store a value, replacing an existing one."""
 
     async def delete(self, key: str, *, tenant: str = "default") -> bool:
-        """Delete a value; tell whether there was one."""
+        """Delete a value; return whether there was one."""
 
     async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
-        """Give keys with this prefix and their values, in key order."""
+        """Return the keys with this prefix and their values, in key order."""
 
     async def update(
         self, key: str, fn: Callable[[JsonValue], JsonValue], *, ttl_s: float | None = None, tenant: str = "default"
     ) -> JsonValue:
-        """Replace a value by a function of the present one, in one transaction; give the new value."""
+        """Replace a value by a function of the current one, in one transaction; return the new value."""
 
 
 class Observer(Protocol):
-    """Hears every event of a table. A function of one event is an observer too."""
+    """Receives every event of a table. A function of one event is an observer too.
+
+    With the class attribute `wants_pieces = False`, an observer needs no pieces of answers. Models are then asked for
+    whole answers, which costs less, unless somebody else listens; the observer may still get pieces.
+    """
 
     def notify(self, event: Event) -> None:
-        """Take one event, durable ones once they are stored.
+        """Receive one event; durable events arrive once they are stored.
 
-        Called in the loop that debates, so it must not wait or block. What it raises is logged and changes nothing.
+        It is called in the event loop of the debate, so it must not wait or block. What it raises is logged and changes
+        nothing.
         """

@@ -1,41 +1,170 @@
-"""The environment, read once into a value; no other module looks at it."""
+"""Settings, read once from the environment into a value; no other module reads it."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from roundtable._variables import LOG_LEVELS, VARIABLES, VariableReader
+from roundtable.errors import ConfigurationError
+from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LOG_LEVELS", "Settings", "process_environment"]
+__all__ = ["LOG_LEVELS", "VARIABLES", "Settings", "VariableReader", "process_environment"]
+
+
+LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+"""Values of `LOG_LEVEL`; `warn` and `fatal` are read as `warning` and `critical`."""
+
+_LEVEL_ALIASES: Final = {"warn": "warning", "fatal": "critical"}
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off"})
+_DECIMAL: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+
+_VENDORS: Final = ("anthropic", "openai", "google", "perplexity", "compatible")
+"""Vendors whose key and address are fields of `Settings`; those of others are found by `Settings.get`."""
+
+VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    **{f"{name}_api_key": VENDORS[name].key_env for name in _VENDORS},
+    "brave_api_key": ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),
+    "tavily_api_key": ("TAVILY_API_KEY",),
+    "searxng_url": ("SEARXNG_URL",),
+    **{f"{name}_base_url": (VENDORS[name].base_url_env or "",) for name in _VENDORS},
+    "compatible_model": ("ROUNDTABLE_MODEL",),
+    "ollama_host": ("OLLAMA_HOST",),
+    "model_path": ("ROUNDTABLE_MODEL_PATH",),
+    "cache_home": ("XDG_CACHE_HOME",),
+    "data_home": ("XDG_DATA_HOME",),
+    "database_path": ("DATABASE_PATH",),
+    "log_level": ("LOG_LEVEL",),
+    "max_agents": ("ROUNDTABLE_MAX_AGENTS",),
+    "default_agent_count": ("ROUNDTABLE_DEFAULT_AGENT_COUNT",),
+    "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
+    "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
+    "plugins": ("ROUNDTABLE_PLUGINS",),
+    "disable_plugins": ("ROUNDTABLE_DISABLE_PLUGINS",),
+    "exit_enabled": ("ROUNDTABLE_EXIT_ENABLED",),
+    "exit_consensus_threshold": ("ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD",),
+    "exit_convergence_rounds": ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS",),
+    "exit_confidence_threshold": ("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD",),
+    "high_consensus_threshold": ("ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD",),
+    "medium_consensus_threshold": ("ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD",),
+    "low_confidence_threshold": ("ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD",),
+    "confidence_variance_threshold": ("ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD",),
+    "min_reasoning_length_ratio": ("ROUNDTABLE_MIN_REASONING_LENGTH_RATIO",),
+    "high_confidence_action_threshold": ("ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD",),
+    "low_confidence_action_threshold": ("ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD",),
+    "very_low_confidence_action_threshold": ("ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD",),
+    "consensus_summary_max_length": ("ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH",),
+    "limit_conversations": ("ROUNDTABLE_LIMIT_CONVERSATIONS",),
+    "limit_concurrent": ("ROUNDTABLE_LIMIT_CONCURRENT",),
+    "limit_rounds": ("ROUNDTABLE_LIMIT_ROUNDS",),
+    "limit_user_streams": ("ROUNDTABLE_LIMIT_USER_STREAMS",),
+    "limit_streams": ("ROUNDTABLE_LIMIT_STREAMS",),
+    "pause_after_s": ("ROUNDTABLE_PAUSE_AFTER",),
+}
+"""Variables of each field; the first one that is set wins."""
+
+
+class VariableReader:
+    """Reads settings from their variables, by the name of the setting; an unset or empty variable means the default."""
+
+    def __init__(self, source: Mapping[str, str]) -> None:
+        self._source = source
+
+    def _find(self, name: str) -> tuple[str, str]:
+        for variable in VARIABLES[name]:
+            text = self._source.get(variable, "").strip()
+            if text:
+                return variable, text
+        return VARIABLES[name][0], ""
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a variable."""
+        return self._find(name)[1] or None
+
+    def path(self, name: str) -> Path | None:
+        """Read a path; `~` is the home folder."""
+        variable, text = self._find(name)
+        try:
+            return Path(text).expanduser() if text else None
+        except RuntimeError as exc:
+            raise _refusal(variable, text, "a path; '~' needs a home folder") from exc
+
+    def count(self, name: str, default: int, *, least: int = 1, most: int | None = None) -> int:
+        """Read a whole number within limits."""
+        variable, text = self._find(name)
+        if not text:
+            return default
+        # Length first: Python refuses int() of thousands of digits with a different error.
+        plain = text.isascii() and text.isdigit() and len(text) <= 9
+        if not plain or int(text) < least or (most is not None and int(text) > most):
+            raise _refusal(variable, text, f"a whole number from {least}" + (f" to {most}" if most else ""))
+        return int(text)
+
+    def limit(self, name: str, default: int) -> int:
+        """Read a count where both 0 and -1 mean no limit."""
+        return 0 if self._find(name)[1] == "-1" else self.count(name, default, least=0)
+
+    def quota(self, name: str, default: int | None) -> int | None:
+        """Read a count of at least 1, or `none`."""
+        variable, text = self._find(name)
+        if not text:
+            return default
+        if text.lower() == "none":
+            return None
+        if not text.isdigit():
+            raise _refusal(variable, text, "a whole number from 1, or none")
+        return self.count(name, 1)
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Read true or false."""
+        variable, text = self._find(name)
+        if text and text.lower() not in _TRUE | _FALSE:
+            raise _refusal(variable, text, "true or false")
+        return text.lower() in _TRUE if text else default
+
+    def share(self, name: str, default: Decimal) -> Decimal:
+        """Read a decimal from 0 to 1."""
+        variable, text = self._find(name)
+        if text and (len(text) > 20 or not _DECIMAL.fullmatch(text) or Decimal(text) > 1):
+            raise _refusal(variable, text, "a decimal from 0 to 1, such as 0.8")
+        return Decimal(text) if text else default
+
+    def log_level(self, name: str, default: str) -> str:
+        """Read the name of a log level."""
+        variable, text = self._find(name)
+        level = text.lower() or default
+        level = _LEVEL_ALIASES.get(level, level)
+        if level not in LOG_LEVELS:
+            raise _refusal(variable, text, " or ".join((", ".join(LOG_LEVELS[:-1]), LOG_LEVELS[-1])))
+        return level
+
+
+def _refusal(variable: str, text: str, allowed: str) -> ConfigurationError:
+    shown = text if len(text) <= 80 else f"{text[:80]}..."
+    return ConfigurationError(
+        f"{variable}={shown!r} is not allowed; allowed: {allowed}", hint=f"Correct {variable}, or unset it."
+    )
+
 
 _DATABASE: Final = Path("data/roundtable.db")
 _TEXTS: Final = (
-    "anthropic_api_key",
-    "openai_api_key",
-    "google_api_key",
-    "perplexity_api_key",
-    "compatible_api_key",
+    *(f"{name}_{kind}" for name in _VENDORS for kind in ("api_key", "base_url")),
     "brave_api_key",
     "tavily_api_key",
     "searxng_url",
-    "anthropic_base_url",
-    "openai_base_url",
-    "google_base_url",
-    "perplexity_base_url",
-    "compatible_base_url",
     "compatible_model",
     "ollama_host",
     "plugins",
     "disable_plugins",
 )
-"""Settings that are taken as they are."""
+"""Settings that are read as text."""
 
 _SHARES: Final = (
     "exit_consensus_threshold",
@@ -57,24 +186,25 @@ _QUOTAS: Final = (
     "limit_rounds",
     "limit_user_streams",
     "limit_streams",
+    "pause_after_s",
 )
-"""Settings that count, or do not limit."""
+"""Settings that are a count, or `none` for no limit."""
 
 _LONG_ENOUGH = 8
-"""Letters from which the value of a foreign variable is taken for a secret rather than a word."""
+"""Fewest characters of a value that counts as a secret rather than as a word."""
 _SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
 def process_environment() -> dict[str, str]:
-    """Give the environment of this process, for programs that are started from it."""
+    """Return the environment of this process, for programs that it starts."""
     return dict(os.environ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the environment says, as a value that is passed in.
+    """The settings in the environment, as a value that is passed in.
 
-    An empty variable counts as one that is not set. Keys never show in the `repr`.
+    An empty variable counts as not set. Keys never show in the `repr`.
 
     Example:
         >>> settings = Settings.from_env({"OPENAI_API_KEY": "sk-secret", "LOG_LEVEL": "DEBUG"})
@@ -119,24 +249,25 @@ class Settings:
     model_path: Path | None = None
     """`ROUNDTABLE_MODEL_PATH`: a GGUF file for the provider `local`, in place of the embedded model."""
     cache_home: Path | None = None
-    """`XDG_CACHE_HOME`: parent of the folder `roundtable` that the weights of the embedded model are kept in;
+    """`XDG_CACHE_HOME`: parent of the folder `roundtable` that holds the weights of the embedded model;
     `~/.cache` when not set."""
     data_home: Path | None = None
-    """`XDG_DATA_HOME`: parent of the folder `roundtable` that sessions go to, with a warning, when nobody said where
+    """`XDG_DATA_HOME`: parent of the folder `roundtable` for sessions, used with a warning when no storage is chosen
     and `data/roundtable.db` cannot be written; `~/.local/share` when not set."""
     database_path: Path = _DATABASE
-    """`DATABASE_PATH`: SQLite file of the default storage, from the working folder unless absolute, `~` allowed. One
-    that is set is never replaced by another: when it cannot be written, storing is a `StorageError`."""
+    """`DATABASE_PATH`: SQLite file of the default storage, relative to the working folder unless absolute; `~` is
+    allowed. A file that is set is never replaced by another: if it cannot be written, storing raises `StorageError`."""
     log_level: str = "info"
     """`LOG_LEVEL`: least severe log lines that the command writes: `debug`, `info`, `warning`, `error` or
     `critical`, in any case."""
     max_agents: int = 5
-    """`ROUNDTABLE_MAX_AGENTS`: most agents of a debate that names none, 2 to 10."""
+    """`ROUNDTABLE_MAX_AGENTS`: maximum number of agents if a debate names none, and of `agentCount` over
+    MCP, 2 to 10."""
     default_agent_count: int = 4
-    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: agents of a debate that names none, 2 to 10, never above
+    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: number of agents if a debate names none, 2 to 10, never above
     `ROUNDTABLE_MAX_AGENTS`; the embedded model fills at most 3 seats."""
     max_rounds: int = 10
-    """`ROUNDTABLE_MAX_ROUNDS`: most rounds a debate may ask for, 1 or more."""
+    """`ROUNDTABLE_MAX_ROUNDS`: maximum number of rounds of a debate, 1 or more."""
     debug_mode: bool = False
     """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
     `false`, `0`, `no` or `off` does not."""
@@ -149,11 +280,11 @@ class Settings:
     exit_enabled: bool = True
     """`ROUNDTABLE_EXIT_ENABLED`: whether `exit_on_consensus` may end a debate before its last round."""
     exit_consensus_threshold: Decimal = Decimal("0.9")
-    """`ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD`: agreement in [0, 1] that then ends a debate."""
+    """`ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD`: agreement in [0, 1] that ends a debate with `exit_on_consensus`."""
     exit_convergence_rounds: int = 2
-    """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: rounds in a row without movement that do."""
+    """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: rounds in a row without movement that end such a debate."""
     exit_confidence_threshold: Decimal = Decimal("0.85")
-    """`ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD`: confidence in [0, 1] of every agent that does."""
+    """`ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD`: confidence in [0, 1] of every agent that ends such a debate."""
     high_consensus_threshold: Decimal = Decimal("0.7")
     """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the level is high."""
     medium_consensus_threshold: Decimal = Decimal("0.4")
@@ -165,20 +296,20 @@ class Settings:
     min_reasoning_length_ratio: Decimal = Decimal("0.5")
     """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: share of the mean length below which reasoning is short."""
     high_confidence_action_threshold: Decimal = Decimal("0.8")
-    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: mean confidence that, with high agreement,
-    says proceed."""
+    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: mean confidence from which, with high agreement, the
+    recommended action is proceed."""
     low_confidence_action_threshold: Decimal = Decimal("0.6")
-    """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which one conflict says
-    verify."""
+    """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which, with a conflict, the recommended
+    action is verify."""
     very_low_confidence_action_threshold: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which details
-    are needed."""
+    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which the recommended
+    action is query_detail."""
     consensus_summary_max_length: int = 200
-    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: most characters of the agreement in words; 0 or -1 does not
-    limit it."""
+    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: maximum characters of the summary of the agreement; 0 or -1 means no
+    limit."""
     limit_conversations: int | None = 5
-    """`ROUNDTABLE_LIMIT_CONVERSATIONS`: conversations and debates that a user of the HTTP server may begin within any
-    60 minutes; `none` does not limit them."""
+    """`ROUNDTABLE_LIMIT_CONVERSATIONS`: conversations and debates that a user of the HTTP server may start within any
+    60 minutes; `none` means no limit."""
     limit_concurrent: int | None = 2
     """`ROUNDTABLE_LIMIT_CONCURRENT`: conversations and debates that a user of the HTTP server may have running at the
     same time, or `none`."""
@@ -189,48 +320,53 @@ class Settings:
     or `none`."""
     limit_streams: int | None = 1000
     """`ROUNDTABLE_LIMIT_STREAMS`: streams of events that may be open at one process of the HTTP server, or `none`."""
+    pause_after_s: int | None = 60
+    """`ROUNDTABLE_PAUSE_AFTER`: seconds after which the HTTP server pauses a run that was started as a stream once
+    nobody follows it any more, or `none`."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Every variable as it was found, for providers of plugins."""
+    """Every variable as it was read, for providers of plugins."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read the settings.
 
         Args:
-            environ: Where from; the process's environment when left out.
+            environ: Variables to read from; the process's environment when left out.
 
         Raises:
             ConfigurationError: A variable has a value that is not allowed. The message names the
                 variable, the value and what is allowed.
         """
         source = dict(os.environ if environ is None else environ)
-        read = VariableReader(source)
-        usual = cls()
-        most_agents = read.count("max_agents", usual.max_agents, least=2, most=10)
-        agents = read.count("default_agent_count", usual.default_agent_count, least=2, most=10)
-        given: dict[str, Any] = {name: read.text(name) for name in _TEXTS}
-        given |= {name: read.share(name, getattr(usual, name)) for name in _SHARES}
-        given |= {name: read.quota(name, getattr(usual, name)) for name in _QUOTAS}
+        reader = VariableReader(source)
+        defaults = cls()
+        most_agents = reader.count("max_agents", defaults.max_agents, least=2, most=10)
+        agents = reader.count("default_agent_count", defaults.default_agent_count, least=2, most=10)
+        values: dict[str, Any] = {name: reader.text(name) for name in _TEXTS}
+        values |= {name: reader.share(name, getattr(defaults, name)) for name in _SHARES}
+        values |= {name: reader.quota(name, getattr(defaults, name)) for name in _QUOTAS}
         return cls(
-            **given,
-            model_path=read.path("model_path"),
-            cache_home=read.path("cache_home"),
-            data_home=read.path("data_home"),
-            database_path=read.path("database_path") or usual.database_path,
-            log_level=read.log_level("log_level", usual.log_level),
+            **values,
+            model_path=reader.path("model_path"),
+            cache_home=reader.path("cache_home"),
+            data_home=reader.path("data_home"),
+            database_path=reader.path("database_path") or defaults.database_path,
+            log_level=reader.log_level("log_level", defaults.log_level),
             max_agents=most_agents,
             default_agent_count=min(agents, most_agents),
-            max_rounds=read.count("max_rounds", usual.max_rounds),
-            debug_mode=read.flag("debug_mode", default=usual.debug_mode),
-            exit_enabled=read.flag("exit_enabled", default=usual.exit_enabled),
-            exit_convergence_rounds=read.count("exit_convergence_rounds", usual.exit_convergence_rounds),
-            consensus_summary_max_length=read.limit("consensus_summary_max_length", usual.consensus_summary_max_length),
+            max_rounds=reader.count("max_rounds", defaults.max_rounds),
+            debug_mode=reader.flag("debug_mode", default=defaults.debug_mode),
+            exit_enabled=reader.flag("exit_enabled", default=defaults.exit_enabled),
+            exit_convergence_rounds=reader.count("exit_convergence_rounds", defaults.exit_convergence_rounds),
+            consensus_summary_max_length=reader.limit(
+                "consensus_summary_max_length", defaults.consensus_summary_max_length
+            ),
             environment=source,
         )
 
     @property
     def names_database(self) -> bool:
-        """Whether somebody chose the file of the default storage; then no other is ever taken in its place.
+        """Whether the file of the default storage was chosen; then no other file is ever used instead.
 
         Example:
             >>> Settings().names_database, Settings(database_path=Path("debates.db")).names_database
@@ -240,7 +376,7 @@ class Settings:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must never be logged or written: keys, and what looks like one in the environment.
+        """Values that must never be logged or written: keys, and values in the environment that look like one.
 
         Example:
             >>> sorted(Settings.from_env({"OPENAI_API_KEY": "sk-1", "ACME_TOKEN": "canary-12", "HOME": "h"}).secrets)
@@ -255,9 +391,9 @@ class Settings:
         return frozenset({*(key for key in keys if key), *foreign})
 
     def get(self, variable: str) -> str | None:
-        """Give one setting by the name of its variable, as text.
+        """Return one setting by the name of its variable, as text.
 
-        A variable this class has no field for is looked up in `environment`.
+        A variable without a field in this class is looked up in `environment`.
 
         Example:
             >>> Settings(openai_api_key="sk-1", environment={"ACME_API_KEY": "k"}).get("ACME_API_KEY")
@@ -273,7 +409,7 @@ class Settings:
 
     @staticmethod
     def variables(name: str) -> tuple[str, ...]:
-        """Give the variables a field is read from, for messages.
+        """Return the variables that a field is read from, for messages.
 
         Example:
             >>> Settings.variables("google_api_key")

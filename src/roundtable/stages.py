@@ -1,18 +1,18 @@
-"""Running one stage: every turn at once, each ending in an answer or in a failure that is data.
+"""Run one stage: all turns at once; each ends in an answer, or in a failure that is stored as data.
 
-Knows only the `Agent` protocol. The engine uses the same function and adds storing.
+This module knows only the `Agent` protocol. The engine uses the same function and adds storing.
 """
 
 from __future__ import annotations
 
+import logging
 import math
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard, assert_never
 
 import anyio
 
-from roundtable._clock import SystemClock
-from roundtable._ears import Ears, Halt
-from roundtable._foreign import encodable, error_text
+from roundtable._core.clock import SystemClock
+from roundtable._core.text import encodable, error_text
 from roundtable.errors import (
     AgentError,
     APITimeoutError,
@@ -22,107 +22,179 @@ from roundtable.errors import (
     RoundtableError,
     error_kinds,
 )
-from roundtable.types import AgentResponse, ErrorInfo, FailedTurn, Turn, TurnResult, Usage
+from roundtable.types import (
+    AgentResponse,
+    ApprovalAnswer,
+    BallotAnswer,
+    ErrorInfo,
+    FailedTurn,
+    PlanAnswer,
+    RankingAnswer,
+    ScoresAnswer,
+    TextAnswer,
+    Turn,
+    TurnResult,
+    Usage,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Iterable, Mapping
     from datetime import datetime
 
     from roundtable.protocols import Agent, Clock, TurnListener
-    from roundtable.types import AnyTurn, DebateContext, Stage, TurnKey, TurnSpec
+    from roundtable.types import AnyTurn, DebateContext, Stage, ToolCall, ToolCallRecord, TurnKey, TurnSpec
 
 __all__ = [
-    "Halt",
+    "CountingListener",
     "StageHooks",
+    "TurnCancelled",
     "TurnShaper",
+    "as_shaper",
     "error_from_info",
     "error_info",
     "is_fault",
-    "is_stray",
-    "narrow",
+    "is_foreign_cancellation",
+    "restrict_view",
     "run_stage",
-    "shaper_of",
     "visible_responses",
 ]
 
+
+class TurnCancelled(Exception):
+    """Raised by a listener to prevent a model call; the turn ends without an outcome."""
+
+
+class CountingListener:
+    """Forwards to a listener, counts calls, and stores what the listener raises, even if the agent catches it."""
+
+    def __init__(self, listener: TurnListener) -> None:
+        self._listener = listener
+        self.calls: int = 0
+        self.failure: Exception | None = None
+
+    def check(self) -> None:
+        """Raise what the listener raised."""
+        if self.failure is not None:
+            raise self.failure
+
+    @property
+    def wants_pieces(self) -> bool:
+        """See `TurnListener`."""
+        return self._listener.wants_pieces
+
+    async def before_call(self) -> None:
+        """See `TurnListener`."""
+        await self._forward(self._listener.before_call())
+        self.calls += 1
+
+    async def chunk(self, text: str) -> None:
+        """See `TurnListener`."""
+        await self._forward(self._listener.chunk(text))
+
+    async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
+        """See `TurnListener`."""
+        await self._forward(self._listener.retrying(attempt, delay_s, error))
+
+    async def tool_called(self, step: int, call: ToolCall) -> None:
+        """See `TurnListener`."""
+        await self._forward(self._listener.tool_called(step, call))
+
+    async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
+        """See `TurnListener`."""
+        await self._forward(self._listener.tool_answered(step, call_id, record))
+
+    async def _forward(self, notification: Awaitable[None]) -> None:
+        try:
+            await notification
+        except TurnCancelled:
+            raise
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+logger: logging.Logger = logging.getLogger("roundtable.stages")
 
 _MESSAGE_CHARS = 500
 
 
 class StageHooks(Protocol):
-    """What a caller of `run_stage` may add: hearing and storing turns."""
+    """What a caller of `run_stage` may add: following and storing turns."""
 
     async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
-        """A turn begins; give what should hear it. `Halt` keeps it from beginning, any other error ends the stage."""
+        """Return the listener of a turn that starts. `TurnCancelled` prevents the turn; other errors end the stage."""
 
     async def settled(self, turn: AnyTurn) -> None:
         """A turn ended. An error raised here ends the whole stage and is raised by `run_stage`."""
 
 
 class TurnShaper(Protocol):
-    """What a mode may change about a turn, besides planning it; pure."""
+    """Optional part of a mode: changes to the context and the answer of a turn; pure."""
 
     def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
-        """Change what an agent gets to see, already cut down to what its turn may see."""
+        """Change what an agent sees; the context already holds only what its turn may see."""
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Look at a position before it is stored: mark it, never put words into it."""
+        """Check a position before it is stored; it may be marked, but its text must not change."""
 
 
-def is_stray(error: BaseException) -> bool:
-    """Tell whether an error is a cancellation that nobody asked this task for.
+def is_foreign_cancellation(error: BaseException) -> bool:
+    """Check whether an error is a cancellation that was not requested for this task.
 
-    A client library that gives up a request of its own raises one, and it must not pass for the end of the task.
+    A client library that cancels one of its own requests raises such an error, which must not end the task.
     """
-    # Late on purpose: asyncio is slow to load, and an error can only be its own where it is there already.
-    import asyncio  # noqa: TID251  (only its own task knows whether it was cancelled)
+    # Late on purpose: asyncio is slow to load, and it is loaded already wherever one of its errors can occur.
+    import asyncio  # noqa: TID251  (only its task knows whether it was cancelled)
 
-    ours = anyio.get_cancelled_exc_class()
-    if not isinstance(error, (ours, asyncio.CancelledError)) or anyio.current_effective_deadline() == -math.inf:
+    backend_error = anyio.get_cancelled_exc_class()
+    if (
+        not isinstance(error, (backend_error, asyncio.CancelledError))
+        or anyio.current_effective_deadline() == -math.inf
+    ):
         return False
-    task = asyncio.current_task() if ours is asyncio.CancelledError else None
+    task = asyncio.current_task() if backend_error is asyncio.CancelledError else None
     return task is None or not task.cancelling()
 
 
 def is_fault(error: BaseException) -> bool:
-    """Tell whether an error of foreign code is a fault of that code: no cancellation of the task, and no Ctrl-C."""
-    return isinstance(error, Exception) or is_stray(error)
+    """Check whether an error of foreign code is a fault of that code, and not a cancellation of the task or Ctrl-C."""
+    return isinstance(error, Exception) or is_foreign_cancellation(error)
 
 
-def shaper_of(mode: object) -> TurnShaper | None:
-    """Give a mode as what shapes its turns; `None` where it has no such hooks."""
-    return mode if _shapes(mode) else None
+def as_shaper(mode: object) -> TurnShaper | None:
+    """Return a mode as `TurnShaper`; `None` if it lacks these hooks."""
+    return mode if _is_shaper(mode) else None
 
 
-def _shapes(mode: object) -> TypeGuard[TurnShaper]:
+def _is_shaper(mode: object) -> TypeGuard[TurnShaper]:
     return callable(getattr(mode, "transform_context", None)) and callable(getattr(mode, "validate_response", None))
 
 
 def visible_responses(view: DebateContext, spec: TurnSpec) -> tuple[AgentResponse, ...]:
-    """Give the positions a turn may see, in the order and under the names its spec states."""
-    return _shown({turn.key: turn for turn in view.transcript}, spec)
+    """Return the positions that a turn may see, in the order and under the names of its spec."""
+    return _select_visible({turn.key: turn for turn in view.transcript}, spec)
 
 
-def _shown(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[AgentResponse, ...]:
-    shown: list[AgentResponse] = []
+def _select_visible(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[AgentResponse, ...]:
+    responses: list[AgentResponse] = []
     for visible in spec.sees:
         turn = by_key.get(visible.turn)
         if turn is not None and turn.outcome == "answered" and isinstance(turn.answer, AgentResponse):
             answer = turn.answer
-            same = answer.agent_name == visible.shown_as
-            shown.append(answer if same else answer.model_copy(update={"agent_name": visible.shown_as}))
-    return tuple(shown)
+            is_own_name = answer.agent_name == visible.shown_as
+            responses.append(answer if is_own_name else answer.model_copy(update={"agent_name": visible.shown_as}))
+    return tuple(responses)
 
 
-def narrow(view: DebateContext, spec: TurnSpec) -> DebateContext:
-    """Cut the full view down to what one turn may see."""
+def restrict_view(view: DebateContext, spec: TurnSpec) -> DebateContext:
+    """Reduce the full view to what one turn may see."""
     by_key = {turn.key: turn for turn in view.transcript}
-    seen: set[TurnKey] = {visible.turn for visible in spec.sees}
+    visible_keys: set[TurnKey] = {visible.turn for visible in spec.sees}
     return view.model_copy(
         update={
             "turn": spec,
-            "previous_responses": _shown(by_key, spec),
-            "transcript": tuple(turn for key, turn in by_key.items() if key in seen),
+            "previous_responses": _select_visible(by_key, spec),
+            "transcript": tuple(turn for key, turn in by_key.items() if key in visible_keys),
         }
     )
 
@@ -144,48 +216,48 @@ async def run_stage(
         stage: The stage.
         agents: Agents by id.
         view: The mode's view; each turn sees only its own part of it.
-        hooks: Hears and stores turns.
-        attempts: Slots to run, with the number of the try; all slots, first try, when left out.
-        clock: Where durations come from.
+        hooks: Follows and stores turns.
+        attempts: Slots to run, each with the number of its try; all slots at their first try when left out.
+        clock: Source of durations.
         turn_timeout_s: Seconds each turn has for all its calls; one that takes longer fails with `APITimeoutError`.
         shaper: The mode's hooks on what agents see and on what they answered.
 
     Returns:
-        Outcomes in slot order; a halted turn has none.
+        Outcomes in slot order; a cancelled turn has none.
 
     Raises:
-        ConfigurationError: A turn asks for an agent that is not there.
-        Exception: What `hooks` or a listener of theirs raised; unlike an agent's error, it ends the stage.
+        ConfigurationError: A turn asks for an agent that is not in `agents`.
+        Exception: What `hooks` or one of their listeners raised; unlike an agent's error, it ends the stage.
     """
     clock = clock or SystemClock()
-    todo = {spec.slot: 1 for spec in stage.turns} if attempts is None else dict(attempts)
-    specs = [spec for spec in stage.turns if spec.slot in todo]
+    attempt_by_slot = {spec.slot: 1 for spec in stage.turns} if attempts is None else dict(attempts)
+    specs = [spec for spec in stage.turns if spec.slot in attempt_by_slot]
     missing = sorted({spec.agent for spec in specs} - set(agents))
     if missing:
         msg = f"stage {stage.name!r} asks for agents that are not at the table: {', '.join(missing)}"
         raise ConfigurationError(msg)
     outcomes: dict[int, AnyTurn] = {}
-    broken: list[Exception] = []
+    errors: list[Exception] = []
 
     async def run(spec: TurnSpec) -> None:
         try:
-            order = _Order(spec, stage.name, todo[spec.slot], agents[spec.agent], turn_timeout_s, shaper)
-            outcome = await _heard(order, view, hooks, clock)
+            task = _TurnTask(spec, stage.name, attempt_by_slot[spec.slot], agents[spec.agent], turn_timeout_s, shaper)
+            outcome = await _run_turn(task, view, hooks, clock)
             if outcome is not None:
                 outcomes[spec.slot] = outcome
-        except Exception as error:  # noqa: BLE001  (kept and raised below, so that nobody meets an exception group)
-            broken.append(error)
+        except Exception as error:  # noqa: BLE001  (raised below, outside of an exception group)
+            errors.append(error)
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group:
         for spec in specs:
             group.start_soon(run, spec)
-    if broken:
-        raise broken[0]
+    if errors:
+        raise errors[0]
     return tuple(outcomes[slot] for slot in sorted(outcomes))
 
 
-class _Order(NamedTuple):
+class _TurnTask(NamedTuple):
     spec: TurnSpec
     stage: str
     attempt: int
@@ -194,151 +266,235 @@ class _Order(NamedTuple):
     shaper: TurnShaper | None
 
 
-async def _heard(order: _Order, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
-    """Take a turn that is heard and settled; what hooks and their listeners raise is raised."""
+async def _run_turn(task: _TurnTask, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
+    """Take a turn and report it to the hooks; what hooks and their listeners raise is raised."""
     try:
-        listener = None if hooks is None else await hooks.started(order.spec, order.attempt)
-    except Halt:
+        listener = None if hooks is None else await hooks.started(task.spec, task.attempt)
+    except TurnCancelled:
         return None
-    ears = None if listener is None else Ears(listener)
-    outcome = await _take(order, view, ears, clock)
-    if ears is not None:
-        ears.check()
+    counter = None if listener is None else CountingListener(listener)
+    outcome = await _take_turn(task, view, counter, clock)
+    if counter is not None:
+        counter.check()
     if outcome is not None and hooks is not None:
         await hooks.settled(outcome)
     return outcome
 
 
-async def _take(order: _Order, view: DebateContext, ears: Ears | None, clock: Clock) -> AnyTurn | None:
-    spec, agent = order.spec, order.agent
-    began = clock.monotonic()
+async def _take_turn(
+    task: _TurnTask, view: DebateContext, counter: CountingListener | None, clock: Clock
+) -> AnyTurn | None:
+    spec, agent = task.spec, task.agent
+    start = clock.monotonic()
     failure: RoundtableError
     try:
-        context = _transformed(narrow(view, spec), order)
-        result = _checked(await _timed(order, context, ears), spec, agent)
-        result = _shaped(result, context, order.shaper)
-    except Halt:
+        context = _transform_context(restrict_view(view, spec), task)
+        result = _name_motions(_check_result(await _call_agent(task, context, counter), spec, agent), spec)
+        result = _validate_response(result, context, task.shaper)
+    except TurnCancelled:
         return None
     except CassetteMiss:
-        # Offline, a debate that went on without the answer would be another one and look like this one.
+        # Without the recorded answer, an offline debate would continue as a different one that looks the same.
         raise
     except BudgetExceeded as error:
         if not _has_spent(error):
-            # Nobody was asked, so nobody failed: the turn stays open for whoever goes on with a larger budget.
+            # No model was asked, so no agent failed: the turn stays open for a run with a larger budget.
             return None
         failure = error
     except RoundtableError as error:
         failure = error
-    except BaseException as error:  # an agent is foreign code; its error becomes data
+    except BaseException as error:  # agents are foreign code; their errors become data
         if not is_fault(error):
             raise
         text = error_text(error)[:_MESSAGE_CHARS]
         failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {text}", cause=error)
     else:
-        return Turn(**_place(order, view, began, clock), result=result, independent=not spec.sees)
+        return Turn(**_turn_facts(task, view, start, clock), result=result, independent=not spec.sees)
     usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
-    return FailedTurn(**_place(order, view, began, clock), error=error_info(failure), usage=usage)
+    return FailedTurn(**_turn_facts(task, view, start, clock), error=error_info(failure), usage=usage)
 
 
-def _transformed(context: DebateContext, order: _Order) -> DebateContext:
-    """Let the mode change what the agent gets to see."""
-    if order.shaper is None:
+def _transform_context(context: DebateContext, task: _TurnTask) -> DebateContext:
+    """Pass the context through the mode's `transform_context`."""
+    if task.shaper is None:
         return context
     try:
-        return order.shaper.transform_context(context, order.agent)
+        return task.shaper.transform_context(context, task.agent)
     except Exception as error:
-        raise _hook_failed("transform_context", error) from error
+        raise _hook_error("transform_context", error) from error
 
 
-def _hook_failed(hook: str, error: Exception) -> AgentError:
-    """Say that a turn failed by the fault of its mode, and not of its agent."""
+def _hook_error(hook: str, error: Exception) -> AgentError:
+    """Return the error of a turn that failed because of its mode, not its agent."""
     text = error_text(error)[:_MESSAGE_CHARS]
     return AgentError(f"{hook} of the mode raised {type(error).__name__}: {text}", code="MODE_HOOK", cause=error)
 
 
-def _shaped(result: TurnResult, context: DebateContext, shaper: TurnShaper | None) -> TurnResult:
-    """Let the mode mark a position; a side taken against the one that was given is told to whoever reads the turn."""
+def _validate_response(result: TurnResult, context: DebateContext, shaper: TurnShaper | None) -> TurnResult:
+    """Pass a position through the mode's `validate_response`; a stance other than the assigned one adds a warning."""
     if shaper is None or not isinstance(result.answer, AgentResponse):
         return result
     try:
         answer = shaper.validate_response(result.answer, context)
     except Exception as error:
-        failure = _hook_failed("validate_response", error)
+        failure = _hook_error("validate_response", error)
         failure.usage = result.usage  # the answer was paid for
         raise failure from error
     breach = answer.role_violation
     if breach is None and answer is result.answer:
         return result
-    told = result.warnings
+    warnings = result.warnings
     if breach is not None:
-        told += (f"the stance is {breach.actual or 'missing'}, where {breach.expected} was assigned",)
-    return result.model_copy(update={"answer": answer, "warnings": told})
+        warnings += (f"the stance is {breach.actual or 'missing'}, where {breach.expected} was assigned",)
+    return result.model_copy(update={"answer": answer, "warnings": warnings})
 
 
-async def _timed(order: _Order, view: DebateContext, ears: Ears | None) -> TurnResult:
-    if order.timeout_s is None:
-        return await order.agent.take_turn(view, ears)
-    with anyio.move_on_after(order.timeout_s):
-        return await order.agent.take_turn(view, ears)
-    late = APITimeoutError(
-        f"agent {order.agent.id!r} did not end its turn within {order.timeout_s:g} s",
+async def _call_agent(task: _TurnTask, view: DebateContext, counter: CountingListener | None) -> TurnResult:
+    if task.timeout_s is None:
+        return await task.agent.take_turn(view, counter)
+    with anyio.move_on_after(task.timeout_s):
+        return await task.agent.take_turn(view, counter)
+    error = APITimeoutError(
+        f"agent {task.agent.id!r} did not end its turn within {task.timeout_s:g} s",
         hint="Raise `turn_timeout_s`, or ask for shorter answers and fewer tools.",
     )
-    if ears is not None and ears.calls:
-        # What the calls consumed went with the turn that was cut off; that they were made is known.
-        late.usage = Usage(calls=ears.calls, unreported_calls=ears.calls)
-    raise late
+    if counter is not None and counter.calls:
+        # The usage of the calls was lost with the cancelled turn; only their number is known.
+        error.usage = Usage(calls=counter.calls, unreported_calls=counter.calls)
+    raise error
 
 
 def _has_spent(error: BudgetExceeded) -> bool:
     return isinstance(error.usage, Usage) and error.usage != Usage()
 
 
-class _Place(TypedDict):
+class _TurnFacts(TypedDict):
     round: int
     stage: str
     slot: int
     attempt: int
     agent_id: str
     agent_name: str
+    provider: str | None
+    model: str | None
     role: str
     duration_s: float
     timestamp: datetime
 
 
-def _place(order: _Order, view: DebateContext, began: float, clock: Clock) -> _Place:
-    """Say where and when a turn that just ended was taken, and by whom."""
+def _turn_facts(task: _TurnTask, view: DebateContext, start: float, clock: Clock) -> _TurnFacts:
+    """Return the place, time and agent of a turn that just ended."""
+    provider, model = _provider_and_model(task.agent)
     return {
         "round": view.current_round,
-        "stage": order.stage,
-        "slot": order.spec.slot,
-        "attempt": order.attempt,
-        "agent_id": order.agent.id,
-        "agent_name": order.agent.name,
-        "role": order.spec.role,
-        "duration_s": max(0.0, clock.monotonic() - began),
+        "stage": task.stage,
+        "slot": task.spec.slot,
+        "attempt": task.attempt,
+        "agent_id": task.agent.id,
+        "agent_name": task.agent.name,
+        "provider": provider,
+        "model": model,
+        "role": task.spec.role,
+        "duration_s": max(0.0, clock.monotonic() - start),
         "timestamp": clock.now(),
     }
 
 
-def _checked(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
-    """Take what an agent gave only if it is what the turn asks for; whose it is, the turn says, not the answer."""
+def _provider_and_model(agent: Agent) -> tuple[str | None, str | None]:
+    """Return provider and model of an agent, as its `get_info` says."""
+    try:
+        info = agent.get_info()
+        return info.provider, info.model
+    except Exception as error:  # noqa: BLE001  (agents are foreign code; a faulty get_info must not lose the turn)
+        logger.debug("get_info of agent %r failed: %s", agent.id, error_text(error))
+        return None, None
+
+
+def _check_result(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
+    """Return an agent's result if it fits the turn, under the id and name of the agent that took the turn."""
     kind = result.answer.kind if isinstance(result, TurnResult) else type(result).__name__
     if not isinstance(result, TurnResult) or kind != spec.answer:
         msg = f"agent {agent.id!r} gave {kind!r} where {spec.answer!r} was asked for"
         raise AgentError(msg, hint="take_turn returns a TurnResult that holds an answer of the kind the turn states.")
     answer = result.answer
     if isinstance(answer, AgentResponse) and (answer.agent_id, answer.agent_name) != (agent.id, agent.name):
-        named = answer.model_copy(update={"agent_id": agent.id, "agent_name": agent.name})
-        return result.model_copy(update={"answer": named})
+        renamed = answer.model_copy(update={"agent_id": agent.id, "agent_name": agent.name})
+        return result.model_copy(update={"answer": renamed})
     return result
 
 
+def _name_motions(result: TurnResult, spec: TurnSpec) -> TurnResult:
+    """Return a vote on motions with their names instead of the voter's letters, without unknown or repeated ones."""
+    if not spec.motions:
+        return result
+    names, warnings = _MotionNames(spec.motions), list(result.warnings)
+    answer = result.answer
+    match answer:
+        case BallotAnswer():
+            choice = None if answer.choice is None else next(iter(names.of([answer.choice])), None)
+            answer = answer.model_copy(update={"choice": choice})
+        case RankingAnswer():
+            groups = tuple(filter(None, (names.of(group) for group in answer.ranking)))
+            answer = answer.model_copy(update={"ranking": groups})
+        case ApprovalAnswer():
+            approved = None if answer.approved is None else names.of(answer.approved)
+            answer = answer.model_copy(update={"approved": approved})
+        case ScoresAnswer():
+            scores = {spec.motions[label]: score for label, score in answer.scores.items() if names.of([label])}
+            low, high = spec.scale
+            usable = {
+                name: score
+                for name, score in scores.items()
+                if (low is None or score >= low) and (high is None or score <= high)
+            }
+            warnings += [
+                f"the score {score:g} of {name[:80]!r} is off the scale; dropped"
+                for name, score in scores.items()
+                if name not in usable
+            ]
+            answer = answer.model_copy(update={"scores": usable})
+        case AgentResponse() | PlanAnswer() | TextAnswer():
+            return result
+        case _:
+            assert_never(answer)
+    grouped = _MotionNames(spec.motions)
+    same = tuple(group for group in map(grouped.of, answer.same) if len(group) > 1)
+    warnings += [*names.warnings, *(f"among those that say the same: {warning}" for warning in grouped.warnings)]
+    return result.model_copy(
+        update={"answer": answer.model_copy(update={"same": same}), "warnings": tuple(dict.fromkeys(warnings))}
+    )
+
+
+class _MotionNames:
+    """Looks up the names of motions; a letter counts once.
+
+    Args:
+        motions: Name by letter.
+    """
+
+    def __init__(self, motions: Mapping[str, str]) -> None:
+        self._left = dict(motions)
+        self._all = motions
+        self.warnings: list[str] = []
+
+    def of(self, labels: Iterable[str]) -> tuple[str, ...]:
+        """Return the names behind some letters."""
+        names: list[str] = []
+        for label in labels:
+            name = self._left.pop(label, None)
+            if name is not None:
+                names.append(name)
+            else:
+                problem = "is named twice; its first place counts" if label in self._all else "is not a motion; dropped"
+                self.warnings.append(f"{label[:80]!r} {problem}")
+        return tuple(names)
+
+
 def error_info(failure: RoundtableError) -> ErrorInfo:
-    """Give an error as the value that is stored."""
+    """Convert an error to the value that is stored."""
     try:
         return ErrorInfo.model_validate(failure.to_dict())
-    except Exception:  # noqa: BLE001  (an error may be a plugin's: details beyond JSON, a message that is no text, ...)
+    except Exception:  # noqa: BLE001  (a plugin's error may hold anything, such as details beyond JSON)
         return ErrorInfo(
             name=type(failure).__name__,
             message=failure.message if isinstance(failure.message, str) else encodable(error_text(failure)),
@@ -348,9 +504,9 @@ def error_info(failure: RoundtableError) -> ErrorInfo:
 
 
 def error_from_info(info: ErrorInfo) -> RoundtableError:
-    """Give a stored error as one that can be caught; its wrapped error comes back as text.
+    """Convert a stored error to an exception; its cause comes back as text.
 
-    A class the library does not have, such as a plugin's, becomes the documented one of the same code.
+    An unknown class, such as a plugin's, becomes the documented class with the same code.
 
     Example:
         >>> error_from_info(ErrorInfo(name="Throttled", message="Slower.", code="API_RATE_LIMIT"))
@@ -360,7 +516,7 @@ def error_from_info(info: ErrorInfo) -> RoundtableError:
     same_name = (kind for kind in kinds if kind.__name__ == info.name)
     kind = next(same_name, next((kind for kind in kinds if kind.default_code == info.code), RoundtableError))
     error = kind(info.message)
-    # The constructors of some kinds take their facts apart; here they are whole already.
+    # The constructors of some classes build `details` from their own arguments; here `details` is complete already.
     RoundtableError.__init__(
         error,
         info.message,

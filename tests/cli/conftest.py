@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def quiet_log() -> Iterator[None]:
-    """Give logging back as it was; the command sets it up for its process."""
+    """Restore logging, which the command sets up for its process."""
     logger = logging.getLogger("roundtable")
     before = logger.level, list(logger.handlers)
     yield

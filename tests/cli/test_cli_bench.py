@@ -15,13 +15,14 @@ AGENTS = {"ada": "Yes", "bo": "I agree with Ada: yes"}
 def test_the_quick_experiment_runs_on_scripted_models_and_writes_its_folder(command: Command) -> None:
     done = command("bench", "run", QUICK, "--agents", always(Path.cwd(), AGENTS))
     assert done.code == 0, done.both
-    assert "1 of 1 debates held to their end." in done.out
+    assert "1 of 1 debate held to their end." in done.out
     (metadata,) = Path("results").rglob("metadata.json")
     assert metadata.parts[2:4] == ("quick", "collaborative")
     assert json.loads(metadata.read_text("utf-8"))["success"]
     assert not [*Path.cwd().rglob("*.db")]
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_process_of_its_own(tmp_path: Path) -> None:
     agents = always(tmp_path, AGENTS)
     done = as_process(tmp_path, ["bench", "run", QUICK, "--agents", agents, "--json", "-o", "out"])
@@ -64,7 +65,7 @@ def test_a_debate_that_fails_is_shown_and_gives_exit_code_1(command: Command) ->
     agents = script(Path.cwd(), "mute", [])
     done = command("bench", "run", QUICK, "--agents", agents)
     assert (done.code, "FAILED" in done.out) == (1, True)
-    assert "0 of 1 debates" in done.out
+    assert "0 of 1 debate" in done.out
     done = command("bench", "single", "Tea?", "--agents", agents, "--rounds", "1")
     assert (done.code, "FAILED" in done.out) == (1, True)
 

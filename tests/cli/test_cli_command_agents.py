@@ -8,7 +8,7 @@ import pytest
 from cli.kit import Command
 from integration.command_kit import SPEAKS, Stubs
 
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 
 
 def test_programs_debate_and_their_conversations_go_on(

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from cli.kit import ROOT, Command, Done, always, said, script
 
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 
 ESCAPE = "\x1b"
 
@@ -42,9 +42,9 @@ def test_a_debate_shows_positions_reasons_confidence_agreement_and_where_it_is(
         "(80%): Tea",
         "Because coffee.",
         "Round 2 of 2",
-        "Agreement 0.33 (semantic)",
+        "Agreement 0.33 to 1.00: 1 answer not compared (declared)",
         "Answer: Tea",
-        "Agreement before anyone heard anyone: 0.33",
+        "Agreement before anyone heard anyone: 0.33 to 1.00: 1 answer not compared",
         str(tmp_path / "data" / "roundtable.db"),
         "roundtable show ",
         "roundtable extend ",
@@ -55,10 +55,10 @@ def test_a_debate_shows_positions_reasons_confidence_agreement_and_where_it_is(
 
 
 def test_the_word_debate_may_be_left_out_and_options_may_come_first(command: Command, agree: str) -> None:
-    whole = command("debate", "Tea?", "--agents", agree, "--rounds", "1", "--json")
+    debate_lines = command("debate", "Tea?", "--agents", agree, "--rounds", "1", "--json")
     short = command("Tea?", "--agents", agree, "--rounds", "1", "--json")
     first = command("--agents", agree, "--rounds", "1", "--json", "Tea?")
-    answers = [DebateResult.from_json(done.out).answer for done in (whole, short, first)]
+    answers = [DebateResult.from_json(done.out).answer for done in (debate_lines, short, first)]
     assert answers == ["Tea", "Tea", "Tea"]
 
 
@@ -71,7 +71,7 @@ def test_a_private_round_and_the_gate_are_options(command: Command, agree: str) 
     asked = ("--agents", agree, "--rounds", "3", "--baseline", "--skip-rounds-when", "0.3", "--json")
     shown = json.loads(command("Tea or coffee?", *asked).out)
     assert (shown["exit"]["reason"], len(shown["rounds"])) == ("skipped", 1)
-    assert shown["rounds"][0]["baseline"]["method"] == "semantic"
+    assert shown["rounds"][0]["baseline"]["method"] == "declared"
 
 
 def test_json_is_the_result_and_fits_the_published_schema(command: Command, agree: str) -> None:
@@ -86,12 +86,12 @@ def test_three_positions_give_no_answer_but_the_reason_and_the_positions(command
     lines = command("Tea?", "--agents", differ, "--rounds", "1")
     assert lines.code == 0
     tail = lines.out.partition("No answer: ")[2]
-    assert tail.startswith("tie between Coffee, Mate and Tea")
+    assert tail.startswith("no decision: it depends on whether 'Coffee', 'Mate' and 'Tea' say the same")
     for position in ("Tea — scripted (ada.json)", "Coffee — scripted (bo.json)", "Mate — scripted (cy.json)"):
         assert position in tail
     result = DebateResult.from_json(command("Tea?", "--agents", differ, "--rounds", "1", "--json").out)
     assert result.answer is None
-    assert "tie" in (result.answer_reason or "")
+    assert "which isn't settled" in (result.answer_reason or "")
     assert [response.position for response in result.rounds[-1].responses] == ["Tea", "Coffee", "Mate"]
 
 
@@ -130,13 +130,13 @@ def test_a_failed_agent_is_named_and_the_others_go_on(command: Command, tmp_path
     done = command("Tea?", "--agents", agents, "--rounds", "1")
     assert done.code == 0
     assert "scripted (bo.json) FAILED:" in done.out
-    assert "Missing: scripted (bo.json) failed 1 of 1 turns" in done.out
+    assert "Missing: scripted (bo.json) failed 1 of 1 turn" in done.out
     assert done.err == ""
 
 
 def test_what_is_kept_in_memory_ends_with_the_command(command: Command, agree: str) -> None:
     done = command("Tea?", "--agents", agree, "--rounds", "1", "--storage", "memory://")
-    assert "Not kept: memory:// ends with the command." in done.out
+    assert "Not stored: memory:// ends with the command." in done.out
     assert "roundtable show" not in done.out
     assert not Path("data").exists()
 
@@ -157,7 +157,7 @@ def test_sessions_go_elsewhere_with_a_warning_where_the_place_nobody_chose_canno
     monkeypatch.setenv("XDG_DATA_HOME", str(place / "home"))
     done = command("Tea?", "--agents", agree, "--rounds", "1")
     assert done.code == 0
-    assert "cannot be written; sessions are kept in" in done.err
+    assert "cannot be written; sessions are stored in" in done.err
     assert str(place / "home" / "roundtable" / "roundtable.db") in done.out
 
 
@@ -243,6 +243,37 @@ def test_a_session_is_extended(command: Command, agree: str) -> None:
     assert "Round 1 of" not in done.out
     result = DebateResult.from_json(command("show", session, "--json").out)
     assert (len(result.rounds), result.status) == (3, "completed")
+
+
+def test_budgets_of_the_command_line_hold_for_debate_resume_and_extend(command: Command, agree: str) -> None:
+    begun = command("Tea?", "--agents", agree, "--rounds", "2", "--budget", "calls=1", "--json")
+    session = session_of(begun)
+    for word, calls in (("resume", 2), ("extend", 3)):
+        command(word, session, "--budget", f"calls={calls},tokens=100000", "--deadline", "60")
+        result = DebateResult.from_json(command("show", session, "--json").out)
+        assert (result.exit and result.exit.reason, result.usage.calls) == ("budget", calls)
+
+
+def test_a_used_up_budget_is_refused_with_the_way_on_and_changes_nothing(command: Command, agree: str) -> None:
+    begun = command("Tea?", "--agents", agree, "--rounds", "1", "--json")
+    session = session_of(begun)
+    before = command("show", session, "--json").out
+    refused = command("extend", session, "--budget", "calls=1")
+    assert refused.code == 1
+    assert "its budget is 1" in refused.err
+    assert "--budget calls=" in refused.err
+    assert command("show", session, "--json").out == before
+    half = session_of(command("Tea?", "--agents", agree, "--rounds", "2", "--budget", "calls=1", "--json"))
+    assert f"roundtable resume {half[:8]} --budget=LIMIT=NUMBER" in command("show", half).out
+    assert command("resume", half).code == refused.code
+
+
+@pytest.mark.parametrize("wrong", ["40", "calls=", "calls=0", "calls=x", "money=3", "calls=3,calls=4", "usd=-1"])
+def test_a_budget_that_is_none_is_refused_with_its_value(command: Command, agree: str, wrong: str) -> None:
+    done = command("Tea?", "--agents", agree, "--budget", wrong)
+    assert done.code == 2
+    assert wrong.split(",", 1)[0].partition("=")[0] in done.err
+    assert "--budget usd=0.5,calls=40" in done.err or "once" in done.err
 
 
 def test_a_completed_session_cannot_be_resumed_and_is_told_how_to_go_on(command: Command, agree: str) -> None:
@@ -349,7 +380,7 @@ def test_an_estimate_says_the_worst_case_and_holds_no_debate(command: Command, a
     done = command("Tea or coffee?", "--agents", agree, "--rounds", "2", "--estimate")
     assert done.code == 0
     assert "At most 12 calls, " in done.out
-    assert "a cost nobody knows" in done.out
+    assert "unknown cost" in done.out
     assert "6 calls if every answer can be read at once" in done.out
     assert "scripted-ada.json: at most " in done.out
     assert command("sessions", "--json").json == []
@@ -375,8 +406,21 @@ def test_a_debate_is_put_together_at_its_end_or_later(command: Command, tmp_path
     assert command("synthesize", "last").out.count("Common ground: Both wake.") == 1
 
 
-def test_a_synthesis_that_fails_is_said_and_can_be_asked_for_again(command: Command, differ: str) -> None:
+def test_a_synthesis_that_cannot_be_read_is_shown_in_part_and_can_be_asked_for_again(
+    command: Command, differ: str
+) -> None:
     done = command("Tea or coffee?", "--agents", differ, "--rounds", "1", "--synthesize")
     assert done.code == 0
-    assert "No synthesis: the answer holds no JSON object" in done.out
-    assert command("synthesize", "last").code != 0
+    assert "No answer: no decision" in done.out
+    assert "Synthesis in part: the answer of the synthesizer could not be read" in done.out
+    again = command("synthesize", "last", "--json")
+    assert again.json["usage"]["calls"] > 5
+
+
+def test_a_synthesis_that_fails_is_said_and_can_be_asked_for_again(command: Command, tmp_path: Path) -> None:
+    ada = script(tmp_path, "ada", [said("Tea"), " ", " "])
+    agents = f"{ada},{always(tmp_path, {'bo': 'Coffee'})}"
+    done = command("Tea or coffee?", "--agents", agents, "--rounds", "1", "--synthesize")
+    assert done.code == 0
+    assert "No synthesis: " in done.out
+    assert "Conclusion: " in command("synthesize", "last").out  # its script begins anew

@@ -12,7 +12,7 @@ from cli.kit import Command
 from cli.test_cli_process import Slow, process, stored
 from integration.wires import WIRES, Said
 
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply
 
 AGENTS = ("--agents", "compatible:a,compatible:b", "--rounds", "2")
@@ -34,7 +34,7 @@ class Asking(Slow):
 
     @staticmethod
     def wants(seen: Seen) -> bool:
-        """Tell whether this is the first call of the first round."""
+        """Check whether this is the first call of the first round."""
         return b'"tools"' in seen.body and b'"role":"tool"' not in seen.body.replace(b": ", b":")
 
 

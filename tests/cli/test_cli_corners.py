@@ -46,12 +46,12 @@ def test_nothing_is_removed_unless_whoever_is_asked_agrees(
 def test_a_session_that_was_begun_elsewhere_is_paused_and_stopped(command: Command, begun: str) -> None:
     paused = command("pause", "last", "--db", "d.db")
     assert paused.code == 0
-    assert f"Asked session {begun} to pause; it is paused now. Go on with it: roundtable resume" in paused.out
+    assert f"Asked session {begun} to pause; it is paused now. Resume: roundtable resume" in paused.out
     stopped = command("stop", begun, "--running", "settle", "--db", "d.db", "--json")
     told = json.loads(stopped.out)
     assert (told["sessionId"], told["asked"], told["sessionStatus"]) == (begun, "stop", "completed")
     odd = command("stop", begun, "--running", "gently", "--db", "d.db")
-    assert (odd.code, "there is no way 'gently'" in odd.both) == (2, True)
+    assert (odd.code, "unknown value for --running: 'gently'" in odd.both) == (2, True)
 
 
 def test_the_table_is_shown_with_what_could_be_seated_besides(
@@ -80,4 +80,4 @@ def test_a_file_that_cannot_be_made_is_told_before_a_debate_needs_it(command: Co
     (place / "file").write_text("no folder")
     told = command("doctor", "--db", "file/below/d.db", "--json").out
     (storage,) = [one for one in json.loads(told)["checks"] if one["name"] == "storage"]
-    assert (storage["state"], "cannot be made in" in storage["detail"]) == ("broken", True)
+    assert (storage["state"], "cannot be created" in storage["detail"]) == ("broken", True)

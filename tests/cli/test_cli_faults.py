@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from cli.kit import PROGRAM, Command, Done, always, clean_environment, said, script
 
-from roundtable.cli.entry import complete_words
+from roundtable.cli.main import complete_words
 from roundtable.providers.local import SMOLLM2
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
 from roundtable.types import JsonObject
 
@@ -48,6 +48,7 @@ def is_plain_fault(done: Done, code: int) -> bool:
         pytest.param(["T?", "--options", "tea,,mate"], 2, "--options", id="an empty option"),
         pytest.param(["T?", "--option", ""], 2, "option", id="an empty whole option"),
         pytest.param(["T?", "--storage", "nope"], 2, "storage", id="no storage address"),
+        pytest.param(["T?", "--db", "memory://"], 2, "--storage memory://", id="an address instead of a file"),
         pytest.param(["T?", "--storage", "redis://x"], 2, "redis", id="an unknown storage"),
         pytest.param(["T?", "--storage", "memory://", "--db", "x"], 2, "--db", id="two storages"),
         pytest.param(["T?", "--db", " "], 2, "--db", id="a database without a name"),
@@ -340,7 +341,7 @@ def test_a_fault_of_our_own_is_one_line_and_its_stack_only_shown_on_request(
     def broken(*_: object) -> None:
         raise RuntimeError("a fault inside")
 
-    monkeypatch.setattr("roundtable.cli.offers.list_modes", broken)
+    monkeypatch.setattr("roundtable.cli.plugins.list_modes", broken)
     done = command("modes")
     assert is_plain_fault(done, 1)
     assert "internal error: RuntimeError: a fault inside" in done.err
@@ -375,7 +376,8 @@ def session_in(done: Done) -> str:
     return re.findall(r"session ([0-9a-f]{32})", done.out)[0]
 
 
-@pytest.mark.parametrize("arguments", [["doctor", "--json"], ["sessions"], ["modes", "--json"]])
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["modes", "--json"], ["doctor", "--json"], ["sessions"]])
 def test_output_that_cannot_be_written_is_said_in_one_line(arguments: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "DATABASE_PATH": str(tmp_path / "debates.db")}
     with open("/dev/full", "w") as full:  # noqa: PTH123  (a device)

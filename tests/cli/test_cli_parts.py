@@ -15,13 +15,12 @@ import pytest
 from rich.console import Console
 
 from roundtable.__main__ import main
-from roundtable.cli.codes import MEANING, ExitCode, exit_code
-from roundtable.cli.lines import line, turn_lines
+from roundtable.cli.event_printer import EventPrinter, line, turn_lines
+from roundtable.cli.exit_codes import MEANING, ExitCode, exit_code
 from roundtable.cli.live import picture
-from roundtable.cli.place import find_place
-from roundtable.cli.screen import Screen
+from roundtable.cli.render import Screen
 from roundtable.cli.signals import Outcome, interruptible
-from roundtable.cli.story import Story
+from roundtable.cli.storage_location import find_storage
 from roundtable.errors import BudgetExceeded, ContextTooLong, PluginError, RoundtableError, SessionBusy, error_kinds
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply
@@ -61,9 +60,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def story() -> Story:
-    told = Story({"ada": "Ada [x]", "bo": "Bo\x07"}, 2, lambda: 100.0)
-    told.tell(RoundStart(**IN_A_SESSION, round=1, agents=("ada", "bo")))
+def story() -> EventPrinter:
+    told = EventPrinter({"ada": "Ada [x]", "bo": "Bo\x07"}, 2, lambda: 100.0)
+    told.handle_event(RoundStart(**IN_A_SESSION, round=1, agents=("ada", "bo")))
     return told
 
 
@@ -93,26 +92,26 @@ def test_a_round_shows_who_thinks_writes_retries_and_fails() -> None:
     told = story()
     assert [doing.state for doing in told.doing] == ["waiting", "waiting"]
     start = AgentStart(**IN_A_SESSION, agent="ada", round=1, stage="positions", slot=0)
-    assert told.tell(start) == []
+    assert told.handle_event(start) == []
     assert (told.doing[0].state, told.doing[0].since_s) == ("thinking", 100.0)
-    assert told.tell(AgentResponseChunk(**IN_A_SESSION, agent="ada", round=1, chunk="Te")) == []
+    assert told.handle_event(AgentResponseChunk(**IN_A_SESSION, agent="ada", round=1, chunk="Te")) == []
     assert told.doing[0].state == "writing"
-    lines = told.tell(Retry(**IN_A_SESSION, agent="ada", attempt=2, delay_s=0.5, error=ERROR))
+    lines = told.handle_event(Retry(**IN_A_SESSION, agent="ada", attempt=2, delay_s=0.5, error=ERROR))
     assert [shown.text for shown in lines] == ["Ada [x]: try 2 in 0.5 s, after: slow[31m down"]
     assert told.doing[0].state == "try 2"
-    assert "a model: try 3" in told.tell(Retry(**IN_A_SESSION, attempt=3, delay_s=1, error=ERROR))[0].text
-    shown = told.tell(failed("bo"))
+    assert "a model: try 3" in told.handle_event(Retry(**IN_A_SESSION, attempt=3, delay_s=1, error=ERROR))[0].text
+    shown = told.handle_event(failed("bo"))
     assert [one.text for one in shown] == ["bo FAILED: slow[31m down", "hint: wait [b]a bit[/b]"]
     assert told.doing[1].state == "failed"
 
 
 def test_a_round_that_was_left_half_way_is_taken_up_with_what_it_holds() -> None:
-    told = Story({"ada": "Ada", "bo": "Bo", "cy": "Cy"}, 3, lambda: 100.0)
+    told = EventPrinter({"ada": "Ada", "bo": "Bo", "cy": "Cy"}, 3, lambda: 100.0)
     spoken = answered("s", round=2).turn
     lines = told.take_up(RoundRecord(number=2, turns=(spoken, failed("bo").turn), focus_question="At noon?"))
     assert lines[0].text == "Round 2 of 3: At noon?"
     assert [one.text for one in lines if "FAILED" in one.text] == ["bo FAILED: slow[31m down"]
-    assert lines[-1].text == "stored before; it goes on here"
+    assert lines[-1].text == "stored before; resumed here"
     assert [(doing.state, doing.position) for doing in told.doing] == [
         ("answered", "Tea"),
         ("failed", ""),
@@ -125,18 +124,18 @@ def test_a_round_that_was_left_half_way_is_taken_up_with_what_it_holds() -> None
 def test_events_of_strangers_are_told_but_have_no_place() -> None:
     told = story()
     before = told.doing
-    assert told.tell(failed("cy"))
+    assert told.handle_event(failed("cy"))
     assert told.doing == before
 
 
 def test_requests_for_information_and_requests_to_stop_are_told() -> None:
     told = story()
     request = ContextRequest(id="r1", agent_id="ada", query="Which team?", reason="It matters.", priority="optional")
-    lines = told.tell(ContextRequested(**IN_A_SESSION, round=1, requests=(request,)))
+    lines = told.handle_event(ContextRequested(**IN_A_SESSION, round=1, requests=(request,)))
     assert lines[1].text == "Ada [x] asks (optional): Which team?"
-    assert told.tell(Control(**IN_A_SESSION, action="stop", by="Eve"))[0].text == "Eve asked to stop the debate"
-    assert told.tell(Control(**IN_A_SESSION, action="pause"))[0].text == "Somebody asked to pause the debate"
-    assert told.tell(Control(**IN_A_SESSION, action="extend", total_rounds=7)) == []
+    assert told.handle_event(Control(**IN_A_SESSION, action="stop", by="Eve"))[0].text == "Eve asked to stop the debate"
+    assert told.handle_event(Control(**IN_A_SESSION, action="pause"))[0].text == "Someone asked to pause the debate"
+    assert told.handle_event(Control(**IN_A_SESSION, action="extend", total_rounds=7)) == []
     assert told.title == "Round 1 of 7"
 
 
@@ -155,15 +154,15 @@ def test_a_turn_that_gave_no_position_and_one_in_a_role_are_shown() -> None:
 
 def test_the_picture_of_a_round_reads_nothing_as_markup() -> None:
     told = story()
-    told.tell(AgentStart(**IN_A_SESSION, agent="bo", round=1, stage="positions", slot=1))
-    told.levels = (0.5, 1.0)
+    told.handle_event(AgentStart(**IN_A_SESSION, agent="bo", round=1, stage="positions", slot=1))
+    told.levels = ("0.50", "1.00")
     console = Console(file=io.StringIO(), width=80, record=True)
     console.print(picture(told, 103.4))
     text = console.export_text()
     assert "Round 1 of 2 · agreement so far: 0.50, 1.00" in text
     assert "Ada [x]" in text
     assert "thinking 3 s" in text
-    console.print(picture(Story({}, 1, lambda: 0.0), 0.0))
+    console.print(picture(EventPrinter({}, 1, lambda: 0.0), 0.0))
     assert console.export_text().strip() == "Starting"
 
 
@@ -219,14 +218,16 @@ def test_an_error_without_a_hint_is_one_line(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_an_address_is_shown_without_what_only_its_owner_may_know(given: str, shown: str) -> None:
-    place = find_place(Settings(), given, None)
+    place = find_storage(Settings(), given, None)
     assert place.url == given
     assert place.command("sessions") == f"roundtable sessions --storage {shown}"
     assert "secret" not in place.shown
 
 
 def test_a_command_that_goes_on_reaches_the_same_servers_and_shows_no_key() -> None:
-    place = find_place(Settings(), None, "a.db").reaching({"compatible": "http://me:secret@127.0.0.1:1/v1?key=secret"})
+    place = find_storage(Settings(), None, "a.db").with_servers(
+        {"compatible": "http://me:secret@127.0.0.1:1/v1?key=secret"}
+    )
     assert place.running("resume", "1a") == (
         "roundtable resume 1a --base-url compatible=http://127.0.0.1:1/v1 --db a.db"
     )
@@ -234,8 +235,8 @@ def test_a_command_that_goes_on_reaches_the_same_servers_and_shows_no_key() -> N
 
 
 def test_the_place_of_a_foreign_storage_is_its_address() -> None:
-    place = find_place(Settings(), "redis://host/1", None)
-    assert (place.path, place.shown, place.lasts, place.is_empty()) == (None, "redis://host/1", True, False)
+    place = find_storage(Settings(), "redis://host/1", None)
+    assert (place.path, place.shown, place.is_persistent, place.is_empty()) == (None, "redis://host/1", True, False)
 
 
 # ------------------------------------------------------------------ signals
@@ -255,7 +256,7 @@ def test_work_that_is_interrupted_cleans_up_first(capsys: pytest.CaptureFixture[
     outcome = anyio.run(interruptible, work, Screen())
     assert outcome == Outcome(None, ExitCode.TERMINATED)
     assert cleaned == [True]
-    assert "keeping what is done" in capsys.readouterr().err
+    assert "saving what is done" in capsys.readouterr().err
 
 
 def test_work_that_fails_raises_its_own_error_in_no_group() -> None:
@@ -290,6 +291,7 @@ def test_ctrl_c_in_the_middle_pauses_the_session(command: Command) -> None:
     assert "not completed" in command("show", listed[0]["id"]).out
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_debate_says_that_nothing_was_asked(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,7 +316,7 @@ def test_a_keyboard_interrupt_of_python_itself_is_no_traceback(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("roundtable.cli.offers.list_modes", interrupted)
+    monkeypatch.setattr("roundtable.cli.plugins.list_modes", interrupted)
     done = command("modes")
     assert (done.code, done.out) == (130, "")
 
@@ -342,6 +344,6 @@ def test_without_its_extra_the_command_says_how_to_install_it(
 def test_a_broken_installation_is_not_taken_for_a_missing_extra(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
     for name in [name for name in sys.modules if name.startswith("roundtable.cli")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "roundtable.cli.codes", None)
+    monkeypatch.setitem(sys.modules, "roundtable.cli.exit_codes", None)
     with pytest.raises(ModuleNotFoundError):
         main(["modes"])

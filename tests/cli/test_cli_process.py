@@ -12,72 +12,16 @@ import struct
 import subprocess
 import sys
 import termios
-import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from cli.kit import PROGRAM, Command, always, as_process, clean_environment
+from cli.kit import AGENTS, PROGRAM, Command, Slow, always, as_process, clean_environment, process, stored
 
-from roundtable.result import DebateResult
-from roundtable.testing.servers import LoopbackServer, WireReply, chat_reply
+from roundtable.results.debate_result import DebateResult
+from roundtable.testing.servers import LoopbackServer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from roundtable.testing.servers import Seen
-
-FOREVER_S = 60.0
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-AGENTS = ("--agents", "compatible:a,compatible:b,compatible:c", "--rounds", "2")
-
-
-class Slow:
-    """A server whose answers stop coming after some; those that are asked for then wait until they are let through."""
-
-    def __init__(self, quick: int, pause_s: float = FOREVER_S) -> None:
-        self.quick = quick
-        self.pause_s = pause_s
-        self.waiting = threading.Semaphore(0)
-        self._lock = threading.Lock()
-        self.count = 0
-
-    def __call__(self, seen: Seen) -> WireReply:
-        with self._lock:
-            self.count += 1
-            number = self.count
-        reply = chat_reply(
-            {"position": f"Tea {number}", "reasoning": "It keeps.", "confidence": 0.7}, stream=seen.wants_stream
-        )
-        if number <= self.quick:
-            return reply
-        self.waiting.release()
-        return WireReply([self.pause_s, *reply.parts], reply.end)
-
-    def wait_for(self, count: int, running: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
-        """Wait until so many calls of a process hang."""
-        for _ in range(count):
-            while not self.waiting.acquire(timeout=0.5):
-                assert running.poll() is None, running.communicate()
-
-
-@contextmanager
-def process(folder: Path, *words: str, **more: str) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [*PROGRAM, *words],
-        cwd=folder,
-        env=clean_environment(folder, **more),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as running:
-        try:
-            yield running
-        finally:
-            running.kill()
 
 
 def told(running: subprocess.Popen[str], answers: int) -> str:
@@ -90,12 +34,6 @@ def told(running: subprocess.Popen[str], answers: int) -> str:
     return text
 
 
-def stored(command: Command) -> DebateResult:
-    listed = command("sessions", "--json").json
-    assert isinstance(listed, list)
-    return DebateResult.from_json(command("show", listed[0]["id"], "--json").out)
-
-
 def finish(command: Command, session: str, server: LoopbackServer, slow: Slow) -> DebateResult:
     """Resume a session with a server that answers at once."""
     slow.quick = 10**6
@@ -105,7 +43,12 @@ def finish(command: Command, session: str, server: LoopbackServer, slow: Slow) -
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [pytest.param(signal.SIGINT, 130, id="Ctrl-C"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")]
+    ("number", "code"),
+    [
+        pytest.param(signal.SIGINT, 130, id="Ctrl-C", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM", marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 129, id="SIGHUP"),
+    ],
 )
 def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
     place: Path, command: Command, number: signal.Signals, code: int
@@ -120,12 +63,12 @@ def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
             out += rest
         assert running.returncode == code
         assert "Traceback" not in out + err
-        assert "keeping what is done" in err
+        assert "saving what is done" in err
         assert "Ended: cancelled" in out
         kept = stored(command)
         assert (kept.status, kept.session_status) == ("partial", "paused")
         assert [len(held.responses) for held in kept.rounds] == [3, 1]
-        assert f"Go on: roundtable resume {kept.session_id[:8]} --base-url compatible={server.url}" in " ".join(
+        assert f"Resume: roundtable resume {kept.session_id[:8]} --base-url compatible={server.url}" in " ".join(
             out.split()
         )
         asked = len(server.seen)
@@ -180,7 +123,7 @@ def test_a_debate_that_goes_on_shows_the_round_it_was_left_in(place: Path, comma
         words = ("resume", kept.session_id, "--base-url", f"compatible={server.url}")
         done = command(*words)
     assert done.code == 0, done.both
-    before, line, after = done.out.partition("  stored before; it goes on here\n")
+    before, line, after = done.out.partition("  stored before; resumed here\n")
     assert line
     assert "Round 2 of 2" in before
     assert "Round 1 of 2" not in before
@@ -193,7 +136,7 @@ def test_a_debate_that_goes_on_shows_the_round_it_was_left_in(place: Path, comma
 def test_a_running_debate_is_stopped_from_another_process_and_cannot_be_run_twice(
     place: Path, command: Command
 ) -> None:
-    slow = Slow(quick=1, pause_s=4)
+    slow = Slow(quick=1, pause_s=60)
     with LoopbackServer(slow) as server:
         base = ("--base-url", f"compatible={server.url}")
         with process(place, "Tea?", *AGENTS, *base, "--json") as running:
@@ -210,9 +153,44 @@ def test_a_running_debate_is_stopped_from_another_process_and_cannot_be_run_twic
     assert result.exit.reason == "stopped"
 
 
+@pytest.mark.slow
+def test_a_running_session_is_not_deleted_and_calls_that_were_sent_are_counted(place: Path, command: Command) -> None:
+    slow = Slow(quick=0)
+    with LoopbackServer(slow) as server:
+        with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
+            slow.wait_for(3, running)
+            refused = command("delete", "last", "--yes")
+            assert refused.code == 6
+            assert "is running, so it cannot be deleted" in refused.err
+            assert re.search(
+                r"Hint: Stop it first: roundtable stop [0-9a-f]{8}\. Or remove it with --force\.", refused.err
+            )
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=20)
+        assert "Usage: 3 calls, 0 tokens in, 0 out" in out
+        assert stored(command).usage.unreported_calls == 3
+        assert command("delete", "last", "--yes").code == 0
+
+
+@pytest.mark.slow
+def test_a_run_whose_session_is_removed_says_so_and_offers_no_way_on(place: Path, command: Command) -> None:
+    slow = Slow(quick=0)
+    with (
+        LoopbackServer(slow) as server,
+        process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running,
+    ):
+        slow.wait_for(3, running)
+        assert command("delete", "last", "--yes", "--force").code == 0
+        _, err = running.communicate(timeout=20)
+    assert running.returncode == 6
+    assert "was removed from" in err
+    assert "while it ran; it cannot be resumed" in err
+    assert "Go on:" not in err
+
+
 TWICE = """
 import os, signal, anyio
-from roundtable.cli.screen import Screen
+from roundtable.cli.render import Screen
 from roundtable.cli.signals import interruptible
 
 async def work():
@@ -236,6 +214,7 @@ def test_who_asks_twice_does_not_wait(tmp_path: Path) -> None:
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.slow
 def test_an_interruption_before_anything_began_is_no_traceback(tmp_path: Path) -> None:
     agents = always(tmp_path, {"ada": "Tea"})
     for wait_s in (0.15, 0.4, 0.7):
@@ -293,6 +272,7 @@ class Terminal:
         return bool(piece)
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_who_is_thinking_and_is_given_back_after_an_interruption(tmp_path: Path) -> None:
     slow = Slow(quick=2)
     with LoopbackServer(slow) as server:

@@ -11,8 +11,7 @@ import typer.main
 from cli.kit import ROOT
 
 from roundtable.cli.app import app
-from roundtable.cli.codes import MEANING
-from roundtable.cli.entry import FLAGS
+from roundtable.cli.exit_codes import MEANING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +32,6 @@ def test_a_command_and_its_options_are_described(name: str, command: object) -> 
     assert f"`{name}" in PAGE
     options = {option for parameter in command.params for option in parameter.opts if option.startswith("-")}  # type: ignore[attr-defined]
     assert {option for option in options - BUILT_IN if f"`{option}" not in PAGE} == set()
-
-
-def test_the_options_without_a_value_are_known() -> None:
-    parameters = dict(commands())["debate"].params  # type: ignore[attr-defined]
-    assert {option for one in parameters if getattr(one, "is_flag", False) for option in one.opts} - BUILT_IN == FLAGS
 
 
 def test_exit_codes_are_described_in_the_same_words() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from cli.kit import script
+from integration.test_provider_debates import answering
 
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.testing.servers import LoopbackServer, http_reply
 
 if TYPE_CHECKING:
@@ -41,6 +43,24 @@ def test_agents_search_through_a_server_of_ones_own(command: Command, place: Pat
     ]
 
 
+@pytest.mark.parametrize(("words", "asks"), [((), True), (("--search", "auto"), True), (("--search", "off"), False)])
+def test_agents_search_with_their_providers_search_unless_it_is_off(
+    command: Command, words: tuple[str, ...], asks: bool
+) -> None:
+    with answering("anthropic") as server:
+        address = ("--base-url", f"anthropic={server.origin}")
+        done = command(
+            "debate", "Tea?", "-a", "anthropic", "-r", "1", "--json", "--analyzer", "basic", *address, *words
+        )
+        session = DebateResult.from_json(done.out).session_id
+        more = command("extend", session, "-r", "1", "--json", *address)
+    assert (done.code, more.code) == (0, 0), done.both + more.both
+    # A session goes on as it began, whatever this command says.
+    assert ["tools" in seen.json for seen in server.seen] == [asks, asks]
+    result = DebateResult.from_json(more.out)
+    assert [len(one.responses[0].citations) for one in result.rounds] == [1, 1]
+
+
 def test_pages_are_opened_only_where_that_was_asked_for(command: Command, place: Path) -> None:
     for flags, error in (([], "there is no tool 'fetch_url'"), (["--fetch"], "the IP address is not public")):
         agents = searching(place, "ada", "fetch_url", url="http://127.0.0.1/")
@@ -53,8 +73,9 @@ def test_a_service_that_cannot_be_used_is_said_before_anybody_is_asked(command: 
     agents = searching(place, "ada")
     for service, message in (
         ("brve", "Did you mean 'brave'"),
-        ("brave", "brave wants a key"),
-        ("searxng:x", "no http"),
+        ("brave", "brave needs a key"),
+        ("searxng:x", "not an http"),
+        ("", "search must be 'auto', True, False, a search service or options, not ''"),
     ):
         done = command("debate", "Tea?", "--agents", agents, "--search", service)
         assert done.code == 2

@@ -13,19 +13,23 @@ from pathlib import Path
 from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
-from cli.kit import PROGRAM, Command, always, as_process, clean_environment
+from cli.kit import PROGRAM, ROOT, Command, always, as_process, clean_environment
+
+CRM = ROOT / "examples" / "crm" / "profiles.toml"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--host", "0.0.0.0"], "--allow-host debates.example.org"),
-        (["--no-auth", "--host", "0.0.0.0", "--allow-host", "a.example"], "address of this machine"),
-        (["--no-auth", "--allow-host", "a.example"], "its own names"),
+        (["--no-auth", "--host", "0.0.0.0", "--allow-host", "a.example"], "needs a loopback address"),
+        (["--no-auth", "--allow-host", "a.example"], "does not allow --allow-host"),
         (["--storage", "memory://"], "--no-auth"),
         (["--limit-rounds", "0"], "--limit-rounds takes a whole number from 1, or none, not '0'"),
         (["--limit-streams", "many"], "--limit-streams"),
         (["--profiles", "nowhere.toml"], "profiles cannot be read from 'nowhere.toml': No such file or directory\n"),
+        (["--allow-origin", "*"], "scheme://host or scheme://host:port, not '*'"),
+        (["--profiles", str(CRM)], "profile 'data-steward': unknown tool 'getSFDCData'"),
         (["--agents", "nobody"], "unknown provider 'nobody'"),
         (["--agents", "openai:gpt-5.2"], "OPENAI_API_KEY"),
     ],
@@ -42,7 +46,7 @@ def test_sessions_that_cannot_be_read_are_said_at_the_start(command: Command, tm
     agents = always(tmp_path, {"ada": "Tea"})
     done = command(*words, "--port", "0", "--db", str(tmp_path / "junk.db"), "--agents", agents)
     assert (done.code, done.out) == (7, "")
-    assert "damaged or no SQLite database" in done.err
+    assert "damaged or not a SQLite database" in done.err
 
 
 @pytest.mark.parametrize("words", [["serve"], ["mcp", "--http"]])
@@ -54,7 +58,7 @@ def test_who_is_missing_and_a_port_that_is_taken_are_said(
         done = command(*words, "--port", str(taken.getsockname()[1]))
     assert (done.code, done.out) == (2, "")
     # Sessions can be looked at where nobody can debate.
-    assert done.err.startswith("No debate can be begun: ")
+    assert done.err.startswith("Debates cannot start: ")
     assert "ANTHROPIC_API_KEY" in done.err
     assert "Error: cannot listen on 127.0.0.1, port " in done.err
     assert done.err.endswith("Hint: Choose another port or address.\n")

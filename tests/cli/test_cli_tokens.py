@@ -37,10 +37,10 @@ def test_tokens_in_json(command: Command) -> None:
 
 def test_a_token_that_cannot_be_is_a_plain_fault(command: Command) -> None:
     for arguments, said in (
-        (("two words",), "cannot be made: a user name has 1 to 128"),
+        (("two words",), "cannot create this token: a user name has 1 to 128"),
         (("ada", "--scope", "fly"), "'read', 'write' or 'admin', not 'fly'"),
-        (("ada", "--audience", "mpc"), "--audience is one of mcp, http, not 'mpc'"),
-        (("ada", "--days", "5", "--never-expires"), "--days, or --never-expires, not both"),
+        (("ada", "--audience", "mpc"), "unknown value for --audience: 'mpc'; choose mcp or http"),
+        (("ada", "--days", "5", "--never-expires"), "--days and --never-expires cannot be used together"),
         (("ada", "--days", "0"), "more than 0"),
     ):
         done = command("tokens", "create", *arguments)

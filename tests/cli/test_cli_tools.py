@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli.kit import Command, as_process, said, script
 
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 
 QUERY = "How much tea is in stock?"
 ASKS = {"toolCalls": [{"name": "request_context", "args": {"query": QUERY, "reason": "It decides."}}]}
@@ -31,7 +31,7 @@ def test_a_debate_that_waits_says_for_what_and_how_to_answer(command: Command, a
     assert done.code == 0
     assert "Status: needs_context, session paused" in done.out
     assert f": {QUERY}" in done.out
-    answer = next(text for text in done.out.splitlines() if text.startswith("Answer and go on: "))
+    answer = next(text for text in done.out.splitlines() if text.startswith("Answer and resume: "))
     assert "roundtable resume" in answer
     assert "--context=ctx-" in answer
     assert "--tools request_context" in answer

@@ -34,24 +34,24 @@ DIALECTS: dict[str, Dialect] = {
 
 @cache
 def recordings() -> list[dict[str, Any]]:
-    """Give all recordings."""
+    """Return all recordings."""
     with WIRE.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def of_api(api: str) -> list[dict[str, Any]]:
-    """Give the recordings of one API."""
+    """Return the recordings of one API."""
     return [record for record in recordings() if record["api"] == api]
 
 
 def streams(api: str) -> list[dict[str, Any]]:
-    """Give the streamed answers of one API."""
+    """Return the streamed answers of one API."""
     wanted = ("sse", "json_array")
     return [one for one in of_api(api) if one["response"]["format"] in wanted and one["response"]["status"] == 200]
 
 
 def headers_of(record: dict[str, Any]) -> dict[str, str]:
-    """Give the headers of an answer, names in lower case."""
+    """Return the headers of an answer, names in lower case."""
     return {name.lower(): value for name, value in record["response"]["headers"].items()}
 
 

@@ -15,7 +15,7 @@ class Inexpressible(Exception):
 
 
 def expressed(api: str, body: dict[str, Any]) -> ChatRequest:
-    """Give a recorded request in the library's types; what is only the provider's goes into `extra_body`.
+    """Return a recorded request in the library's types; what only the provider has goes into `extra_body`.
 
     Raises:
         Inexpressible: A message holds something other than text, images, calls, results and native content.
@@ -63,7 +63,7 @@ def _tool(name: str, description: str | None, schema: dict[str, Any] | None) -> 
 
 
 def _text(content: Any) -> str:
-    """Give the text of a content that is nothing else."""
+    """Return the text of a content that consists of text alone."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or any(part.keys() != {"type", "text"} for part in content) or len(content) > 1:
@@ -229,7 +229,7 @@ EMPTY = {"type": "text"}
 
 
 def normal(value: Any, name: str = "") -> Any:
-    """Give a form in which what means the same is equal."""
+    """Return a form in which equal meanings are equal values."""
     if isinstance(value, dict):
         if value.keys() == {"role", "content"} and isinstance(value["content"], str):
             value = {**value, "content": [{"type": "text", "text": value["content"]}]}

@@ -20,10 +20,12 @@ def fuzz(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_laws_hold_on_what_the_fuzzer_starts_from() -> None:
     assert [line.partition(":")[0] for line in fuzz("--seeds").splitlines()] == TARGETS
 
 
+@pytest.mark.slow
 def test_bytes_that_broke_a_law_can_be_tried_again(tmp_path: Path) -> None:
     (tmp_path / "crash").write_bytes(b"\0\0\0\0data: {")
     assert "sse: 1 inputs held" in fuzz("sse", "--replay", str(tmp_path / "crash"))

@@ -69,7 +69,7 @@ EVERY_DAY = ("plurality", "schulze", "surprisingly-popular")
 
 
 def rules(*, of_positions: bool) -> list[object]:
-    """Give rules that read positions, or the others; most are tried by .ci/run alone."""
+    """Return rules that read positions, or the others; most are tried by .ci/run alone."""
     return [
         pytest.param(rule, id=rule.name, marks=() if rule.name in EVERY_DAY else pytest.mark.slow)
         for rule in BUILTIN_RULES
@@ -146,7 +146,7 @@ class TestBuiltinExits(ExitSuite):
 
 @tool
 def half(number: float) -> float:
-    """Give half of a number.
+    """Return half of a number.
 
     Args:
         number: Any number.

@@ -124,6 +124,7 @@ def emptied(url: str) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.redis
 class TestRedis(StorageSuite):
     @pytest.fixture
     async def storage(self, clock: ManualClock, redis_url: str) -> AsyncIterator[Storage]:
@@ -140,6 +141,7 @@ class TestRedis(StorageSuite):
         return reopen
 
 
+@pytest.mark.redis
 async def test_a_debate_is_kept_in_redis_and_read_back_by_another_table(redis_url: str) -> None:
     plugin = emptied(redis_url)
     agents = scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Coffee"})

@@ -27,7 +27,7 @@ from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.analyzer_suite import AnalyzerSuite
 from roundtable.testing.exit_suite import ExitSuite
 from roundtable.testing.key_value_suite import KeyValueSuite
-from roundtable.testing.mode_suite import ModeSuite, _wait_of
+from roundtable.testing.mode_suite import ModeSuite, _waiting_error
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer
@@ -278,12 +278,12 @@ def test_a_mode_that_is_not_pure_is_caught(kind: type[Sound]) -> None:
     view = DebateContext(session_id="s", topic="Tea?", mode="sound", agents=({"id": "ada", "name": "Ada"},))  # type: ignore[arg-type]
 
     @dataclass
-    class Played:
+    class SimulatedDebate:
         steps: list[tuple[DebateContext, Plan]]
 
     def hold(mode: Sound) -> None:
         suite = Small()
-        suite._played = lambda data, mode: Played([(view, mode.next_stage(view))])  # type: ignore[assignment, method-assign]
+        suite._draw_debate = lambda data, mode: SimulatedDebate([(view, mode.next_stage(view))])  # type: ignore[assignment, method-assign]
         law(suite, mode=mode, data=None)
 
     hold(Sound())
@@ -298,7 +298,7 @@ class Broken(Sound):
 
 @pytest.mark.parametrize(("kind", "waits"), [(Sound, False), (Slow, True), (Ticking, False), (Broken, False)])
 def test_a_mode_that_waits_is_refused_before_any_debate_is_drawn(kind: type[Sound], waits: bool) -> None:
-    found = _wait_of(kind())
+    found = _waiting_error(kind())
     assert (found or "").startswith("it waited for") is waits
 
 
@@ -482,7 +482,7 @@ CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required"
         pytest.param({**CITY, "required": "city"}, "'city' is not of type 'array'", id="no list"),
         pytest.param({**CITY, "properties": {"city": {"type": "integer"}}}, "'Oslo' is not of type", id="another type"),
         pytest.param({**CITY, "required": ["town"]}, "'town' is a required property", id="another name"),
-        pytest.param({"type": "object", "properties": {}}, "models are not told of", id="untold"),
+        pytest.param({"type": "object", "properties": {}}, "the schema does not describe", id="untold"),
     ],
 )
 def test_a_tool_with_a_wrong_schema_is_caught(schema: dict[str, Any], said: str) -> None:

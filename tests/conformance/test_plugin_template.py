@@ -14,6 +14,7 @@ import pytest
 TEMPLATE = Path(__file__).resolve().parents[2] / "examples/roundtable-plugin-template"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chosen",
     [
@@ -49,6 +50,39 @@ def test_what_the_tutorial_says_to_try_breaks_a_law(tmp_path: Path, before: str,
     done = run(place, "-k", f"{law} or test_it_is_found")
     assert f"::{law}" in done.stdout, done.stdout + done.stderr
     assert "1 passed" in done.stdout
+
+
+ANSWERS = 'said = {"position": '
+WITH_MEANING = """prompt = request.messages[-1].content
+        asked = [name for name in ("bottom_line", "compared") if f'"{name}"' in prompt]
+        meaning = {"bottom_line": "Tea", "compared": {"Ada": "different", "Bo": "different"}}
+        said = {**{name: meaning[name] for name in asked}, "position": """
+MEANING_TEST = """
+from roundtable import AgentConfig, Roundtable
+
+
+async def test_the_answers_are_compared():
+    ada, bo = (AgentConfig(id=name, name=name, provider="bolt", model="plain") for name in ("Ada", "Bo"))
+    async with Roundtable([ada, bo], storage="memory://", analyzer="declared") as table:
+        result = await table.debate("Tea or coffee?", rounds=2)
+    first, second = (held.responses for held in result.rounds)
+    assert [answer.bottom_line for answer in (*first, *second)] == ["Tea"] * 4
+    assert [len(answer.compared) for answer in (*first, *second)] == [0, 0, 1, 1]
+    assert {seen.verdict for answer in second for seen in answer.compared} == {"different"}
+    assert result.consensus.level_in_words == "1.00"
+"""
+
+
+@pytest.mark.slow
+def test_the_model_of_the_template_is_asked_what_it_means_and_read(tmp_path: Path) -> None:
+    place = rendered(tmp_path)
+    code = place / "src/roundtable_bolt/__init__.py"
+    text = code.read_text("utf-8")
+    assert ANSWERS in text
+    code.write_text(text.replace(ANSWERS, WITH_MEANING), "utf-8")
+    (place / "tests/test_meaning.py").write_text(MEANING_TEST, "utf-8")
+    done = run(place, "-k", "test_the_answers_are_compared")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def rendered(place: Path) -> Path:

@@ -68,7 +68,7 @@ def body(name: str, request: ChatRequest, *, stream: bool) -> dict[str, Any]:
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
-    """Give the reader of a type; it has to outlive what it gives, which is checked when it is read."""
+    """Return the adapter of a type; it has to outlive its values, which are checked when they are read."""
     return TypeAdapter(kind)
 
 

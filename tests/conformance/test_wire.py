@@ -18,8 +18,7 @@ from roundtable.types import ChatDelta, ChatResponse
 pytestmark = needs_recordings
 
 DIFFERENCES = {
-    "oac-3aff89bc01": "no finish reason, but calls: the answer ended to have them made",
-    "oac-399fc6600f": "as above",
+    "oac-399fc6600f": "no finish reason, but calls: the answer ended to have them made",
     "oac-b1efe77011": "as above",
     "oar-b4ae2bcaef": "the body counts -9 output tokens, which is read as none",
 }
@@ -47,7 +46,7 @@ def answer_of(record: dict[str, Any], chunks: list[bytes] | None = None) -> tupl
 
 
 def differences(record: dict[str, Any], found: ChatResponse | RoundtableError, wanted: Reading) -> list[str]:
-    """Say in what an answer was read otherwise than by the reader."""
+    """Return the differences between an answer as the library reads it and as the reader does."""
     if isinstance(found, RoundtableError) or wanted.error:
         # A prompt that is too long is an AgentError of its own kind.
         name = "AgentError" if isinstance(found, ContextTooLong) else type(found).__name__
@@ -113,7 +112,7 @@ def folded(deltas: list[ChatDelta]) -> dict[str, Any]:
 
 
 def said(response: ChatResponse, deltas: list[ChatDelta]) -> list[str]:
-    """Say in what the deltas differ from the response."""
+    """Return the differences between the deltas and the response."""
     sums = folded(deltas)
     wrong = [name for name in ("text", "reasoning", "citations") if sums[name] != getattr(response, name)]
     calls = zip(sums["calls"], response.tool_calls, strict=True)
@@ -136,18 +135,19 @@ def outcome_of(record: dict[str, Any], chunks: list[bytes]) -> tuple[ChatRespons
 
 
 def told(outcome: object) -> object:
-    """Give all that an error tells, and anything else as it is."""
+    """Return all facts of an error, and anything else as it is."""
     return (type(outcome), outcome.to_dict()) if isinstance(outcome, RoundtableError) else outcome
 
 
+@pytest.mark.parametrize("cuts", [pytest.param(2, id="everyday"), pytest.param(20, id="ci", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("api", APIS)
-def test_streams_say_the_same_however_they_are_cut(api: str) -> None:
+def test_streams_say_the_same_however_they_are_cut(api: str, cuts: int) -> None:
     for record in streams(api):
         body = record["response"]["body"].encode()
         whole = outcome_of(record, [body])
         if isinstance(whole, tuple) and record["id"] not in TRIMMED:
             assert said(*whole) == [], record["id"]
-        for seed in range(20):
+        for seed in range(cuts):
             again = outcome_of(record, list(pieces(body, f"{record['id']}-{seed}")))
             if isinstance(whole, RoundtableError) or isinstance(again, RoundtableError):
                 assert told(again) == told(whole), (record["id"], seed)
@@ -166,7 +166,7 @@ ENDS = {
 
 
 def last_safe(record: dict[str, Any]) -> int:
-    """Give the place before which a cut leaves no complete answer: the event that says the answer is complete."""
+    """Return the offset before which a cut leaves no complete answer: the event that says the answer is complete."""
     body = record["response"]["body"].encode()
     found = re.search(ENDS[record["api"]], body)
     place = found.start() if found else len(body)
@@ -189,3 +189,47 @@ def test_no_stream_that_was_cut_off_passes_for_an_answer(api: str) -> None:
                 continue
             missed.append((record["id"], place, end))
     assert missed == []
+
+
+def searches_in(record: dict[str, Any]) -> int:
+    """Count the searches that an answer tells of, from its bare documents."""
+    body, api = record["response"]["body"], record["api"]
+    if api == "anthropic.messages":
+        return max(map(int, re.findall(r'"web_search_requests"\s*:\s*(\d+)', body)), default=0)
+    lines = [line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")]
+    events = [json.loads(line) for line in lines if line != "[DONE]"] if lines else json.loads(body)
+    events = events if isinstance(events, list) else [events]
+    if api == "openai.responses":
+        done = [event.get("response", event) for event in events if event.get("type") in {None, "response.completed"}]
+        items = done[-1].get("output", []) if done else []
+        calls = [item for item in items if item.get("type") == "web_search_call" and item.get("status") != "failed"]
+        return sum((call.get("action") or {}).get("type", "search") == "search" for call in calls)
+    if api == "perplexity.chat":
+        return int(any(event.get("search_results") or event.get("citations") for event in events))
+    found = [one.get("groundingMetadata", {}) for event in events for one in event.get("candidates", [])]
+    return len({json.dumps(query) for grounding in found for query in grounding.get("webSearchQueries", [])})
+
+
+@pytest.mark.parametrize(
+    ("api", "least"),
+    [("anthropic.messages", 5), ("openai.responses", 5), ("google.generate_content", 5), ("perplexity.chat", 15)],
+)
+def test_searches_of_providers_are_counted_and_recorded(api: str, least: int) -> None:
+    wrong, done = {}, 0
+    for record in of_api(api):
+        features = set(record["features"])
+        if not features & {"web_search", "citations"} or record["response"]["status"] >= 400:
+            continue
+        found = read_by_us(record)
+        if isinstance(found, RoundtableError):
+            continue
+        told = searches_in(record)
+        done += bool(told)
+        names = {call.name for call in found.server_calls}
+        if found.usage.searches != told or (told and not names & SEARCHES_BY_NAME):
+            wrong[record["id"]] = (found.usage.searches, told, sorted(names))
+    assert wrong == {}
+    assert done >= least
+
+
+SEARCHES_BY_NAME = {"web_search", "google_search", "perplexity_search"}

@@ -23,7 +23,7 @@ AT_LEAST = {"anthropic.messages": 150, "openai.responses": 110, "openai.chat": 2
 
 
 def core(api: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Give what a conversation is made of, in a form to be compared."""
+    """Return the parts of a conversation in a form to be compared."""
     fields = {name: body[name] for name in CORE[api] if body.get(name)}
     if isinstance(fields.get("input"), str):
         fields["input"] = [{"role": "user", "content": fields["input"]}]

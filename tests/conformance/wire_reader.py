@@ -28,7 +28,7 @@ class Reading:
 
 
 def payloads(record: dict[str, Any]) -> list[Any]:
-    """Give the JSON documents of a body, with the bare error that may end a stream."""
+    """Return the JSON documents of a body, with the bare error that may end a stream."""
     body = record["response"]["body"]
     if not record["response"]["format"].startswith("sse"):
         value = json.loads(body)
@@ -134,7 +134,7 @@ def responses(documents: list[Any], reading: Reading) -> None:
     """Responses; a stream says everything again at its end."""
     answer = documents[-1].get("response", documents[-1])
     items = answer["output"] or [one["item"] for one in documents if one.get("type") == "response.output_item.done"]
-    for item in items:
+    for place, item in enumerate(items):
         if item["type"] == "message":
             for part in item["content"]:
                 reading.text += part.get("text") or part.get("refusal") or ""
@@ -143,7 +143,7 @@ def responses(documents: list[Any], reading: Reading) -> None:
                     reading.finish = "refusal"
         elif item["type"] == "function_call":
             reading.calls.append((item["name"], json.loads(item["arguments"] or "{}")))
-        elif item["type"] == "custom_tool_call":
+        elif item["type"] == "custom_tool_call" and "message" not in [one["type"] for one in items[place:]]:
             reading.calls.append((item["name"], {"input": item["input"]}))
     usage = answer.get("usage") or {}
     reading.tokens = (usage.get("input_tokens", 0), usage.get("output_tokens", 0))
@@ -234,7 +234,7 @@ def chat(documents: list[Any], reading: Reading, *, refers: bool = False) -> Non
             refused = refused or bool(message.get("refusal"))
             reading.reasoned |= any(message.get(name) for name in THOUGHTS)
             listed = [*(message.get("tool_calls") or [])]
-            if message.get("function_call"):
+            if any((message.get("function_call") or {}).values()):  # Snowflake adds an empty one to each answer
                 listed.append({"function": message["function_call"]})
             for place, call in enumerate(listed):
                 entry = calls.setdefault(call["index"] if isinstance(call.get("index"), int) else place, ["", ""])

@@ -17,7 +17,7 @@ settings = Block(SEED, 2, "roundtable.settings")
 protocols = Block(SEED, 2, "roundtable.protocols")
 
 BASE_AGENT = """
-    constructor(config, ...) | ours also takes the model it speaks through
+    constructor(config, ...) | also takes the model that it calls
     id: string
     name: string
     provider: AIProvider
@@ -42,7 +42,7 @@ AGENTS: tuple[Row, ...] = (
         getDefaultModel(provider)
         """,
     ),
-    *agents.row("type", "AgentFactory", note="what a provider is registered with"),
+    *agents.row("type", "AgentFactory", note="registers a provider"),
     *agents.functions("getGlobalRegistry()\n resetGlobalRegistry()"),
 )
 
@@ -147,7 +147,7 @@ CORE: tuple[Row, ...] = (
         """,
     ),
     *analysis.protocol("ConsensusAnalyzer", "constructor()\n analyze(responses)"),
-    *engine.row("class", "ConsensusAnalyzer (Core)", "ConsensusAnalyzer", note="the same class, beside the engine"),
+    *engine.row("class", "ConsensusAnalyzer (Core)", "ConsensusAnalyzer", note="the same class, next to the engine"),
 )
 
 STORAGE: tuple[Row, ...] = (

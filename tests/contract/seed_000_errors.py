@@ -23,10 +23,8 @@ KINDS: tuple[Row, ...] = (
     *errors.row(
         "error", "APITimeoutError", None, Fault("API_TIMEOUT", retryable=True, message="API request timed out")
     ),
-    *errors.row("error", "AgentError", None, Fault("AGENT_ERROR", retryable=False), "with a message of its own"),
-    *errors.row(
-        "error", "SessionError", None, Fault("SESSION_ERROR", retryable=False), "the message is always its own"
-    ),
+    *errors.row("error", "AgentError", None, Fault("AGENT_ERROR", retryable=False), "each has its own message"),
+    *errors.row("error", "SessionError", None, Fault("SESSION_ERROR", retryable=False), "each has its own message"),
 )
 
 SHAPE: tuple[Row, ...] = (
@@ -63,7 +61,7 @@ RETRY: tuple[Row, ...] = gateway.row(
         ),
         is_async=True,
     ),
-    "waits base * 2^attempt; retries what is marked retryable",
+    "waits base * 2^attempt, at most 30 s, less a random part of up to a half; retries errors marked retryable",
 )
 
 ROWS: tuple[Row, ...] = (*KINDS, *SHAPE, *RETRY)

@@ -112,7 +112,7 @@ MCP: tuple[Row, ...] = (
         """
         input.topic: string
         input.mode?: DebateMode = 'collaborative'
-        input.agents?: string[] | all available ones when left out
+        input.agents?: string[] | all available agents if left out
         input.rounds?: number = 3
         """,
         python="roundtable.mcp:start_roundtable",
@@ -130,7 +130,7 @@ MCP: tuple[Row, ...] = (
     *mcp.wire("tool", "list_sessions", python="roundtable.mcp:list_sessions"),
     *mcp.functions(
         "createMCPServer(debateEngine?=None, agentRegistry?=None) | python=roundtable.mcp:create_mcp_server"
-        " | fields of its one argument"
+        " | fields of its only argument"
     ),
     *mcp.row("field", "createMCPServer.debateEngine", "create_mcp_server.debate_engine"),
     *mcp.row("field", "createMCPServer.agentRegistry", "create_mcp_server.agent_registry"),

@@ -10,14 +10,18 @@ types = Block(SEED, 5, "roundtable.types")
 tools = Block(SEED, 7, "roundtable.tools")
 
 CALLS: tuple[Row, ...] = (
-    *types.row("field", "AgentConfig.retry", "AgentConfig.retry", note="`None` leaves it to the gateway's own rule"),
+    *types.row("field", "AgentConfig.retry", "AgentConfig.retry", note="`None` uses the gateway's default rule"),
     *types.interface(
         "AgentConfig.retry",
         "maxAttempts?: number = 3 | attempts in all\n baseDelayMs?: number = 1000 | doubles with each attempt",
         python="RetryPolicy",
     ),
     *types.row(
-        "behaviour", "retried errors", "RetryPolicy.on", Constant(("rate_limit",)), "only a rate limit is tried again"
+        "behaviour",
+        "retried errors",
+        "RetryPolicy.on",
+        Constant(("rate_limit", "network", "timeout", "answer")),
+        'everything that may pass; `on=("rate_limit",)` is the rule of the TypeScript API',
     ),
     *gateway.row(
         "function",

@@ -63,7 +63,7 @@ FUNCTIONS: tuple[Row, ...] = (
 )
 
 CHECKPOINTS: tuple[Row, ...] = (
-    *command.row("function", "getClaudeBin", "find_binary", note="looked up once"),
+    *command.row("function", "getClaudeBin", "find_binary", note="the path is cached"),
     *command.row(
         "function", "runClaude", "run_command", note="SIGTERM, five seconds later SIGKILL, to the whole group"
     ),
@@ -89,7 +89,12 @@ MESSAGES: tuple[Row, ...] = tuple(
 )
 
 BOUNDARY: tuple[Row, ...] = (
-    *gateway.row("function", "withErrorBoundary", "Gateway", note="every model call passes it, command-line ones too"),
+    *gateway.row(
+        "function",
+        "withErrorBoundary",
+        "Gateway",
+        note="every model call passes the gateway, also those of command-line agents",
+    ),
     *gateway.row("constant", "maxRetries", "RetryRule.max_retries", Constant(3)),
     *gateway.row("constant", "baseDelayMs", "RetryRule.base_delay_s", Constant(1.0), "1 s, 2 s, 4 s"),
     *gateway.row("constant", "maxDelayMs", "RetryRule.max_delay_s", Constant(32.0)),

@@ -36,13 +36,23 @@ LIFECYCLE: tuple[Row, ...] = (
     ),
     *(
         row
-        for name in ("Active → Paused: user pauses", "Paused → Active: user resumes", "Any → Error")
-        for row in sessions.row("behaviour", name, "SessionManager")
+        for name, place in (
+            ("Active → Paused: user pauses", "roundtable.api:Roundtable.pause"),
+            ("Paused → Active: user resumes", "roundtable.api:Roundtable.resume"),
+            ("Any → Error: unrecoverable error", "DebateEngine.run_round"),
+        )
+        for row in sessions.row("behaviour", name, place)
     ),
 )
 
 ROUNDS: tuple[Row, ...] = (
-    *engine.row("method", "DebateEngine.analyzeConsensus(responses, topic)", "DebateEngine.get_consensus"),
+    *engine.row(
+        "method",
+        "ConsensusAnalyzer.analyzeConsensus(responses, topic)",
+        "DebateEngine.get_consensus",
+        Call((Parameter("session_id"),), is_async=True),
+        "`get_consensus(session_id)`: the engine takes the answers of the session",
+    ),
     *Block(SEED, 2, "roundtable.modes").row(
         "method", "ModeRegistry.getStrategy", "ModeRegistry.get_mode", Call((Parameter("mode"),))
     ),
@@ -105,6 +115,8 @@ CONSENSUS: tuple[Row, ...] = (
     *analysis.row("class", "KeyPointsExtractor", note="key points of the four-layer response"),
 )
 
+RENAMED = {"gemini-3-flash-preview": "the seed's `gemini-3.0-flash`, by the name that Google serves it under"}
+
 TIERS: tuple[Row, ...] = tuple(
     row
     for provider, heavy, light in (
@@ -115,7 +127,11 @@ TIERS: tuple[Row, ...] = tuple(
     )
     for tier, model in (("default_model", heavy), ("light_model", light))
     for row in Block(SEED, 5, "roundtable.providers").row(
-        "constant", f"{provider} {tier.partition('_')[0]} model", f"BUILTIN_SPECS.{provider}.{tier}", Constant(model)
+        "constant",
+        f"{provider} {tier.partition('_')[0]} model",
+        f"BUILTIN_SPECS.{provider}.{tier}",
+        Constant(model),
+        RENAMED.get(model, ""),
     )
 )
 
@@ -177,4 +193,16 @@ REST: tuple[Row, ...] = (
     ),
 )
 
-ROWS: tuple[Row, ...] = (*LIFECYCLE, *ROUNDS, *MODES, *CONSENSUS, *TIERS, *RESPONSE, *TOOLS, *REST)
+SEARCH: tuple[Row, ...] = (
+    *types.row(
+        "behaviour",
+        "native search",
+        "AgentConfig.search",
+        note="the providers' own, on by default; `search=False` for none",
+    ),
+    *types.row("behaviour", "native search: max uses, domains, context size, recency", "NativeSearch"),
+    *agents.row("behaviour", "grounding with the light model, then functions", "GeminiAgent", note="before Gemini 3"),
+    *types.row("behaviour", "tool loop: 10 iterations", "AgentConfig.max_tool_rounds", note="settable, 1 to 50"),
+)
+
+ROWS: tuple[Row, ...] = (*SEARCH, *LIFECYCLE, *ROUNDS, *MODES, *CONSENSUS, *TIERS, *RESPONSE, *TOOLS, *REST)

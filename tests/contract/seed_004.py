@@ -15,7 +15,7 @@ REQUEST: tuple[Row, ...] = (
     *server.interface(
         "MultiAgentRequest",
         "agents: string[] | 1 to 5 known names\n rounds: number | 1 to 10\n"
-        "messages: ChatMessage[] | at least one of a user",
+        "messages: ChatMessage[] | at least one with the role `user`",
     ),
     *types.interface(
         "ChatMessage",
@@ -169,7 +169,7 @@ ERRORS: tuple[Row, ...] = (
             ("CONVERSATION_TIMEOUT", 504),
             ("AGENT_EXECUTION_FAILED", 502),
         )
-        for row in server.row("error", code, f"roundtable.server.failures:STATUSES.{code}", Constant(status))
+        for row in server.row("error", code, f"roundtable.server.errors:STATUSES.{code}", Constant(status))
     ),
     *(row for status in (200, 400, 401, 429, 500) for row in server.row("behaviour", f"status {status}", "create_app")),
 )
@@ -179,8 +179,8 @@ LIMITS: tuple[Row, ...] = (
     *server.row("constant", "concurrent sessions per user", "Limits.concurrent", Constant(2)),
     *server.row("constant", "rounds per user and day", "Limits.rounds_per_day", Constant(100)),
     *server.row("behaviour", "rate limit headers", "create_app"),
-    *server.row("constant", "max rounds", "roundtable.server.chat:MOST_ROUNDS", Constant(10)),
-    *server.row("constant", "max agents", "roundtable.server.chat:MOST_AGENTS", Constant(5)),
+    *server.row("constant", "max rounds", "roundtable.server.routes.chat:MOST_ROUNDS", Constant(10)),
+    *server.row("constant", "max agents", "roundtable.server.routes.chat:MOST_AGENTS", Constant(5)),
     *server.row("constant", "maxSteps", "roundtable.api:AgentProfile.max_steps", Constant(4)),
 )
 

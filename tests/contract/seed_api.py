@@ -1,7 +1,8 @@
 """Everything the seeds promise, with the place where it is kept.
 
-Each row names the issue that builds it. A row whose issue is in `DONE` is checked by import, signature and
-default; the others say what is planned, and the docs page *From the TypeScript API* says so too.
+Each row names the issue that builds it. A row whose issue is in `DONE` is checked by import, signature and default, or
+where it states none of them by a test that runs it (`showing.py`); the others say what is planned, and the docs page
+*From the TypeScript API* says so too.
 
 - issue 2: types, errors, registries, BaseAgent, the collaborative mode, engine, basic consensus, sqlite, settings
 - issue 3: exits and their environment; issue 4: dialects; issue 5: gateway and the providers' agents; issue 6: modes
@@ -41,10 +42,10 @@ ROWS: tuple[Row, ...] = (
 
 
 def is_done(row: Row) -> bool:
-    """Tell whether a row must hold now."""
+    """Check whether a row must hold now."""
     return row.issue in DONE
 
 
 def status(row: Row) -> str:
-    """Say to a reader of the docs whether a row holds; what exists by chance is not promised yet."""
+    """Return the status of a row for the docs; what exists by chance is not promised yet."""
     return "available" if is_done(row) else "planned"

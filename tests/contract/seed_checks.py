@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import textwrap
@@ -38,7 +39,7 @@ class Missing(Exception):
 
 
 def problems(row: Row) -> list[str]:
-    """Say what of a row does not hold; an empty list when all does."""
+    """Return the parts of a row that do not hold; an empty list if all do."""
     try:
         return list(_findings(row))
     except (Missing, ModuleNotFoundError) as error:
@@ -46,11 +47,11 @@ def problems(row: Row) -> list[str]:
 
 
 def exists(row: Row) -> bool:
-    """Tell whether the place a row names is there, whatever it looks like."""
+    """Check whether the object that a row names exists, whatever it looks like."""
     if row.kind == "environment":
         return not problems(row)
     try:
-        _resolve(row)
+        resolved(row)
     except (Missing, ImportError, AttributeError):
         return False
     return True
@@ -61,11 +62,11 @@ def _findings(row: Row) -> Iterator[str]:
         yield from _variable(row)
         return
     if row.kind == "mode":
-        registry = _resolve(row)()
+        registry = resolved(row)()
         if not registry.has_mode(_choice(row)):
             yield f"a new registry has no mode {_choice(row)!r}"
         return
-    found = _resolve(row)
+    found = resolved(row)
     match row.expects:
         case Call() as call:
             yield from _call(found, call, bound=row.kind == "function" or inspect.isclass(found))
@@ -88,7 +89,8 @@ def _choice(row: Row) -> str:
     return row.expects.values[0]
 
 
-def _resolve(row: Row) -> Any:
+def resolved(row: Row) -> Any:
+    """Return what a row names."""
     thing: Any = importlib.import_module(row.module)
     for depth, name in enumerate(row.path):
         if inspect.isclass(thing) and (member := _member_of(thing, name)) is not UNSET:
@@ -198,14 +200,21 @@ def _field(row: Row, found: FieldInfo, member: Member) -> Iterator[str]:
         yield "is required, the seed's is optional"
     if member.default is not UNSET and found.get_default(call_default_factory=True) != member.default:
         yield f"is {found.get_default()!r} by default, not {member.default!r}"
-    owner: type[BaseModel] = _resolve(replace(row, python=row.python.rpartition(".")[0]))
-    schema = owner.model_json_schema()["properties"][wire]
+    owner: type[BaseModel] = resolved(replace(row, python=row.python.rpartition(".")[0]))
+    schema = _properties(owner)[wire]
     if not fits(member.type, schema):
         yield f"is {schema} in JSON, not {member.type}"
 
 
+@functools.cache
+def _properties(owner: type[BaseModel]) -> dict[str, Any]:
+    """Return the schemas of a type's fields; they are made once for all its rows."""
+    found: dict[str, Any] = owner.model_json_schema()["properties"]
+    return found
+
+
 def fits(kind: str, schema: dict[str, Any]) -> bool:
-    """Tell whether a TypeScript type and a JSON Schema describe the same values, `null` aside."""
+    """Check whether a TypeScript type and a JSON Schema describe the same values, `null` aside."""
     branches = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
     if "anyOf" in schema:
         return all(fits(kind, one) for one in branches)

@@ -179,7 +179,7 @@ class Block:
     def row(
         self, kind: Kind, name: str, place: str | None = None, expects: Expectation = None, note: str = ""
     ) -> tuple[Row, ...]:
-        """Give one row; `place` is the name in the module, or a whole path with a colon."""
+        """Return one row; `place` is the name in the module, or a whole path with a colon."""
         python = place if place is not None and ":" in place else f"{self.module}:{name if place is None else place}"
         return (Row(self.seed, self.issue, kind, name, python, expects, note),)
 
@@ -193,17 +193,17 @@ class Block:
             yield Row(self.seed, issue, kind, f"{owner}.{line.name}", python, line.expects, line.note)
 
     def interface(self, name: str, text: str = "", *, python: str | None = None, note: str = "") -> tuple[Row, ...]:
-        """Give a data type and its fields."""
+        """Return rows for a data type and its fields."""
         holder = python or name
         return (*self.row("type", name, holder, note=note), *self._members(name, holder, text, "field"))
 
     def protocol(self, name: str, text: str = "", *, python: str | None = None, note: str = "") -> tuple[Row, ...]:
-        """Give a class or a protocol, its attributes and methods."""
+        """Return rows for a class or a protocol, its attributes and methods."""
         holder = python or name
         return (*self.row("class", name, holder, note=note), *self._members(name, holder, text, "attribute"))
 
     def functions(self, text: str) -> tuple[Row, ...]:
-        """Give free functions."""
+        """Return rows for free functions."""
         return tuple(
             Row(
                 self.seed,
@@ -218,7 +218,7 @@ class Block:
         )
 
     def wire(self, kind: Kind, name: str, text: str = "", *, python: str, note: str = "") -> tuple[Row, ...]:
-        """Give something that has its seed name on a wire, such as a tool or an event, and its fields."""
+        """Return rows for something with its seed name on a wire, such as a tool or an event, and its fields."""
         fields = (
             Row(self.seed, int(line.options.get("issue", self.issue)), "field", f"{name}.{line.name}",
                 line.options.get("python", f"{python}.{snake(line.name)}"), line.expects, line.note)

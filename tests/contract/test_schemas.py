@@ -24,6 +24,7 @@ def _objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from (part for part in (schema, *schema.get("$defs", {}).values()) if "properties" in part)
 
 
+@pytest.mark.slow  # seconds for all of them; they change with the types alone
 @every_schema
 def test_a_schema_is_one(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
+from contract.examples import EXAMPLES
 from contract.seed_api import DONE, ISSUES, ROWS, is_done, status
 from contract.seed_checks import exists, fits, problems
 from contract.seed_rows import Call, Parameter, Row, _line, snake
+from contract.showing import shown
 
 KEPT = [row for row in ROWS if is_done(row)]
 LATER = [row for row in ROWS if not is_done(row)]
@@ -32,6 +35,15 @@ def test_every_seed_and_every_piece_of_work_has_rows() -> None:
 def test_no_promise_stands_twice() -> None:
     keys = [(row.seed, row.kind, row.name, row.python) for row in ROWS]
     assert len(keys) == len(set(keys))
+
+
+def test_every_row_without_an_expectation_is_shown_by_a_test_that_runs_it() -> None:
+    examples = ((seed, "type", name) for seed, name in EXAMPLES)
+    found = {*shown(Path(__file__).parent), *examples}
+    rows = {(row.seed, row.kind, row.name): row for row in ROWS}
+    assert found <= set(rows), "a test shows a row that is not there"
+    bare = {key for key, row in rows.items() if row.expects is None and row.kind != "environment"}
+    assert sorted(bare - found) == []
 
 
 def test_python_names_follow_the_house_style() -> None:

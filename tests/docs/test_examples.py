@@ -39,6 +39,7 @@ def of_kind(pattern: str) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_keys")
 @pytest.mark.parametrize("script", of_kind("*.py"))
 def test_a_script_runs_to_its_end_and_prints_its_result(script: Path, tmp_path: Path) -> None:
@@ -50,6 +51,7 @@ def test_a_script_runs_to_its_end_and_prints_its_result(script: Path, tmp_path: 
     assert done.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_keys")
 @pytest.mark.parametrize("script", sorted(SERVERS))
 def test_a_server_says_where_it_is_and_ends_when_it_is_told_to(script: str, tmp_path: Path) -> None:
@@ -58,7 +60,7 @@ def test_a_server_says_where_it_is_and_ends_when_it_is_told_to(script: str, tmp_
         try:
             assert server.stdout is not None
             url = server.stdout.readline().strip()
-            assert httpx.get(f"{url}/health", trust_env=False).json()["status"] == "ok"
+            assert httpx.get(f"{url}/health", trust_env=False, verify=False).json()["status"] == "ok"
             server.terminate()
             assert server.communicate(timeout=60)[1] == ""
         finally:
@@ -66,6 +68,7 @@ def test_a_server_says_where_it_is_and_ends_when_it_is_told_to(script: str, tmp_
     assert server.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_keys")
 @pytest.mark.parametrize("notebook", of_kind("*.ipynb"))
 def test_a_notebook_runs_in_a_real_kernel_and_is_stored_without_output(notebook: Path, tmp_path: Path) -> None:
@@ -75,6 +78,7 @@ def test_a_notebook_runs_in_a_real_kernel_and_is_stored_without_output(notebook:
     assert any(cell.get("outputs") for cell in done.cells)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_keys")
 def test_the_comparison_takes_agents_by_name(tmp_path: Path) -> None:
     (tmp_path / "ada.json").write_text('{"*": {"position": "Tea"}}')
@@ -85,6 +89,7 @@ def test_the_comparison_takes_agents_by_name(tmp_path: Path) -> None:
     assert "scripted (ada.json)" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_keys")
 def test_the_team_of_the_crm_answers_from_its_records(tmp_path: Path) -> None:
     agents = "data-steward,prospect-finder,contract-reader"
@@ -107,7 +112,9 @@ def test_the_team_of_the_crm_answers_with_the_embedded_model(tmp_path: Path) -> 
     done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert "goal: " in done.stdout
-    assert len(done.stdout.splitlines()[-1]) > 20
+    told, _, answer = done.stdout.partition("\ndata-steward: ")
+    assert told
+    assert answer.splitlines()[-1].strip()
 
 
 @pytest.mark.parametrize(

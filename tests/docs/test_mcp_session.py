@@ -19,14 +19,14 @@ VARYING = (
 
 
 def block(title: str) -> str:
-    """Give a block of the page by its title."""
+    """Return a block of the page by its title."""
     found = re.findall(rf'```\w+ title="{re.escape(title)}"\n(.*?)```', PAGE.read_text("utf-8"), re.DOTALL)
     assert len(found) == 1
     return found[0]
 
 
 def steady(text: str) -> list[str]:
-    """Give the lines of a text without what differs each time."""
+    """Return the lines of a text without what differs each time."""
     for pattern, name in VARYING:
         text = pattern.sub(name, text)
     return text.splitlines()

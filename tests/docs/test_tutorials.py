@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "write-a-provider.md"
 
 
 def code_of(section: str) -> list[str]:
-    """Give the lines of code of a section, without blank ones."""
+    """Return the lines of code of a section, without blank ones."""
     _, _, rest = PAGE.read_text("utf-8").partition(f"## {section}\n")
     blocks = re.findall(r"```python\n(.*?)```", rest.partition("\n## ")[0], re.DOTALL)
     return [line for block in blocks for line in block.splitlines() if line.strip()]

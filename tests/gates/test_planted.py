@@ -13,7 +13,7 @@ pytestmark = pytest.mark.gates
 RunGate = Callable[[str, Path], subprocess.CompletedProcess[str]]
 
 LONG_FUNCTION = (
-    '"""Planted."""\n\n\ndef planted() -> int:\n    """Planted."""\n' + "    x = 1\n" * 40 + "    return x\n"
+    '"""Planted."""\n\n\ndef planted() -> int:\n    """Planted."""\n' + "    x = 1\n" * 60 + "    return x\n"
 )
 UNDOCUMENTED = '"""Planted."""\n\n\ndef planted(number: int) -> int:\n    return number\n'
 UNTYPED = '"""Planted."""\n\n\ndef planted(number):\n    """Planted."""\n    return number\n'
@@ -70,6 +70,12 @@ PLANTED = [
         id="a type error",
     ),
     pytest.param(
+        "doc-types",
+        {"docs/how-to/planted.md": '# Planted\n\n```python\nnumber: int = "one"\n```\n'},
+        "docs/how-to/planted.md:4: error",
+        id="a type error in a page",
+    ),
+    pytest.param(
         "strict-types",
         {"tests/typing/planted.py": 'NUMBER: int = "one"\n'},
         "planted.py:1",
@@ -105,9 +111,30 @@ PLANTED = [
     ),
     pytest.param("docs", {"docs/planted.md": "# Planted\n"}, "planted.md", id="a page outside the navigation"),
     pytest.param("house", {"tests/planted.py": MOCK}, "tests/planted.py:1: uses a mock", id="a mock"),
-    pytest.param("house", {"src/roundtable/planted.py": "\n" * 401}, "401 lines", id="a file over 400 lines"),
     pytest.param(
-        "house", {"src/roundtable/planted.py": LONG_FUNCTION}, "planted has 42 lines", id="a function over 40 lines"
+        "house",
+        {"docs/how-to/planted.md": "# Planted\n\nAn agent that stays silent is no " + "participant.\n"},
+        "docs/how-to/planted.md:3: say it plainly instead of",
+        id="a twisted phrase",
+    ),
+    pytest.param(
+        "house",
+        {"tests/planted.py": f'"""{"Giv" + "e"} nothing."""\n'},
+        "begins with Give",
+        id="a docstring that does not say what is done",
+    ),
+    pytest.param(
+        "house",
+        {
+            f"src/roundtable/planted_{here}.py": f"from roundtable import planted_{there}\n"
+            for here, there in ("ab", "bc", "cd", "da")
+        },
+        "4 modules import each other",
+        id="a circle of type imports",
+    ),
+    pytest.param("house", {"src/roundtable/planted.py": "\n" * 801}, "801 lines", id="a file over 800 lines"),
+    pytest.param(
+        "house", {"src/roundtable/planted.py": LONG_FUNCTION}, "planted has 62 lines", id="a function over 60 lines"
     ),
     pytest.param(
         "house",

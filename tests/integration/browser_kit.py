@@ -41,7 +41,7 @@ def browser() -> Iterator[Browser]:
 
 
 def grave_faults(page: Page, *rules: str) -> list[tuple[str, str, str]]:
-    """Give what axe calls serious or critical about a page, by all its rules or some: rule, impact, first place."""
+    """Return what axe calls serious or critical on a page, by all its rules or some: rule, impact, first place."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
     found = page.evaluate("rules => axe.run(rules.length ? { runOnly: rules } : {})", rules)

@@ -50,15 +50,15 @@ class Stubs:
         return file
 
     def starts(self, name: str) -> list[dict[str, object]]:
-        """Give how a program was started, each time."""
+        """Return how a program was started, each time."""
         return [entry for entry in self._log(name) if "argv" in entry]
 
     def read(self, name: str) -> list[str]:
-        """Give what a program read, each time."""
+        """Return what a program read, each time."""
         return [str(entry["stdin"]) for entry in self._log(name) if "stdin" in entry]
 
     def notes(self, name: str, what: str) -> list[object]:
-        """Give what a program noted under a name."""
+        """Return what a program noted under a name."""
         return [entry[what] for entry in self._log(name) if what in entry]
 
     def _log(self, name: str) -> list[dict[str, object]]:
@@ -66,12 +66,12 @@ class Stubs:
         return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Give an environment in which these programs are found."""
+        """Return an environment in which these programs are found."""
         return {"PATH": f"{self.folder}{os.pathsep}/usr/bin{os.pathsep}/bin", "HOME": str(self.folder), **more}
 
 
 def is_alive(pid: object) -> bool:
-    """Tell whether a process runs; a zombie does not."""
+    """Check whether a process runs; a zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
     except OSError:
@@ -80,7 +80,7 @@ def is_alive(pid: object) -> bool:
 
 
 def is_zombie(pid: object) -> bool:
-    """Tell whether a process has ended and nobody waited for it."""
+    """Check whether a process has ended and nobody waited for it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -13,7 +13,7 @@ from roundtable.storage import SQLiteStorage
 
 @pytest.fixture
 def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stubs:
-    """Give a folder of programs that stand for others, the first in which they are looked for."""
+    """Return a folder of stub programs, first in the search path."""
     made = Stubs(tmp_path / "bin")
     monkeypatch.setenv("PATH", made.environment()["PATH"])
     return made
@@ -21,7 +21,7 @@ def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stubs:
 
 @pytest.fixture
 async def disk(tmp_path: Path) -> AsyncIterator[SQLiteStorage]:
-    """Give a storage on disk, empty."""
+    """Yield an empty storage on disk."""
     made = SQLiteStorage(tmp_path / "debates.db")
     yield made
     await made.aclose()

@@ -15,7 +15,7 @@ import anyio
 
 from roundtable import AgentConfig, Roundtable
 from roundtable.agents import BaseAgent
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.types import (
     ChatRequest,
@@ -169,7 +169,7 @@ async def main(database: str, calls: str, session_id: str, ticks: str, wait_s: s
 
 
 def tell(number: int) -> None:
-    """Tell the parent a number, at once."""
+    """Send a number to the parent at once."""
     sys.stdout.write(f"{number}\n")
     sys.stdout.flush()
 

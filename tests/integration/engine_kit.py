@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import anyio
+import pytest
 
 from roundtable import Roundtable
 from roundtable.agents import AgentRegistry, BaseAgent
@@ -39,10 +40,19 @@ from roundtable.types import (
     TurnSpec,
 )
 
-ENOUGH_S = 2.0
+ENOUGH_S = 2.25
 """What a quarter of a second is allowed to become on a busy machine."""
 NEVER_S = 300.0
 """Longer than any test may last."""
+
+
+def some_every_day(cases: Iterable[Any], step: int) -> list[Any]:
+    """Return the cases of a test: each `step`-th runs every day, the others in CI alone."""
+    sets = [pytest.param(*case) if isinstance(case, tuple) else pytest.param(case) for case in cases]
+    return [
+        case if place % step == 0 else pytest.param(*case.values, marks=pytest.mark.slow)
+        for place, case in enumerate(sets)
+    ]
 
 
 def said(position: str, **more: Any) -> dict[str, Any]:
@@ -54,13 +64,35 @@ def late(seconds: float, position: str) -> Delay:
 
 
 def nonces() -> Callable[[], str]:
-    """Give fence ids that are the same in every run."""
+    """Return a source of fence ids that are the same in every run."""
     numbers = itertools.count()
     return lambda: f"{next(numbers):016x}"
 
 
 def fixed(_: object = None) -> str:
     return "0123456789abcdef"
+
+
+class Gated(ScriptedModel):
+    """A scripted model that answers as often as a test lets it."""
+
+    def __init__(self, script: Any, **options: Any) -> None:
+        super().__init__(script, **options)
+        self._let = anyio.Semaphore(0)
+
+    @property
+    def waiting(self) -> int:
+        """Number of calls that wait."""
+        return self._let.statistics().tasks_waiting
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        await self._let.acquire()
+        return await super().complete(request)
+
+    def let(self, answers: int = 1000) -> None:
+        """Allow some answers; without a number, all that the model is asked for."""
+        for _ in range(answers):
+            self._let.release()
 
 
 class CountingModel:
@@ -99,6 +131,22 @@ class CountingModel:
 
     async def aclose(self) -> None:
         pass
+
+
+class Asked(CountingModel):
+    """Counts how often it was asked for pieces, and how often for whole answers."""
+
+    def __init__(self, reply: Callable[[ChatRequest], Reply] | Reply = "Tea") -> None:
+        super().__init__(reply, streams=True)
+        self.streamed = 0
+
+    @property
+    def whole(self) -> int:
+        return len(self.begun) - self.streamed
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        self.streamed += 1
+        return super().stream(request)
 
 
 def seated(model: Any, *names: str, nonce: Callable[[], str] = fixed) -> list[BaseAgent]:
@@ -204,7 +252,7 @@ def lawful(record: SessionRecord, events: Sequence[DurableEvent]) -> Fold:
 
 
 def _from_outside(event: DurableEvent) -> bool:
-    """Tell whether an event is an answer from outside, which may come at any time."""
+    """Check whether an event is an answer from outside, which may come at any time."""
     return event.type == "agent_complete" and event.turn.stage == "external"
 
 
@@ -310,7 +358,7 @@ async def eventually(law: Callable[[], bool], within_s: float = 60.0) -> None:
 
 
 def by_round(request: ChatRequest) -> Reply:
-    """Say who speaks in which round."""
+    """Answer with the speaker and the round."""
     return said(f"{request.metadata['agent']} {request.metadata['round']}")
 
 

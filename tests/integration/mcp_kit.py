@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from integration.engine_kit import late
+from integration.engine_kit import Gated, late, said, seated
 from mcp import Client
 
 from roundtable import Roundtable
@@ -39,19 +39,25 @@ PLACELESS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def answer(position: str, **more: Any) -> str:
-    """Give an answer as a model writes it."""
+    """Return an answer as a model writes it."""
     fields = {"position": position, "reasoning": f"Because of {position}.", "confidence": 0.8}
     return json.dumps(fields | more)
 
 
 def talkers(delay_s: float = 0.0) -> list[Any]:
-    """Give three agents: two for tea, one for coffee."""
+    """Return three agents: two for tea, one for coffee."""
     said = {"ada": "Tea", "bo": "Tea", "cy": "Coffee"}
     return scripted_agents({name: late(delay_s, word) if delay_s else word for name, word in said.items()})
 
 
+def held_talkers() -> tuple[list[Any], Gated]:
+    """Return agents like `talkers`, and the model that answers for them when it is let."""
+    model = Gated({"cy": said("Coffee"), "*": said("Tea")})
+    return seated(model, "ada", "bo", "cy"), model
+
+
 def server_of(agents: list[Any] | None = None, storage: Storage | None = None, **options: Any) -> McpServer:
-    """Give a server whose users share a storage and nothing in it."""
+    """Return a server with one storage for all users, who do not see each other's sessions."""
     kept = storage or MemoryStorage()
     seated = talkers() if agents is None else agents
     return McpServer(lambda tenant: Roundtable(seated, storage=kept, tenant=tenant), **options)
@@ -82,7 +88,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> dict[str, Any]
 
 
 def command(folder: Path, *more: str) -> list[str]:
-    """Give the words that start the installed command over three scripted agents, with its sessions in a folder."""
+    """Return the command line of the installed command with three scripted agents, with its sessions in a folder."""
     said = {"ada": "Tea", "bo": "Tea", "cy": "Coffee"}
     seats = []
     for name, position in said.items():
@@ -93,7 +99,7 @@ def command(folder: Path, *more: str) -> list[str]:
 
 
 def slow_command(folder: Path, delay_s: float) -> list[str]:
-    """Give the words that start a server in which every round takes a time."""
+    """Return the command line of a server in which every round takes a given time."""
     child = Path(__file__).with_name("mcp_slow_child.py")
     return [sys.executable, str(child), str(folder / "kept.db"), str(delay_s)]
 

@@ -21,12 +21,12 @@ from roundtable.types import AgentConfig, AnyTurn, ChatRequest, ModelProfile
 MODES = [name for name, _, _ in BUILTIN_MODES]
 NAMES = ("ada", "bo", "cy", "dee")
 TOPIC = "Should we drink tea?"
-LABEL = re.compile(r"BEGIN QUOTE \S+ \(round (\d+), answer of (.+?)\)\n\| Position: (k[0-9a-f]{12})")
+LABEL = re.compile(r"BEGIN QUOTE \S+ \(round (\d+), answer(?: \d+)? of (.+?)\)\n\| Position: (k[0-9a-f]{12})")
 CANARY = re.compile(r"k[0-9a-f]{12}")
 
 
 def text_of(request: ChatRequest) -> str:
-    """Give every byte of a request that a model may read."""
+    """Return all text of a request that a model may read."""
     return json.dumps([message.to_json() for message in request.messages]) + request.model_dump_json(
         include={"tools", "output_schema"}
     )
@@ -71,7 +71,7 @@ class Held:
         """Request by the canary of its answer."""
 
     def request_of(self, turn: AnyTurn) -> ChatRequest:
-        """Give the request a turn answered."""
+        """Return the request that a turn answered."""
         assert turn.outcome == "answered"
         word = CANARY.search(turn.answer.to_json())
         assert word is not None
@@ -81,7 +81,7 @@ class Held:
         return [turn for held in self.result.rounds for turn in held.turns]
 
     def said_by_place(self) -> dict[tuple[int, str, int], str]:
-        """Give what was asked at every place of the debate."""
+        """Return what was asked in every turn of the debate, by round, stage and slot."""
         return {turn.key: text_of(self.request_of(turn)) for turn in self.turns() if turn.outcome == "answered"}
 
 

@@ -33,7 +33,7 @@ class Typing(ScriptedModel):
 
 
 def typing_agents(says: dict[str, list[str]], *, chunks: int, piece_s: float) -> list[BaseAgent]:
-    """Give agents that say one thing in each round, piece by piece."""
+    """Return agents that say one thing in each round, piece by piece."""
     agents = []
     for name, said in says.items():
         replies = [{"position": word, "reasoning": f"{name} has thought about it.", "confidence": 0.8} for word in said]
@@ -60,7 +60,7 @@ class Visitor:
         return found[1]
 
     def show(self, number: str) -> None:
-        """Have another cookie from now on."""
+        """Send another cookie from now on."""
         self.web.cookies.clear()
         self.web.cookies.set("roundtable", number, domain="127.0.0.1")
 

@@ -14,7 +14,7 @@ from roundtable.server.serving import serve
 
 
 def say(url: str) -> None:
-    """Tell the test."""
+    """Send the URL to the test."""
     sys.stdout.write(f"{url}\n")
     sys.stdout.flush()
 

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from roundtable import Roundtable
 from roundtable.auth import LocalUser, TokenStore
 from roundtable.server import create_app
-from roundtable.server.wire import WireProtocol
+from roundtable.server.serving import WireProtocol
 from roundtable.testing import scripted_agents
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["client_of", "parsed", "served", "served_table", "token_for"]
 
 
 def served_table(**options: Any) -> Roundtable:
-    """Give a table of three scripted agents in memory."""
+    """Return a table of three scripted agents in memory."""
     return Roundtable(
         options.pop("agents", None) or scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Coffee"}),
         storage=options.pop("storage", "memory://"),
@@ -66,7 +66,7 @@ async def client_of(
     app = create_app(table or served_table(), auth=auth or (LocalUser() if token is None else None), **options)
     async with (
         served(app) as url,
-        httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False) as web,
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False, verify=False) as web,
     ):
         yield web
 

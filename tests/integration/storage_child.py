@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from roundtable._owner import current_owner
+from roundtable._core.owner import current_owner
 from roundtable.errors import SessionError, StaleSequence
 from roundtable.storage.sqlite import SQLiteStorage
 from roundtable.testing.storage_samples import answered, control, record
@@ -17,7 +17,7 @@ from roundtable.types import AgentComplete
 
 
 def tell(*words: object) -> None:
-    """Tell the parent a line, at once."""
+    """Send a line to the parent at once."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 

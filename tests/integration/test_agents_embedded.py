@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.skipif(not LocalProvider.is_installed(), reason="the extra `local` is not installed"),
 ]
 
-SENTENCE = re.compile(r"[^a-z\s].*\w[.!]")
+SENTENCE = re.compile(r"[^a-z\s].*[\w%][.!]")
 
 
 @pytest.fixture(scope="module")

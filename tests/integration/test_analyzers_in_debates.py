@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from integration.engine_kit import CountingModel, seated, table_of
+from integration.engine_kit import CountingModel, said, seated, table_of
 
 import roundtable as rt
 from roundtable.agents import AgentRegistry
@@ -45,6 +45,23 @@ async def test_a_model_reads_each_round_once_and_its_clusters_decide() -> None:
     assert "analyzer" not in {entry.agent_id for entry in result.roster.agents}
 
 
+@pytest.mark.parametrize(("analyzer", "asked", "method"), [("auto", 0, "stance"), ("ai", 1, "ai")])
+async def test_with_options_nobody_is_paid_to_read_who_chose_what(analyzer: str, asked: int, method: str) -> None:
+    reader = ScriptedModel({"analyzer": [READING] * 3})
+
+    def choices(request: Any) -> Any:
+        return said(positions(request), choice="Milk" if request.metadata["agent"] == "cy" else "Tea")
+
+    table = table_of(CountingModel(choices), seats={"analyzer": reader}, analyzer=analyzer)
+    wanted: Any = {"options": ["Tea", "Milk"], "rounds": 1}
+    worst = table.estimate("Tea?", **wanted)
+    result = await table.debate("Tea?", **wanted)
+    assert result.consensus is not None
+    assert (len(reader.requests), result.consensus.method, result.answer) == (asked, method, "Tea")
+    assert (result.usage.calls, worst.planned_calls) == (3 + asked, 3 + asked)
+    assert result.consensus.causes == ()
+
+
 async def test_a_panel_of_analyzers_states_its_spread() -> None:
     readers = [ScriptedModel([{**READING, "agreementLevel": level}]) for level in (0.2, 0.8)]
     result = await table_of(CountingModel(positions), seats={"analyzer": readers}).debate("Tea?", rounds=1)
@@ -55,10 +72,11 @@ async def test_a_panel_of_analyzers_states_its_spread() -> None:
 @pytest.mark.parametrize(
     ("analyzer", "method", "causes"),
     [
-        ("auto", "semantic", ("ai: no model can read the answers: scripted has no light model",)),
-        ("ai", "semantic", ("ai: no model can read the answers: scripted has no light model",)),
+        ("auto", "declared", ("ai: no model can read the answers: scripted has no light model",)),
+        ("ai", "declared", ("ai: no model can read the answers: scripted has no light model",)),
+        ("declared", "declared", ()),
         ("semantic", "semantic", ()),
-        ("stance", "basic", ("stance: no answer states an option or a stance",)),
+        ("stance", "declared", ("stance: no answer states an option or a stance",)),
         ("basic", "basic", ()),
     ],
 )
@@ -74,15 +92,15 @@ async def test_a_reader_that_fails_costs_no_round() -> None:
     reader = ScriptedModel({"*": APINetworkError("down", retryable=False)})
     result = await table_of(CountingModel(positions), seats={"analyzer": reader}).debate("Tea?", rounds=1)
     assert result.consensus is not None
-    assert (result.status, result.consensus.method, result.consensus.causes) == ("completed", "semantic", ("ai: down",))
+    assert (result.status, result.consensus.method, result.consensus.causes) == ("completed", "declared", ("ai: down",))
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"analyzer": "clever"}, "no analyzer 'clever'"),
+        ({"analyzer": "clever"}, "unknown analyzer 'clever'"),
         ({"analyzer": 7}, "analyzer must be one of"),
-        ({"seats": {"chair": "local"}}, "no seat 'chair'"),
+        ({"seats": {"chair": "local"}}, "unknown seat 'chair'"),
         ({"seats": {"analyzer": "nobody:x"}}, "nobody"),
     ],
 )
@@ -98,7 +116,7 @@ def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
     table = rt.Roundtable(storage="memory://", settings=Settings.from_env(keys))
     named = {"openai": "gpt-5-mini", "anthropic": "claude-haiku-4-5"}
     for provider, light in named.items():
-        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None)
+        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
         reader = meter.meters[0].meter
         assert isinstance(reader, AIConsensusAnalyzer)
         assert reader.get_diagnostics().models == (f"{provider}:{light}",)
@@ -107,9 +125,9 @@ def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
         ("perplexity", "API key"),
         ("strange", "strange has no light model"),
     ]:
-        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None)
+        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
         assert why in (meter.meters[0].meter.get_diagnostics().reason or "")
-    assert table.wiring.meter([], None).meters[0].meter.get_diagnostics().reason == "nobody sits at the table"
+    assert table.wiring.meter([], None, None).meters[0].meter.get_diagnostics().reason == "there are no agents"
 
 
 def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> None:
@@ -119,9 +137,9 @@ def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> No
         providers={"compatible": ProviderConfig(base_url="http://127.0.0.1:9/v1")},
         settings=Settings(),
     )
-    capped = table.wiring.meter([], rt.Budget(max_cost_usd=1)).meters[0].meter
+    capped = table.wiring.meter([], rt.Budget(max_cost_usd=1), None).meters[0].meter
     assert "no price is known for compatible:m" in (capped.get_diagnostics().reason or "")
-    assert table.wiring.meter([], rt.Budget(max_calls=1)).meters[0].meter.get_diagnostics().available
+    assert table.wiring.meter([], rt.Budget(max_calls=1), None).meters[0].meter.get_diagnostics().available
 
 
 async def test_a_mode_with_built_in_opposition_is_not_looked_at_for_groupthink() -> None:

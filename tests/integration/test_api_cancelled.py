@@ -8,14 +8,16 @@ from typing import Any
 
 import anyio
 import pytest
-from integration.engine_kit import NEVER_S, CountingModel, eventually, late, seated, table_of
+from integration.engine_kit import NEVER_S, CountingModel, eventually, late, said, seated, table_of
 
 from roundtable import Roundtable
-from roundtable.api import live, wiring
+from roundtable.api import assembly, runs
 from roundtable.errors import ConfigurationError
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, ChatResponse, SessionRecord
+
+pytestmark = pytest.mark.both_loops
 
 
 class Closing(ScriptedModel):
@@ -31,16 +33,17 @@ class Closing(ScriptedModel):
         self.closed = True
 
 
+@pytest.mark.slow
 async def test_one_that_never_closes_keeps_no_other_open(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(wiring, "_CLOSE_S", 0.05)
+    monkeypatch.setattr(assembly, "_CLOSE_S", 0.05)
     stuck, other = Closing(NEVER_S), Closing()
     table = table_of(CountingModel("Tea"))
     table.wiring.models._made |= {("stuck", None): stuck, ("other", None): other}
     await table.aclose()
     assert (stuck.closed, other.closed) == (False, True)
-    assert "Closing.aclose did not end in time" in caplog.text
+    assert "Closing.aclose did not close in time" in caplog.text
 
 
 async def test_a_cancellation_waits_until_all_is_closed() -> None:
@@ -56,7 +59,7 @@ async def test_a_cancellation_waits_until_all_is_closed() -> None:
 async def test_a_stream_is_left_in_bounded_time_whatever_an_agent_does(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(live, "_LEAVE_S", 0.05)
+    monkeypatch.setattr(runs, "_LEAVE_S", 0.05)
     free = anyio.Event()
 
     class Deaf(CountingModel):
@@ -90,7 +93,7 @@ async def test_a_table_that_is_left_while_a_debate_is_prepared_says_so(how: str)
 
     async def begin(table: Roundtable) -> None:
         made = table.start("Tea?", rounds=1) if how == "start" else table.stream("Tea?", rounds=1).__aenter__()
-        with pytest.raises(ConfigurationError, match="needs an entered table") as caught:
+        with pytest.raises(ConfigurationError, match="works only inside") as caught:
             await made
         told.append(caught.value)
 
@@ -100,6 +103,38 @@ async def test_a_table_that_is_left_while_a_debate_is_prepared_says_so(how: str)
             await storage.reached.wait()
         storage.go.set()
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("place", ["exit", "agent_complete", "debate_start"])
+async def test_asyncio_s_own_cancellation_waits_for_a_write_too(place: str) -> None:
+    """`Task.cancel` knows no shield: it interrupted the last write, and left the session active."""
+    import asyncio
+
+    class Cancelling(MemoryStorage):
+        """Has the debate's task cancelled while it stores an event of this type."""
+
+        async def append(self, session_id: str, expected_seq: Any, token: Any, events: Any, **more: Any) -> int:
+            if place in {event.type for event in events}:
+                holding.cancel()
+            return await super().append(session_id, expected_seq, token, events, **more)
+
+    storage = Cancelling()
+    model = CountingModel(lambda r: said("Tea") if r.metadata["agent"] == "ada" else late(NEVER_S, "x"))
+    table = table_of(model, "ada", "bo", storage=storage)
+    holding = asyncio.create_task(table.debate("Tea?", rounds=1))
+    if place == "exit":
+        await eventually(lambda: model.ended == 1 and len(model.begun) == 2)
+        holding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await holding
+    (found,) = await table.sessions()
+    assert found.status == "paused"
+    assert found.response_count == (0 if place == "debate_start" else 1)
+    again = await Roundtable(seated(CountingModel("Tea"), "ada", "bo"), storage=storage).resume(
+        found.id, on_change="adopt"
+    )
+    assert again.status == "completed"
 
 
 async def test_a_synthesis_that_was_paid_for_is_stored_whoever_leaves_meanwhile() -> None:

@@ -55,6 +55,7 @@ def watched(code: str, folder: Path) -> dict[str, Any]:
 EVERYDAY = "import roundtable; roundtable.Roundtable; roundtable.AgentConfig"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -96,3 +97,128 @@ def test_every_type_can_be_had_from_the_package_of_types() -> None:
         assert getattr(types, name) is not None
     assert set(types.__all__) <= set(dir(types))
     assert {name for names in types._NAMES.values() for name in names.split()} == set(types.__all__)
+
+
+FIRST_DEBATE = """
+import asyncio, json, sys, threading
+
+seen, ticks, on_loop, debating = [], [], threading.get_ident(), False
+
+
+class Heard:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if debating:
+            seen.append((name, threading.get_ident() == on_loop))
+            ticks.append(beats)
+
+
+beats = 0
+sys.meta_path.insert(0, Heard)
+import roundtable
+from roundtable.testing import scripted_agents
+
+
+async def beat():
+    global beats
+    while True:
+        await asyncio.sleep(0.001)
+        beats += 1
+
+
+async def main():
+    global debating
+    table = roundtable.Roundtable(scripted_agents({{"ada": "Tea", "bo": "Tea"}}), storage={storage!r})
+    beating = asyncio.create_task(beat())
+    await asyncio.sleep(0.01)
+    debating = True
+    result = await table.debate("Tea?", rounds=2, synthesize=True, baseline=True)
+    debating = False
+    assert result.answer == "Tea"
+    beating.cancel()
+
+
+asyncio.run(main())
+beside = [beat for (_, here), beat in zip(seen, ticks) if not here]
+print(json.dumps({{
+    "here": [name for name, here in seen if here and name.startswith("roundtable")],
+    "beside": [name for name, here in seen if not here and name.startswith("roundtable")],
+    "beats": beside[-1] - beside[0],
+}}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("storage", ["memory://", "sqlite:///debates.db"])
+def test_the_first_debate_loads_the_library_beside_the_event_loop(storage: str, tmp_path: Path) -> None:
+    """Who else lives on the loop has its turn meanwhile: it stood still for half a second."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_DEBATE.format(storage=storage)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert found["here"] == []
+    assert {"roundtable.api.assembly", "roundtable.engine", "roundtable.analysis"} <= set(found["beside"])
+    assert len(found["beside"]) > 50
+    assert found["beats"] >= 5
+
+
+FIRST_CALLS = """
+import json, sys, threading
+
+import anyio
+
+import roundtable
+from roundtable.errors import QuorumLost
+
+seen, on_loop, debating = [], threading.get_ident(), False
+
+
+class Heard:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if debating and threading.get_ident() == on_loop:
+            seen.append(name)
+
+
+async def main():
+    global debating
+    sys.meta_path.insert(0, Heard)
+    address = roundtable.ProviderConfig(base_url="http://127.0.0.1:9/v1", api_key="none")
+    agents = {agents}
+    table = roundtable.Roundtable({table}, providers={{"anthropic": address}}, storage="memory://")
+    debating = True
+    try:
+        await table.debate("Tea?", agents={call}, rounds=1)
+    except QuorumLost:
+        debating = False
+    await table.aclose()
+
+
+anyio.run(main)
+print(json.dumps({{"here": seen, "ended": not debating}}))
+"""
+NAMES = "['anthropic:claude-a', 'anthropic:claude-b']"
+CONFIGS = "[roundtable.AgentConfig(id=id, name=id, provider='anthropic', model='claude-a') for id in ('ada', 'bo')]"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("agents", "table", "call"),
+    [
+        pytest.param(NAMES, "agents", "None", id="names"),
+        pytest.param(CONFIGS, "agents", "None", id="configurations"),
+        pytest.param(NAMES, "None", "agents", id="agents of the call"),
+    ],
+)
+def test_models_over_http_are_loaded_beside_the_event_loop(agents: str, table: str, call: str, tmp_path: Path) -> None:
+    """Nothing answers at the address, so this also covers what retries need."""
+    code = FIRST_CALLS.format(agents=agents, table=table, call=call)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["ended"]
+    ours = [name for name in found["here"] if name.startswith(("roundtable.", "tenacity"))]
+    assert ours in ([], ["roundtable._core.eventloop"])  # the module that starts the thread

@@ -22,9 +22,9 @@ REFUSED = [
     pytest.param({"topic": " \n\t "}, "not white space", id="blank topic"),
     pytest.param({"topic": "x" * 10_001}, "at most 10000 characters", id="long topic"),
     pytest.param({"topic": None}, "topic", id="no topic"),
-    pytest.param({"rounds": 0}, "rounds must lie in 1 to 10, not 0", id="no rounds"),
-    pytest.param({"rounds": 11}, "rounds must lie in 1 to 10, not 11", id="many rounds"),
-    pytest.param({"rounds": 1_000_000}, "rounds must lie in 1 to 10", id="a million rounds"),
+    pytest.param({"rounds": 0}, "rounds must be from 1 to 10, not 0", id="no rounds"),
+    pytest.param({"rounds": 11}, "rounds must be from 1 to 10, not 11", id="many rounds"),
+    pytest.param({"rounds": 1_000_000}, "rounds must be from 1 to 10", id="a million rounds"),
     pytest.param({"rounds": 2.5}, "rounds", id="half a round"),
     pytest.param({"rounds": "3"}, "rounds must be a whole number, not '3'", id="a text as rounds"),
     pytest.param({"rounds": True}, "rounds must be a whole number, not True", id="a truth as rounds"),
@@ -53,12 +53,12 @@ REFUSED = [
     pytest.param({"agents": "scripted"}, "must be a list", id="a text as agents"),
     pytest.param({"agents": [ADA, ADA]}, "two agents share the id 'ada'", id="duplicate ids"),
     pytest.param({"agents": [42]}, "not int", id="a number as agent"),
-    pytest.param({"agents": [":model"]}, "names no model", id="no provider"),
+    pytest.param({"agents": [":model"]}, "does not name a model", id="no provider"),
     pytest.param({"agents": ["antropic:claude"]}, "unknown provider 'antropic'", id="unknown provider"),
     pytest.param({"agents": ["opnai-chat"]}, "Did you mean 'openai-chat'", id="misspelt provider"),
     pytest.param({"agents": ["openai-chat:gpt"]}, "'openai-chat' needs an API key", id="missing key"),
     pytest.param({"agents": ["compatible:llama"]}, "'compatible' needs the address", id="missing address"),
-    pytest.param({"exit_when": "consensus"}, "exit_when must be an exit", id="a text as exit"),
+    pytest.param({"exit_when": 3}, "exit_when must be an exit", id="a number as exit"),
     pytest.param({"metadata": {"x": float("nan")}}, "metadata", id="notes that are no JSON"),
     pytest.param({"metadata": {"x": object()}}, "metadata", id="notes that are objects"),
 ]
@@ -86,10 +86,10 @@ async def test_a_refusal_says_what_to_do(asked: dict[str, Any]) -> None:
 async def test_the_number_of_rounds_can_be_moved_by_the_environment() -> None:
     settings = Settings.from_env({"ROUNDTABLE_MAX_ROUNDS": "2"})
     table = Roundtable(seated(CountingModel("Tea"), "ada"), storage="memory://", settings=settings)
-    with pytest.raises(ConfigurationError, match="rounds must lie in 1 to 2, not 3"):
+    with pytest.raises(ConfigurationError, match="rounds must be from 1 to 2, not 3"):
         await table.debate("Tea?")
     result = await table.debate("Tea?", rounds=2)
-    with pytest.raises(ConfigurationError, match="rounds must lie in 1 to 2, not 3"):
+    with pytest.raises(ConfigurationError, match="rounds must be from 1 to 2, not 3"):
         await table.extend(result.session_id, rounds=3)
 
 
@@ -97,7 +97,7 @@ async def test_the_number_of_rounds_can_be_moved_by_the_environment() -> None:
 async def test_an_extension_by_no_or_too_many_rounds_is_refused(rounds: int) -> None:
     table = table_of(CountingModel("Tea"))
     result = await table.debate("Tea?", rounds=1)
-    with pytest.raises(ConfigurationError, match="rounds must lie in 1 to 10"):
+    with pytest.raises(ConfigurationError, match="rounds must be from 1 to 10"):
         await table.extend(
             result.session_id, rounds=rounds, context_results=[ContextResult(request_id="r", success=True)]
         )
@@ -116,8 +116,8 @@ async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        pytest.param({"storage": "nowhere"}, "'nowhere' is no storage address", id="no scheme"),
-        pytest.param({"storage": "me@nowhere"}, "'nowhere' is no storage address", id="no scheme, a name"),
+        pytest.param({"storage": "nowhere"}, "'nowhere' is not a storage address", id="no scheme"),
+        pytest.param({"storage": "me@nowhere"}, "'nowhere' is not a storage address", id="no scheme, a name"),
         pytest.param({"storage": "redis://x"}, "unknown storage 'redis'.*Known: memory, sqlite", id="unknown scheme"),
         pytest.param({"concurrency": 0}, "concurrency must be at least 1", id="no calls"),
         pytest.param({"concurrency": "x"}, "concurrency must be a whole number, not 'x'", id="a text as calls"),
@@ -138,7 +138,7 @@ async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float
         pytest.param(
             {"providers": {"anthropic": 5}}, "must be a ProviderConfig, not 5", id="a number as configuration"
         ),
-        pytest.param({"quorum": 3}, "a quorum of 3 cannot be met by 1 agents", id="quorum out of reach"),
+        pytest.param({"quorum": 3}, "a quorum of 3 cannot be met by 1 agent", id="quorum out of reach"),
     ],
 )
 async def test_a_table_that_cannot_work_says_so_at_its_first_use(more: dict[str, Any], message: str) -> None:

@@ -24,11 +24,11 @@ from roundtable.bench import (
     read_metrics,
     run_experiment,
 )
-from roundtable.bench.folders import slug
+from roundtable.bench.experiments import slug
 from roundtable.errors import AgentError, ConfigurationError, RoundtableError, StorageError
 from roundtable.modes import ModeRegistry
 from roundtable.providers.scripted import Delay, ScriptedModel
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.testing import scripted_agents
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "experiments"
@@ -117,7 +117,7 @@ async def test_whatever_an_executor_raises_is_recorded() -> None:
 async def test_a_partial_debate_is_no_success_but_is_measured() -> None:
     async def stopped(scenario: BenchmarkScenario) -> DebateResult:
         slow = table({"ada": ["Tea", Delay(30, "Tea")], "bo": "Tea"})
-        return await slow.debate(scenario.topic, rounds=2, deadline_s=0.2)
+        return await slow.debate(scenario.topic, rounds=2, deadline_s=1.0)
 
     run = await BenchmarkRunner(stopped).run_scenario(TEA)
     assert (run.success, run.metrics is not None) == (False, True)
@@ -185,12 +185,37 @@ async def test_every_debate_has_a_folder_with_all_that_was_said(tmp_path: Path) 
     )
     consensus = json.loads((place / "consensus.json").read_text("utf-8"))
     assert (consensus["finalLevel"], consensus["finalScore"], consensus["progression"]) == ("high", 1.0, [1.0])
+    assert (consensus["finalInWords"], consensus["finalScoreAtMost"]) == ("1.00", 1.0)
+    assert (consensus["progressionAtMost"], consensus["independentAgreementAtMost"]) == ([1.0], 1.0)
     session = json.loads((place / "session.json").read_text("utf-8"))
     assert (session["answer"], session["status"], session["usage"]["calls"]) == ("Tea", "completed", 2)
     said_there = json.loads((place / "rounds" / "round-1.json").read_text("utf-8"))["responses"]
     assert [one["position"] for one in said_there] == ["Tea", "Tea"]
     assert {"reasoning", "toolCalls", "citations"} <= set(said_there[0])
     assert len(read_metrics(root)) == 4
+
+
+@pytest.mark.parametrize(
+    ("lines", "level", "shown", "bounds"),
+    [
+        pytest.param(("Tea", "Milk"), "unknown", "not measured", (0.0, 1.0), id="nobody compared"),
+        pytest.param(("7 cups", "8 cups"), "low", "0.00", (0.0, 0.0), id="told apart"),
+        pytest.param(("Tea", "ABSTAIN"), "unknown", "one answer", (1.0, 1.0), id="one answer"),
+    ],
+)
+async def test_a_level_that_is_not_known_is_not_written_as_low(
+    lines: tuple[str, str], level: str, shown: str, bounds: tuple[float, float], tmp_path: Path
+) -> None:
+    made = plan(variables=ExperimentVariables(modes=("delphi",), rounds=(1,), topics=("Drink?",)))
+    agents = scripted_agents(dict(zip(("ada", "bo"), lines, strict=True)))
+    (one,) = await run_experiment(Roundtable(agents, storage="memory://"), made, folder=tmp_path)
+    assert one.folder is not None
+    consensus = json.loads((one.folder / "consensus.json").read_text("utf-8"))
+    assert (consensus["finalLevel"], consensus["finalInWords"]) == (level, shown)
+    assert (consensus["progression"], consensus["progressionAtMost"]) == ([bounds[0]], [bounds[1]])
+    alone = shown == "one answer"
+    independent = (consensus["independentAgreement"], consensus["independentAgreementAtMost"])
+    assert independent == ((None, None) if alone else bounds)
 
 
 async def test_a_second_run_never_writes_over_the_first(tmp_path: Path) -> None:
@@ -233,7 +258,7 @@ async def test_parallel_debates_are_reported_in_the_order_of_the_plan() -> None:
 
 async def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot be made"):
+    with pytest.raises(StorageError, match="cannot be created"):
         await run_experiment(table(), plan(), folder=tmp_path / "file")
 
 
@@ -267,7 +292,7 @@ def test_toml_and_json_say_the_same_as_yaml(tmp_path: Path) -> None:
     [
         pytest.param("e.yaml", None, "cannot be read", id="no file"),
         pytest.param("e.yaml", "a: [", "cannot be read", id="no YAML"),
-        pytest.param("e.yaml", "- a", "holds no experiment", id="a list"),
+        pytest.param("e.yaml", "- a", "is not an experiment", id="a list"),
         pytest.param("e.yaml", "name: e", "variables: Field required", id="nothing varied"),
         pytest.param(
             "e.json",
@@ -296,7 +321,7 @@ def test_without_yaml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_metadata_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "metadata.json").write_text("[]")
-    with pytest.raises(ConfigurationError, match="no metadata"):
+    with pytest.raises(ConfigurationError, match="not metadata"):
         read_metrics(tmp_path)
 
 

@@ -47,6 +47,7 @@ def calls(folder):
     return len((folder / "calls").read_text().splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill_at", [2, 5, 7])
 async def test_a_budget_holds_over_a_kill(tmp_path, kill_at):
     from integration.engine_kit import CountingModel, seated

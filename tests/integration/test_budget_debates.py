@@ -16,6 +16,8 @@ from roundtable.providers import ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatResponse, DebateContext, TextAnswer, Turn, TurnResult, Usage
 
+pytestmark = pytest.mark.both_loops
+
 PRICES = {"scripted:*": {"input": 1, "output": 10}}
 
 
@@ -36,13 +38,15 @@ async def test_a_spent_budget_pauses_the_debate_and_a_larger_one_goes_on():
     table = table_of(model, storage=storage)
     result = await table.debate("Tea or coffee?", rounds=3, budget=Budget(max_calls=4))
     assert (result.status, result.session_status, result.exit.reason) == ("partial", "paused", "budget")
-    assert "made 4 of 4 calls" in result.exit.details
+    assert "made 4 calls; its budget is 4" in result.exit.details
     assert (len(model.begun), result.usage.calls) == (4, 4)
     assert result.rounds[0].complete
     assert len(result.rounds[1].turns) == 1
     assert all(turn.outcome == "answered" for held in result.rounds for turn in held.turns)
-    again = await table.resume(result.session_id)
-    assert (again.exit.reason, len(model.begun)) == ("budget", 4)
+    with pytest.raises(BudgetExceeded, match="made 4 calls; its budget is 4") as refused:
+        await table.resume(result.session_id)
+    assert "--budget calls=" in refused.value.hint
+    assert (len(model.begun), (await table.session(result.session_id)).to_json()) == (4, result.to_json())
     done = await table.resume(result.session_id, budget=Budget(max_calls=9))
     assert (done.status, len(model.begun), done.usage.calls) == ("completed", 9, 9)
     await fold_of(storage, result.session_id)
@@ -72,13 +76,71 @@ async def test_a_budget_below_one_call_is_refused_before_anything_is_paid():
     assert (await table.resume(session_id, budget=Budget(max_tokens=100_000))).status == "completed"
 
 
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [
+        (Budget(max_calls=3), "the debate has made 3 calls; its budget is 3"),
+        (Budget(max_calls=1), "the debate has made 3 calls; its budget is 1"),
+        (Budget(max_tokens=1), "the debate has spent 300 tokens; its budget is 1"),
+        (Budget(max_cost_usd=0.001), "the debate has spent 0.003 USD; its budget is 0.001"),
+        (Budget(max_seconds=1e-9), "the seconds of the budget are used up"),
+        (Budget(max_calls=4, synthesis_share=0.1), "made 3 calls and some is kept for the synthesis; its budget is 4"),
+    ],
+    ids=["all calls", "calls", "tokens", "dollars", "seconds", "set aside"],
+)
+async def test_an_extension_that_the_budget_does_not_cover_leaves_the_session_as_it_was(budget, why):
+    model, storage = Sized(), MemoryStorage()
+    async with table_of(model, storage=storage, prices=PRICES) as table:
+        held = await table.debate("Tea or coffee?", rounds=1)
+        before = await storage.read(held.session_id)
+        for _ in range(2):
+            with pytest.raises(BudgetExceeded, match=why) as refused:
+                await table.extend(held.session_id, rounds=1, budget=budget)
+            with pytest.raises(BudgetExceeded, match=why):
+                await (await table.start_resume(held.session_id, rounds=1, budget=budget)).result()
+        assert refused.value.details == {"sessionId": held.session_id}
+        assert "budget=" in refused.value.hint
+        assert await storage.read(held.session_id) == before
+        longer = await table.extend(held.session_id, rounds=1, budget=Budget(max_calls=6))
+        assert (longer.status, longer.total_rounds, longer.usage.calls) == ("completed", 2, 6)
+
+
+async def test_a_budget_given_for_a_run_counts_for_that_run_alone():
+    model = Sized()
+    table = table_of(model)
+    half = await table.debate("Tea or coffee?", rounds=2, budget=Budget(max_calls=2))
+    done = await table.resume(half.session_id, budget=Budget(max_calls=6))
+    with pytest.raises(BudgetExceeded, match="made 6 calls; its budget is 2"):
+        await table.extend(half.session_id, rounds=1)
+    assert (await table.session(half.session_id)).to_json() == done.to_json()
+    longer = await table.extend(half.session_id, rounds=1, budget=Budget(max_calls=9))
+    assert (longer.status, len(longer.rounds), longer.usage.calls) == ("completed", 3, 9)
+
+
+async def test_a_used_up_budget_lets_a_run_end_that_needs_no_call():
+    model, storage = Sized(), MemoryStorage()
+    table = table_of(model, storage=storage)
+    budget = Budget(max_calls=3)
+    told = await table.debate("Tea or coffee?", rounds=1, budget=budget)
+    record, events = await storage.read(told.session_id)
+    last = next(event.seq for event in reversed(events) if event.type == "agent_complete")
+    killed = MemoryStorage()
+    await killed.create(record)
+    owner = table.wiring.sessions.owner()
+    lease = await killed.lease(record.id, owner, 30)
+    await killed.append(record.id, 0, lease.token, [event for event in events if event.seq <= last])
+    await killed.lease(record.id, owner, 0)
+    done = await table_of(model, storage=killed).resume(record.id)
+    assert (done.status, len(model.begun)) == ("completed", 3)
+
+
 async def test_the_budget_of_a_table_is_shared_by_its_debates():
     model = Sized()
     table = table_of(model, budget=Budget(max_calls=5))
     first = await table.debate("Tea or coffee?", rounds=1)
     second = await table.debate("Milk or none?", rounds=1)
     assert (first.status, second.status, len(model.begun)) == ("completed", "partial", 5)
-    assert "the table has made 5 of 5 calls" in second.exit.details
+    assert "the table has made 5 calls; its budget is 5" in second.exit.details
     with pytest.raises(BudgetExceeded):
         await table.debate("Sugar?")
 
@@ -104,8 +166,9 @@ async def test_what_was_spent_is_read_from_the_log_by_another_process(tmp_path):
     budget = Budget(max_calls=4)
     result = await _closing(table_of(Sized(), storage=url), lambda t: t.debate("Tea?", rounds=2, budget=budget))
     model = Sized()
-    again = await _closing(table_of(model, storage=url), lambda t: t.resume(result.session_id))
-    assert (again.exit.reason, again.usage.calls, model.begun) == ("budget", 4, [])
+    with pytest.raises(BudgetExceeded, match="made 4 calls; its budget is 4"):
+        await _closing(table_of(model, storage=url), lambda t: t.resume(result.session_id))
+    assert model.begun == []
     # What the session spent before counts for the table that goes on with it, too.
     table = table_of(model, storage=url, budget=Budget(max_calls=5))
     more = await _closing(table, lambda t: t.resume(result.session_id, budget=Budget(max_calls=99)))
@@ -121,7 +184,7 @@ async def test_seconds_end_a_debate_like_a_deadline_but_say_budget():
     model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
     table = table_of(model)
     with anyio.fail_after(20):
-        result = await table.debate("Tea or coffee?", budget=Budget(max_seconds=0.2), deadline_s=15)
+        result = await table.debate("Tea or coffee?", budget=Budget(max_seconds=1.0), deadline_s=15)
         assert (result.exit.reason, result.session_status) == ("budget", "paused")
         assert [turn.agent_id for turn in result.rounds[0].turns] == ["ada"]
         sooner = await table.debate("Tea or coffee?", budget=Budget(max_seconds=15), deadline_s=0.2)
@@ -152,8 +215,18 @@ def test_seconds_are_those_in_which_a_turn_was_taken():
 
 
 async def test_a_repair_that_is_refused_fails_its_turn_and_states_what_was_spent():
+    class Together(ScriptedModel):
+        """Ada hears back once Bo has asked: the second call of the budget is his, and none is left to repair with."""
+
+        async def complete(self, request):
+            if request.metadata["agent"] == "bo":
+                bo_asked.set()
+            await bo_asked.wait()
+            return await super().complete(request)
+
+    bo_asked = anyio.Event()
     unreadable = ChatResponse(text="", usage=Usage(output_tokens=10, calls=1))
-    model = ScriptedModel({"ada": [unreadable, said("Tea")], "bo": [said("Tea")]})
+    model = Together({"ada": [unreadable, said("Tea")], "bo": [said("Tea")]})
     result = await table_of(model, "ada", "bo").debate("Tea or coffee?", rounds=2, budget=Budget(max_calls=2))
     turn = result.rounds[0].turns[0]
     assert (turn.outcome, turn.error.code, turn.usage.calls) == ("failed", "BUDGET_EXCEEDED", 1)

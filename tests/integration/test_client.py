@@ -66,6 +66,15 @@ async def test_no_id_leads_to_another_place_of_the_server(url: str, name: str) -
             await client.pause(name)
 
 
+async def test_an_unknown_session_is_refused_when_a_watch_is_entered(url: str) -> None:
+    entered = False
+    async with RoundtableClient(url) as client:
+        with pytest.raises(SessionNotFound):
+            async with client.watch("nope"):
+                entered = True
+    assert not entered
+
+
 async def test_everything_that_may_be_said_of_a_debate_reaches_it(url: str) -> None:
     async with RoundtableClient(url) as client:
         result = await client.debate(
@@ -102,7 +111,7 @@ async def test_a_team_works_and_answers() -> None:
 
 async def test_a_session_is_paused_resumed_stopped_and_extended(slow_url: str) -> None:
     async with RoundtableClient(slow_url) as client:
-        session_id = await client.start("Tea?", rounds=3)
+        session_id = await client.start("Tea?", rounds=10)
         stream = client.watch(session_id)
         async for event in stream:
             if event.type == "round_complete":
@@ -124,6 +133,16 @@ async def test_a_session_is_paused_resumed_stopped_and_extended(slow_url: str) -
         assert len((await client.result(session_id)).rounds) == held + 1
 
 
+async def test_an_extension_over_the_wire_keeps_to_its_budget_and_deadline(url: str) -> None:
+    async with RoundtableClient(url) as client:
+        first = await client.debate("Tea or coffee?", rounds=1)
+        await client.extend(first.session_id, rounds=2, budget=Budget(max_calls=4), deadline_s=60)
+        rounds = [event.type async for event in client.watch(first.session_id) if event.type == "debate_complete"]
+        result = await client.result(first.session_id)
+    assert len(rounds) == 2
+    assert (result.exit and result.exit.reason, result.usage.calls) == ("budget", 4)
+
+
 async def test_a_fork_shares_the_past_and_goes_its_own_way() -> None:
     with serving(create_app(served_table(), auth=LocalUser(), limits=FREE)) as url:
         async with RoundtableClient(url) as client:
@@ -136,7 +155,7 @@ async def test_a_fork_shares_the_past_and_goes_its_own_way() -> None:
             assert other.rounds[0].turns == told.rounds[0].turns
             with pytest.raises(SessionConflict) as refused:
                 await client.fork(told.session_id, at_round=3)
-            assert refused.value.hint == "Give at_round from 0 to 2."
+            assert refused.value.hint == "Choose at_round from 0 to 2."
 
 
 async def test_sessions_are_listed_searched_exported_and_deleted() -> None:
@@ -213,6 +232,8 @@ def test_the_client_without_await_does_the_same(url: str) -> None:
         assert [event.type for event in client.watch(name, after=events.last_seq)][-1] == "debate_complete"
         assert name in [one.id for one in client.sessions().sessions]
         client.delete(name)
+        with pytest.raises(SessionNotFound):
+            client.watch(name).__enter__()
         assert client.agents().keys() >= {"agents"}
         assert client.modes().keys() >= {"modes"}
         assert client.profiles() == {"profiles": []}

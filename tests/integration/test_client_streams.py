@@ -24,7 +24,7 @@ AT = "2026-01-01T00:00:00Z"
 
 
 def told(kind: str, seq: int, **data: Any) -> bytes:
-    """Give an event as a server tells it."""
+    """Return an event as a server sends it."""
     numbered = {"sessionId": "s1", "timestamp": AT, "seq": seq, **data}
     return b"data: " + json.dumps({"type": kind, "data": numbered}).encode() + b"\n\n"
 
@@ -108,7 +108,7 @@ async def test_what_follows_the_end_of_the_debate_is_heard() -> None:
 async def test_a_silent_server_counts_as_gone() -> None:
     silent = WireReply([*stream_of(START, whole=False).parts, 5.0], "close")
     with serving(silent, stream_of(END)) as server:
-        events, _ = await heard(server.origin, silence_s=0.2)
+        events, _ = await heard(server.origin, silence_s=1.0)
     assert kinds(events) == ["debate_start", "debate_complete"]
 
 
@@ -146,7 +146,7 @@ async def test_a_session_that_nobody_runs_any_more_is_an_error_that_says_what_to
     dead = b'data: {"type":"error","data":{"error":"nobody runs it","code":"SESSION_INTERRUPTED"}}\n\n'
     with serving(stream_of(START, dead)) as server, pytest.raises(ServerError, match="nobody runs it") as caught:
         await heard(server.origin)
-    assert caught.value.hint == "The process that ran it is gone. `resume` goes on with it."
+    assert caught.value.hint == "The process that ran it has ended. Continue it with `resume`."
 
 
 @pytest.mark.parametrize("junk", [b"data: {\n\n", b"data: []\n\n", b'data: {"type": "round_start"}\n\n'])
@@ -157,7 +157,7 @@ async def test_what_is_no_event_is_a_failure_of_the_network(junk: bytes) -> None
 
 async def test_an_event_that_does_not_fit_ends_the_stream() -> None:
     odd = stream_of(told("round_start", 1, round="many"))
-    with serving(odd) as server, pytest.raises(APINetworkError, match="does not fit"):
+    with serving(odd) as server, pytest.raises(APINetworkError, match="does not match"):
         await heard(server.origin)
 
 

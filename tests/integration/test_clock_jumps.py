@@ -10,12 +10,14 @@ import anyio
 import pytest
 from integration.engine_kit import CountingModel, asking, engine_of, fold_of, late, log_of, seated
 
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable.engine import RunLimits
 from roundtable.errors import LeaseLost, SessionBusy
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.storage_samples import ManualClock, answered, owner_elsewhere, record
+
+pytestmark = pytest.mark.both_loops
 
 HOUR = timedelta(hours=1)
 NOW = datetime(2026, 10, 25, 0, 59, 59, tzinfo=UTC)

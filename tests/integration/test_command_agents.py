@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from integration.command_kit import SPEAKS, Stubs, is_alive
-from pydantic import ValidationError
 
 from roundtable.errors import (
     AgentError,
@@ -94,7 +94,14 @@ async def test_what_is_asked_is_never_an_option_nor_a_command(stubs: Stubs, tmp_
 
 
 async def test_a_program_sees_no_key_but_its_own(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "DATABASE_PASSWORD", "CLAUDECODE", "LD_PRELOAD_X"):
+    for name in (
+        "OPENAI_API_KEY",
+        "GOOGLE_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "DATABASE_PASSWORD",
+        "CLAUDECODE",
+        "LD_PRELOAD_X",
+    ):
         monkeypatch.setenv(name, "canary-1234567")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "its-own")
     stubs.make("claude", SPEAKS)
@@ -124,14 +131,18 @@ async def test_a_character_is_told_whole(stubs: Stubs) -> None:
 
 
 async def test_an_answer_does_not_depend_on_who_listens(stubs: Stubs, caplog: pytest.LogCaptureFixture) -> None:
+    heard = stubs.folder / "heard"
+
     def listen(piece: str) -> None:
+        heard.touch()
         raise ValueError(piece)
 
-    stubs.make("claude", "print('thinking', flush=True)\ntime.sleep(0.05)\nenvelope('Tea.')")
+    waits = f"while not os.path.exists({str(heard)!r}): time.sleep(0.01)\n"
+    stubs.make("claude", f"print('thinking', flush=True)\n{waits}envelope('Tea.')")
     response = await spawn_agent("?", SONNET, gateway=gateway(), on_progress=listen)
     assert response.content == "Tea."
     assert [record.getMessage() for record in caplog.records] == [
-        "on_progress failed and hears no more: ValueError: thinking\n"
+        "on_progress failed and is not called again: ValueError: thinking\n"
     ]
 
 
@@ -191,6 +202,7 @@ async def test_a_file_that_cannot_be_started_says_so(stubs: Stubs) -> None:
         await spawn_agent("?", SONNET, gateway=gateway())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "kind", "message", "tries"),
     [
@@ -232,8 +244,8 @@ async def test_after_five_failures_spawned_and_resumed_agents_are_left_alone(stu
     assert len(stubs.starts("claude")) == 5
 
 
-@pytest.mark.parametrize("prompt", ["", "  \n", "x" * 100_001])
-async def test_a_prompt_that_cannot_be_one_starts_nothing(stubs: Stubs, prompt: str) -> None:
+@pytest.mark.parametrize("prompt", ["", "  \n", "x" * 100_001, 7])
+async def test_a_prompt_that_cannot_be_one_starts_nothing(stubs: Stubs, prompt: Any) -> None:
     stubs.make("claude", SPEAKS)
     with pytest.raises(ConfigurationError, match="prompt"):
         await spawn_agent(prompt, SONNET, gateway=gateway())
@@ -242,32 +254,60 @@ async def test_a_prompt_that_cannot_be_one_starts_nothing(stubs: Stubs, prompt: 
     assert not stubs.starts("claude")
 
 
-@pytest.mark.parametrize("session", ["", "-p", "--model", "a b", "a;b", "x" * 300, "é"])
+@pytest.mark.parametrize("session", ["", "-p", "--model", "abcd", "a b", "a;b;c", "x" * 300, "étude"])
 async def test_a_session_id_that_cannot_be_one_starts_nothing(stubs: Stubs, session: str) -> None:
     stubs.make("claude", SPEAKS)
-    with pytest.raises(ConfigurationError, match="session id"):
+    with pytest.raises(ConfigurationError, match="session id") as caught:
         await resume_agent(session, "?", gateway=gateway())
+    assert caught.value.hint
     assert not stubs.starts("claude")
 
 
+WRONG: list[tuple[str, object, str]] = [
+    ("model", "", "opus"),
+    ("model", "--yolo", "opus"),
+    ("model", "a\nb", "opus"),
+    ("max_budget_usd", 0, "0.01"),
+    ("max_budget_usd", 0.009, "0.01"),
+    ("max_budget_usd", -1, "0.01"),
+    ("system_prompt", "  \n", "''"),
+    ("system_prompt", "x" * 100_001, "100,000"),
+    ("max_turns", 0, "10,000"),
+    ("timeout_s", 0, "3,600"),
+    ("timeout_s", 4.9, "3,600"),
+    ("timeout_s", 3601, "3,600"),
+    ("timeout_s", float("nan"), "3,600"),
+    ("cwd", "relative", "absolute"),
+    ("cwd", "/does/not/exist", "exists"),
+    ("yolo", "perhaps", "True"),
+    ("timeoutMs", 5, "timeout_s"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "way_out"), WRONG)
+def test_options_that_cannot_be_are_refused_with_the_way_out(field: str, value: object, way_out: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        SpawnOptions(**{"model": "opus", "max_budget_usd": 1, "system_prompt": "", field: value})  # type: ignore[arg-type]
+    assert f"SpawnOptions.{field}" in caught.value.message
+    assert repr(value)[:80] in caught.value.message
+    assert way_out in (caught.value.hint or "")
+
+
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"model": ""},
-        {"model": "--yolo"},
-        {"model": "a\nb"},
-        {"max_budget_usd": 0},
-        {"max_budget_usd": -1},
-        {"max_turns": 0},
-        {"timeout_s": 0},
-        {"timeout_s": float("nan")},
-        {"cwd": "relative"},
-        {"cwd": "/does/not/exist"},
-    ],
+    ("field", "value", "way_out"), [one for one in WRONG if "model" not in one[0] and "sys" not in one[0]]
 )
-def test_options_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        SpawnOptions.model_validate({"model": "opus", "max_budget_usd": 1, "system_prompt": "", **wrong})
+def test_what_differs_later_is_checked_alike(field: str, value: object, way_out: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"ResumeOptions.{field}") as caught:
+        ResumeOptions.model_validate({field: value})
+    assert way_out in (caught.value.hint or "")
+
+
+def test_options_at_their_limits_are_taken_and_a_missing_one_is_named() -> None:
+    least = SpawnOptions(model="opus", max_budget_usd=0.01, system_prompt="x" * 100_000, timeout_s=5, max_turns=1)
+    assert SpawnOptions.from_json(least.to_json()) == least
+    assert ResumeOptions(timeout_s=3600).timeout_s == 3600
+    with pytest.raises(ConfigurationError, match=r"SpawnOptions.model does not fit.*not nothing"):
+        SpawnOptions.model_validate({"maxBudgetUsd": 1, "systemPrompt": ""})
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ envelope(json.dumps({"position": "Tea", "reasoning": "It keeps.", "confidence": 
 async def test_an_agent_keeps_its_conversation_over_the_rounds(stubs: Stubs) -> None:
     stubs.make("claude", SPEAKS)
     stubs.make("mytool", PLAIN)
-    table = Roundtable(["claude-cli:sonnet", "claude-cli:sonnet", "command:mytool"], storage="memory://")
+    seats = ["claude-cli:sonnet", "claude-cli:sonnet", "command:mytool"]
+    table = Roundtable(seats, storage="memory://", analyzer="declared")
     result = await table.debate("Tea or coffee?", rounds=2)
     assert result.status == "completed"
     assert [response.position for response in result.rounds[1].responses] == ["Tea", "Tea", "Coffee"]
@@ -117,7 +118,7 @@ async def test_two_questions_at_once_do_not_share_a_conversation(stubs: Stubs) -
 
 
 async def test_no_more_conversations_are_kept_than_stated(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_model, "_MOST_TALKS", 1)
+    monkeypatch.setattr(command_model, "_MAX_CONVERSATIONS", 1)
     stubs.make("claude", SPEAKS)
     model = CommandModel(CLAUDE, environment=stubs.environment())
     for agent in ("ada", "bo", "ada"):
@@ -144,6 +145,7 @@ async def test_the_name_of_the_program_leaves_the_choice_of_the_model_to_it(stub
         assert [word for word in argv if word in {"--model", "opus", "claude"}] == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", ["--yolo", "-x", "a b", "a\nb", "", "x" * 300])
 async def test_a_conversation_that_a_program_names_like_an_option_is_not_gone_on_with(
     stubs: Stubs, session: str
@@ -160,5 +162,5 @@ async def test_a_conversation_that_a_program_names_like_an_option_is_not_gone_on
 def test_a_model_that_is_named_like_an_option_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="a model is named by a word"):
         CommandModel(CLAUDE, name)
-    with pytest.raises(ConfigurationError, match=r"a model is named by a word|names no model"):
+    with pytest.raises(ConfigurationError, match=r"a model is named by a word|does not name a model"):
         chat_model(f"claude-cli:{name}")

@@ -18,7 +18,7 @@ from integration.command_kit import Stubs, is_alive, is_zombie
 from roundtable.errors import AgentError, APITimeoutError
 from roundtable.gateway import Gateway
 from roundtable.providers.command import SpawnOptions, run_command, spawn_agent
-from roundtable.providers.command.keeper import KEEPER
+from roundtable.providers.command.watchdog import WATCHDOG_SCRIPT
 from roundtable.testing.storage_samples import ManualClock
 
 SONNET = SpawnOptions(model="sonnet", max_budget_usd=1.5, system_prompt="")
@@ -57,10 +57,11 @@ async def test_what_a_program_started_does_not_keep_its_answer_back(stubs: Stubs
     await gone(child)
 
 
+@pytest.mark.slow
 async def test_a_program_that_takes_too_long_gets_a_polite_signal_first(stubs: Stubs) -> None:
     stubs.make("claude", "signal.signal(signal.SIGTERM, lambda *_: (note(polite=True), sys.exit(0)))\ntime.sleep(60)")
-    hurried = SONNET.model_copy(update={"timeout_s": 0.5})
-    with pytest.raises(APITimeoutError, match=r"^Claude timed out after 500ms"):
+    hurried = SONNET.model_copy(update={"timeout_s": 1})
+    with pytest.raises(APITimeoutError, match=r"^Claude timed out after 1000ms"):
         await spawn_agent("?", hurried, gateway=gateway())
     assert stubs.notes("claude", "polite")
 
@@ -69,17 +70,21 @@ async def test_a_program_that_takes_too_long_gets_a_polite_signal_first(stubs: S
 async def test_a_program_that_ignores_the_signal_is_killed_with_all_it_started(stubs: Stubs) -> None:
     ignores = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + FORKS + "time.sleep(60)"
     stubs.make("claude", ignores)
-    began = time.monotonic()
-    with anyio.move_on_after(1):
-        await spawn_agent("?", SONNET, gateway=gateway())
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: spawn_agent("?", SONNET, gateway=gateway()))
+        while not stubs.notes("claude", "child"):  # noqa: ASYNC110  (it is another process)
+            await anyio.sleep(0.02)
+        began = time.monotonic()
+        group.cancel_scope.cancel()
     took = time.monotonic() - began
-    assert took < 1 + 5 + 0.5 + SLACK_S, f"gone after {took:.2f} s"
+    assert took < 5 + 0.5 + SLACK_S, f"gone after {took:.2f} s"
     [start], [child] = stubs.starts("claude"), stubs.notes("claude", "child")
     assert not is_alive(start["pid"])
     assert not is_zombie(start["pid"])
     await gone(child)
 
 
+@pytest.mark.slow
 async def test_a_call_that_is_cancelled_at_any_time_leaves_nothing(stubs: Stubs) -> None:
     stubs.make("claude", FORKS + "time.sleep(60)")
     before = open_files()
@@ -112,20 +117,24 @@ async def test_fifty_at_once_keep_to_the_limit_and_are_gone_after_six_seconds(st
                 await anyio.sleep(0.1)
             began = time.monotonic()
             group.cancel_scope.cancel()
-    took = time.monotonic() - began
-    assert took < 6.5 + SLACK_S, f"50 programs gone after {took:.2f} s"
     pids = [start["pid"] for start in stubs.starts("claude")]
     assert len(pids) == 50
-    assert not [pid for pid in pids if is_alive(pid) or is_zombie(pid)]
+    limit = began + 6.5 + SLACK_S
+    while any(is_alive(pid) or is_zombie(pid) for pid in pids):
+        assert time.monotonic() < limit
+        await anyio.sleep(0.05)
+    took = time.monotonic() - began
+    assert took < 6.5 + SLACK_S, f"50 programs gone after {took:.2f} s"
     assert open_files() <= before + 2
 
 
+@pytest.mark.slow
 async def test_no_more_run_at_once_than_the_gateway_lets_in(stubs: Stubs) -> None:
     stubs.make("claude", "note(at=time.time())\ntime.sleep(0.2)\nnote(until=time.time())\nenvelope('Tea.')")
-    narrow = Gateway(clock=ManualClock(), concurrency=2)
+    restrict_view = Gateway(clock=ManualClock(), concurrency=2)
     async with anyio.create_task_group() as group:
         for _ in range(5):
-            group.start_soon(lambda: spawn_agent("?", SONNET, gateway=narrow))
+            group.start_soon(lambda: spawn_agent("?", SONNET, gateway=restrict_view))
     moments = [(at, 1) for at in stubs.notes("claude", "at")] + [(at, -1) for at in stubs.notes("claude", "until")]
     running, most = 0, 0
     for _, change in sorted(moments, key=str):
@@ -175,7 +184,7 @@ def test_a_program_outlives_the_thread_that_started_it(stubs: Stubs) -> None:
     """Trio starts programs on threads that end after ten idle seconds."""
     file = stubs.make("claude", "time.sleep(0.4)\nenvelope('Tea.')")
     started: list[subprocess.Popen[bytes]] = []
-    words = [sys.executable, "-ISc", KEEPER, str(os.getpid()), str(file), str(file)]
+    words = [sys.executable, "-ISc", WATCHDOG_SCRIPT, str(os.getpid()), str(file), str(file)]
     thread = threading.Thread(target=lambda: started.append(subprocess.Popen(words, stdout=subprocess.PIPE)))
     thread.start()
     thread.join()
@@ -206,11 +215,11 @@ async def test_elsewhere_than_on_linux_a_program_is_started_directly(monkeypatch
     monkeypatch.setattr(sys, "platform", "darwin")
     asked: dict[str, Any] = {"stdin": "Tea?", "timeout_s": 20, "environment": {}}
     assert (await run_command(("/bin/cat",), **asked)).stdout == "Tea?"
-    with pytest.raises(AgentError, match=r"Failed to spawn Claude: .*No such file"):
+    with pytest.raises(AgentError, match=r"Failed to spawn file: .*No such file"):
         await run_command(("/no/such/file",), **asked)
 
 
 async def test_a_folder_that_is_gone_is_told() -> None:
-    with pytest.raises(AgentError, match=r"Failed to spawn Claude: .*/no/such/folder") as caught:
+    with pytest.raises(AgentError, match=r"Failed to spawn cat: .*/no/such/folder") as caught:
         await run_command(("/bin/cat",), stdin="", timeout_s=20, environment={}, cwd="/no/such/folder")
     assert "working directory" in str(caught.value.hint)

@@ -14,6 +14,7 @@ from integration.engine_kit import (
     ENOUGH_S,
     CountingModel,
     FailingStorage,
+    Gated,
     asking,
     engine_of,
     eventually,
@@ -25,10 +26,14 @@ from integration.engine_kit import (
     table_of,
 )
 
+from roundtable.engine import SessionManager
+from roundtable.engine.journal import Journal
 from roundtable.errors import AgentError, SessionError
-from roundtable.providers.scripted import Delay, Reply
+from roundtable.providers.scripted import Reply
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.types import ChatRequest, Control, utc_now
+from roundtable.types import ChatRequest, ChatResponse, Control, DebateConfig, utc_now
+
+pytestmark = pytest.mark.both_loops
 
 
 def slow_first(request: ChatRequest) -> Reply:
@@ -37,7 +42,7 @@ def slow_first(request: ChatRequest) -> Reply:
 
 
 async def took_s(storage: object, session_id: str) -> float:
-    """Give the time from the last request to the end of the run, by the clock of the log."""
+    """Return the time from the last request to the end of the run, by the clock of the log."""
     events = await log_of(storage, session_id)
     asked = [event for event in events if event.type == "control"][-1]
     assert events[-1].type == "debate_complete"
@@ -94,8 +99,11 @@ async def test_a_stop_is_not_softened_by_a_later_pause() -> None:
 
 
 async def test_a_stop_while_agreement_is_measured_measures_nothing() -> None:
+    measuring = anyio.Event()
+
     class SlowMeter:
         async def measure(self, responses: Sequence[object], topic: str, **_: object) -> object:
+            measuring.set()
             await anyio.sleep(30)
             raise AssertionError
 
@@ -105,7 +113,7 @@ async def test_a_stop_while_agreement_is_measured_measures_nothing() -> None:
     session = await engine.start_debate(asking(agents, rounds=1))
     async with anyio.create_task_group() as group:
         group.start_soon(engine.run, session.id)
-        await anyio.sleep(0.1)
+        await measuring.wait()
         await engine.sessions.control(session.id, "stop")
     fold = await fold_of(storage, session.id)
     assert (fold.progress.status, fold.rounds[0].consensus) == ("completed", None)
@@ -151,11 +159,12 @@ async def test_a_call_that_waits_to_be_let_in_does_not_start_after_a_pause(strea
 async def test_a_pause_taken_back_in_the_middle_of_a_stage_leaves_nobody_out() -> None:
     """The second agent was kept from speaking; it must speak once the pause is taken back."""
     storage = MemoryStorage()
-    gate = anyio.Event()
+    ada_speaks, paused, kept, gate = anyio.Event(), anyio.Event(), anyio.Event(), anyio.Event()
 
     class Gated(CountingModel):
         async def complete(self, request: ChatRequest) -> object:  # type: ignore[override]
             if request.metadata["agent"] == "ada":
+                ada_speaks.set()
                 await gate.wait()
             return await super().complete(request)
 
@@ -164,17 +173,22 @@ async def test_a_pause_taken_back_in_the_middle_of_a_stage_leaves_nobody_out() -
     take_turn = bo.take_turn
 
     async def late_turn(*given: object) -> object:
-        await anyio.sleep(0.1)
-        return await take_turn(*given)  # type: ignore[arg-type]
+        await paused.wait()
+        try:
+            return await take_turn(*given)  # type: ignore[arg-type]
+        finally:
+            kept.set()
 
     bo.take_turn = late_turn  # type: ignore[assignment, method-assign]
     engine = engine_of(storage, [ada, bo])
     session = await engine.start_debate(asking([ada, bo], rounds=1))
     async with anyio.create_task_group() as group:
         group.start_soon(engine.run, session.id)
-        await anyio.sleep(0.05)
+        await ada_speaks.wait()
         await engine.sessions.control(session.id, "pause")
-        await anyio.sleep(0.1)
+        paused.set()
+        await kept.wait()
+        assert model.begun == []
         await engine.sessions.control(session.id, "resume")
         gate.set()
     fold = await fold_of(storage, session.id)
@@ -195,15 +209,24 @@ async def test_a_pause_taken_back_after_everybody_failed_leads_to_no_agreement_o
                 await self.inner.append(session_id, None, None, (note,))
             return last
 
-    replies: list[Reply] = [Delay(0.1, AgentError("no")), said("Tea")]
-    model, storage = CountingModel(lambda _: replies.pop(0)), Voids(MemoryStorage())
+    asked, gate = anyio.Event(), anyio.Event()
+
+    class Gated(CountingModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            asked.set()
+            await gate.wait()
+            return await super().complete(request)
+
+    replies: list[Reply] = [AgentError("no"), said("Tea")]
+    model, storage = Gated(lambda _: replies.pop(0)), Voids(MemoryStorage())
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
     session = await engine.start_debate(asking(agents, rounds=1))
     async with anyio.create_task_group() as group:
         group.start_soon(engine.run, session.id)
-        await eventually(lambda: model.under_way == 1)
+        await asked.wait()
         await engine.sessions.control(session.id, "pause")
+        gate.set()
     fold = await fold_of(storage, session.id)
     assert fold.progress.status == "completed"
     assert [(turn.attempt, turn.outcome) for turn in fold.rounds[0].in_order()] == [(2, "answered")]
@@ -219,24 +242,24 @@ storage.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("action", "status"), [("pause", "paused"), ("stop", "completed")])
 async def test_another_process_may_pause_and_stop(
     disk: SQLiteStorage, tmp_path: Path, action: str, status: str
 ) -> None:
-    def reply(request: ChatRequest) -> Reply:
-        return late(0.02 if action == "pause" else 30, "Tea")
-
-    model = CountingModel(reply)
+    model = Gated({"*": said("Tea")})
     async with table_of(model, storage=disk) as table:
-        # Long enough not to end by itself while the other process starts.
-        agents = seated(model, "ada", "bo", "cy")
-        handle = await table.start("Tea?", rounds=10, agents=agents)
-        if action == "pause":
-            model._reply = lambda _: late(0.5, "Tea")
-        await eventually(lambda: len(model.begun) > 0)
+        handle = await table.start("Tea?", rounds=10, agents=seated(model, "ada", "bo", "cy"))
+        await eventually(lambda: model.waiting == 3)
         command = [sys.executable, "-c", ASK, str(tmp_path / "debates.db"), handle.session_id, action]
-        with anyio.fail_after(30):
-            await anyio.to_thread.run_sync(lambda: subprocess.run(command, check=True))
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(anyio.to_thread.run_sync, lambda: subprocess.run(command, check=True))
+                while not any(event.type == "control" for event in await log_of(disk, handle.session_id)):  # noqa: ASYNC110  (another process asks)
+                    await anyio.sleep(0.02)
+                while action == "pause" and not handle.done:
+                    model.let(3)
+                    await anyio.sleep(0.3)  # a request is looked for four times a second
             result = await handle.result()
     assert result.session_status == status
     assert await took_s(disk, handle.session_id) < ENOUGH_S
@@ -283,3 +306,28 @@ async def test_obeying_without_a_request_does_nothing() -> None:
     session = await engine.start_debate(asking(agents))
     await engine.obey(session.id)
     assert await log_of(storage, session.id) == ()
+
+
+async def test_a_request_whose_reading_was_interrupted_is_read_at_the_next_check() -> None:
+    class Slow(MemoryStorage):
+        pause_s = 0.0
+
+        async def read(self, *arguments: Any, **options: Any) -> Any:
+            await anyio.sleep(self.pause_s)
+            return await super().read(*arguments, **options)
+
+    storage = Slow()
+    sessions = SessionManager(storage)
+    session = await sessions.create_session(DebateConfig(topic="Tea?", agents=("ada",)))
+    lease = await storage.lease(session.id, sessions.owner(), 60)
+    journal = Journal(storage, await sessions.load(session.id), lease, lambda event: None, sessions.clock)
+    with sessions.signals.listen("default", session.id, journal.expect_control):
+        await journal.check_control()
+        await sessions.control(session.id, "pause")
+        storage.pause_s = 60
+        with anyio.move_on_after(0.05) as interrupted:
+            await journal.check_control()
+        assert interrupted.cancelled_caught
+        storage.pause_s = 0
+        await journal.check_control()
+    assert journal.fold.pending_control is not None

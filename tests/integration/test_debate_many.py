@@ -13,10 +13,12 @@ from roundtable import sync
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost
 from roundtable.modes import CollaborativeMode
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.results import FailedDebate
+from roundtable.results.many import FailedDebate
 from roundtable.scoring import find_rule
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest
+
+pytestmark = pytest.mark.both_loops
 
 SAYS = {"ada": "Tea", "bo": "Tea", "cy": "Coffee"}
 
@@ -96,7 +98,7 @@ async def test_a_failure_before_a_session_has_a_row_of_its_own() -> None:
         pytest.param({"topics": "Tea?"}, "topics must be a list of questions", id="a text"),
         pytest.param({"modes": "delphi"}, "modes must be a list", id="one mode"),
         pytest.param({"modes": []}, "modes is empty", id="no mode"),
-        pytest.param({"mode": "delphi"}, "take modes, a list", id="mode"),
+        pytest.param({"mode": "delphi"}, "debate_many takes modes, not mode", id="mode"),
         pytest.param({"modes": ["delphi", "duel"]}, "duel", id="unknown mode"),
         pytest.param({"topics": ["Tea?", ""]}, "topic", id="empty question"),
         pytest.param({"concurrency": 0}, "1 to 1000", id="none at a time"),
@@ -189,6 +191,7 @@ async def test_tables_and_figures_hold_what_the_rows_hold() -> None:
         "confidence of Bo",
         "confidence of Cy",
         "agreement",
+        "agreement if the rest is equal",
         "agreement before debate",
     ]
     assert ax.get_title() == "collaborative: Tea"

@@ -8,6 +8,7 @@ from integration.engine_kit import (
     CountingModel,
     asking,
     engine_of,
+    eventually,
     fold_of,
     late,
     lawful,
@@ -66,7 +67,7 @@ async def test_extending_a_session_that_was_left_keeps_its_exit() -> None:
 async def test_a_round_that_was_stopped_is_not_given_as_the_round_before() -> None:
     storage, model = (
         MemoryStorage(),
-        CountingModel(lambda request: late(0.4, "Tea") if "Round 2" in _text(request) else said("Tea")),
+        CountingModel(lambda request: late(30, "Tea") if "Round 2" in _text(request) else said("Tea")),
     )
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
@@ -74,12 +75,12 @@ async def test_a_round_that_was_stopped_is_not_given_as_the_round_before() -> No
     assert (await engine.run_round(session.id)).round_number == 1
 
     async def stop() -> None:
-        await anyio.sleep(0.1)
+        await eventually(lambda: model.under_way == 1)
         await engine.sessions.control(session.id, "stop")
 
     async with anyio.create_task_group() as group:
         group.start_soon(stop)
-        with pytest.raises(SessionError, match="did not come to its end") as error:
+        with pytest.raises(SessionError, match="was not completed") as error:
             await engine.run_round(session.id)
     assert error.value.hint
 
@@ -131,7 +132,7 @@ async def test_a_write_that_came_through_late_is_known_as_ones_own() -> None:
 async def test_lost_quorum_is_also_the_reason_of_the_exit() -> None:
     storage, model = MemoryStorage(), CountingModel(lambda _: ValueError("no"))
     table = table_of(model, "ada", storage=storage)
-    with pytest.raises(Exception, match="0 of 1 agents answered"):
+    with pytest.raises(Exception, match="0 of 1 agent answered"):
         await table.debate("Tea?")
     (summary,) = await table.sessions()
     fold = await fold_of(storage, summary.id)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from integration.engine_kit import CountingModel, asking, by_agent, engine_of, fold_of, late, log_of, said, seated
+from integration.engine_kit import (
+    CountingModel,
+    asking,
+    by_agent,
+    engine_of,
+    eventually,
+    fold_of,
+    late,
+    log_of,
+    said,
+    seated,
+)
 
 from roundtable.agents import AgentRegistry
 from roundtable.engine import DebateEngine, RunLimits, SessionManager
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost, SessionError
 from roundtable.modes import ModeRegistry
 from roundtable.protocols import TurnListener
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.types import (
     AgentConfig,
@@ -49,11 +60,11 @@ async def test_starting_a_debate_creates_it_and_asks_nobody() -> None:
 
 
 async def test_a_round_is_exactly_one_round() -> None:
-    model = CountingModel(by_agent({"ada": said("Tea"), "bo": said("Coffee")}))
+    model = CountingModel(by_agent({"ada": said("1 cup"), "bo": said("2 cup")}))
     engine = two(model)
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=2))
     first = await engine.run_round(session.id)
-    assert (first.round_number, [response.position for response in first.responses]) == (1, ["Tea", "Coffee"])
+    assert (first.round_number, [response.position for response in first.responses]) == (1, ["1 cup", "2 cup"])
     assert first.consensus.agreement_level == 0.5
     assert first.decision is not None
     assert first.decision.is_tie
@@ -95,8 +106,10 @@ async def test_a_round_that_was_interrupted_is_finished_by_the_next_call() -> No
     model = CountingModel(lambda r: late(30, "x") if hold.get(r.metadata["agent"]) else "Tea")
     engine = two(model)
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo")))
-    with anyio.move_on_after(0.1):
-        await engine.run_round(session.id)
+    async with anyio.create_task_group() as group:
+        group.start_soon(engine.run_round, session.id)
+        await eventually(lambda: len(model.begun) == 2 and model.under_way == 1)
+        group.cancel_scope.cancel()
     with pytest.raises(SessionError, match="is paused"):
         await engine.run_round(session.id)
     hold.clear()
@@ -107,7 +120,6 @@ async def test_a_round_that_was_interrupted_is_finished_by_the_next_call() -> No
 
 async def test_a_round_that_is_paused_in_its_middle_has_no_result() -> None:
     import anyio
-    from integration.engine_kit import eventually
 
     model = CountingModel(late(0.2, "Tea"))
     engine = two(model)
@@ -119,7 +131,7 @@ async def test_a_round_that_is_paused_in_its_middle_has_no_result() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(pause)
-        with pytest.raises(SessionError, match="did not come to its end"):
+        with pytest.raises(SessionError, match="was not completed"):
             await engine.run_round(session.id)
 
 
@@ -134,7 +146,7 @@ async def test_what_a_debate_is_started_with_is_checked() -> None:
     with pytest.raises(ConfigurationError, match="unknown exit"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada",), exit={"kind": "whim"}))
     for agents in ((), ("ada", "ada")):
-        with pytest.raises(ConfigurationError, match="at least one agent, each once"):
+        with pytest.raises(ConfigurationError, match="at least one agent, and each agent only once"):
             await engine.start_debate(DebateConfig(topic="Tea?", agents=agents))
     assert await engine.list_sessions() == ()
     nobody = DebateEngine(SessionManager(MemoryStorage()), AgentRegistry(), ModeRegistry())
@@ -147,7 +159,7 @@ async def test_agents_may_come_with_the_debate() -> None:
     di = AgentConfig(id="di", name="Di", provider="scripted")
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "di")), agents=[di])
     assert session.agent_ids == ("ada", "di")
-    with pytest.raises(ConfigurationError, match="agents that do not take part"):
+    with pytest.raises(ConfigurationError, match="agents that are not in the debate"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada",)), agents=[di])
     with pytest.raises(ConfigurationError, match="unknown provider 'scripted'"):
         await engine.run(session.id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,32 +50,33 @@ class Talker(CountingModel):
         self.lengths = list(lengths)
 
     async def complete(self, request):
-        from roundtable.gateway.metering import prompt_tokens
+        from roundtable.gateway.budget import prompt_tokens
 
         self.begun.append(("", ""))
         length = self.lengths.pop() if self.lengths else 0
         most = int(request.max_tokens * 3.5) - 80
-        text = (
-            f'{{"position": "Tea", "confidence": 0.5, "reasoning": "{"y" * (most * length // 4)}"}}' if length else "{"
-        )
+        who = request.metadata["agent"]
+        answer = {"position": f"Tea for {who}", "choice": "Coffee" if who == "bo" else "Tea", "confidence": 0.5}
+        text = json.dumps(answer | {"reasoning": "y" * max(0, most * length // 4 - 60)}) if length else "{"
         usage = Usage(input_tokens=prompt_tokens(request), output_tokens=request.max_tokens * length // 4, calls=1)
         return ChatResponse(text=text, usage=usage)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.integers(0, 4), max_size=12),
     st.integers(1, 3),
     st.integers(1, 3),
     st.sampled_from([60, 300]),
     st.booleans(),
+    st.booleans(),
 )
-def test_no_debate_takes_more_than_its_estimate(lengths, rounds, seats, max_tokens, with_options):
+def test_no_debate_takes_more_than_its_estimate(lengths, rounds, seats, max_tokens, with_options, vote):
     names = ["ada", "bo", "cy"][:seats]
     table = BlockingRoundtable(
         wordy(Talker(lengths), *names, max_tokens=max_tokens), storage="memory://", prices=PRICES
     )
-    more = {"rounds": rounds, "options": ["Tea", "Coffee"] if with_options else None}
+    more = {"rounds": rounds, "options": ["Tea", "Coffee"] if with_options else None, "vote": vote}
     worst = table.estimate("Tea or coffee?", **more)
     try:
         result = table.debate("Tea or coffee?", **more)
@@ -84,9 +87,38 @@ def test_no_debate_takes_more_than_its_estimate(lengths, rounds, seats, max_toke
     assert result.usage.input_tokens <= worst.input_tokens
     assert result.usage.output_tokens <= worst.output_tokens
     assert result.usage.cost_usd <= worst.cost_usd
-    assert worst.planned_calls == worst.turns == rounds * seats
+    assert worst.planned_calls == worst.turns
+    assert rounds * seats <= worst.turns <= (rounds + vote) * seats
     assert sum(one.calls for one in worst.by_agent) == worst.calls
     assert sum(one.total_tokens for one in worst.by_agent) == worst.total_tokens
+
+
+@pytest.mark.parametrize("mode", ["collaborative", "socratic", "adversarial", "delphi"])
+def test_a_vote_on_options_takes_no_more_than_its_estimate_in_any_mode(mode):
+    """Every answer is as long as it may be, is unreadable once, and names another option."""
+    options, seats = ["Tea", "Milk", "Rum"], ["ada", "bo", "cy"]
+
+    class Longest(CountingModel):
+        async def complete(self, request):
+            from roundtable.gateway.budget import prompt_tokens
+
+            most, who = int(request.max_tokens * 3.5) - 80, request.metadata["agent"]
+            if not any(message.role == "assistant" for message in request.messages):
+                text = "{" + "z" * most
+            elif "you vote" in request.messages[0].content:
+                text = json.dumps({"ranking": options, "reasoning": "y" * (most - 120)})
+            else:
+                answer = {"position": f"{who} {'p' * 560}", "choice": options[seats.index(who)], "confidence": 0.5}
+                text = json.dumps(answer | {"reasoning": "y" * (most - 760)})
+            usage = Usage(input_tokens=prompt_tokens(request), output_tokens=request.max_tokens, calls=1)
+            return ChatResponse(text=text, usage=usage)
+
+    with BlockingRoundtable(wordy(Longest(), *seats, max_tokens=2000), storage="memory://", prices=PRICES) as table:
+        more = {"mode": mode, "rounds": 1, "options": options, "vote": True}
+        worst, result = table.estimate("Which?", **more), table.debate("Which?", **more)
+    assert result.decision.vote is not None
+    assert result.usage.calls == worst.calls
+    assert result.usage.input_tokens <= worst.input_tokens
 
 
 async def test_an_estimate_calls_nobody_and_stores_nothing():
@@ -226,7 +258,7 @@ class Broken(BaseModeStrategy):
 
 
 def test_a_mode_that_breaks_is_named():
-    with pytest.raises(ConfigurationError, match="mode 'broken' broke while it planned: TypeError"):
+    with pytest.raises(ConfigurationError, match="mode 'broken' failed while planning: TypeError"):
         on_paper(Broken(), seated(CountingModel("Tea"), "ada"))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("httpx_aiohttp")
+pytest.importorskip("aiohttp")
 
 from integration.test_bad_hour import test_no_sink_of_an_error_holds_the_key  # noqa: F401
 from integration.test_faults import (  # noqa: F401
+    test_a_broken_chunk_that_comes_by_itself_ends_the_call_at_once,
     test_a_broken_connection,
     test_a_cancelled_call_hangs_up_and_is_nobodys_failure,
     test_a_compressed_answer_is_read_and_a_bomb_is_not,
@@ -20,7 +21,10 @@ from integration.test_faults import (  # noqa: F401
     test_a_port_nobody_listens_on,
     test_many_headers_are_read,
     test_many_small_events_cost_little,
+    test_no_piece_needs_more_than_one_cancel_scope,
+    test_the_deadline_holds_where_data_comes_faster_than_it_is_taken,
     test_the_deadline_is_that_of_the_whole_call,
+    test_the_gateways_deadline_ends_a_call_whose_model_has_more_time,
 )
 from integration.test_http_client import (  # noqa: F401
     client,
@@ -29,6 +33,7 @@ from integration.test_http_client import (  # noqa: F401
     test_a_certificate_nobody_vouches_for_is_refused_for_good,
     test_a_connection_the_server_dropped_is_replaced,
     test_a_header_that_cannot_be_sent_is_not_quoted,
+    test_a_later_call_on_a_connection_has_its_own_deadline,
     test_a_request_and_its_answer_arrive_whole,
     test_an_odd_but_whole_answer_is_read,
     test_connections_are_kept_and_used_again,
@@ -36,6 +41,8 @@ from integration.test_http_client import (  # noqa: F401
 
 from roundtable.http import HttpClient, HttpRequest
 from roundtable.testing.servers import LoopbackServer, http_reply
+
+pytestmark = pytest.mark.slow  # every day the same tests run over the library's own transport
 
 
 @pytest.fixture

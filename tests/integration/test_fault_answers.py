@@ -36,7 +36,7 @@ def saying(**fields):
 
 
 async def debate(wire, said, *, streamed, **more):
-    """Let one agent say something odd and the other something sound; give the result and the requests of the first."""
+    """Run a debate in which one agent answers oddly; return the result and that agent's requests."""
 
     def answer(seen):
         odd = b"odd-model" in seen.body or "odd-model" in seen.path
@@ -194,7 +194,7 @@ async def test_an_answer_of_another_model_is_kept_with_a_warning(wire, streamed)
     """P47."""
     result, _ = await debate(wire, Said(saying(), model="quite-another"), streamed=streamed)
     turn = of_odd(result)
-    assert turn.result.warnings == ("the model 'odd-model' was asked, 'quite-another' answered",)
+    assert turn.result.warnings == ("asked for the model 'odd-model', but 'quite-another' answered",)
     assert turn.result.model == "quite-another"
 
 

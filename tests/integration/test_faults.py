@@ -17,6 +17,7 @@ from pathlib import Path
 import anyio
 import pytest
 from integration.test_providers_http import ASK, BOTH, KEY, STREAMS, content, told
+from sniffio import current_async_library
 
 from roundtable.errors import (
     AgentError,
@@ -27,13 +28,14 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.gateway import Gateway, RetryRule
+from roundtable.http import HttpClient
 from roundtable.providers import chat_model
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply, chat_chunks, chat_reply, http_reply, sse_reply
 from roundtable.types import ChatResponse, Usage
 
 RULE = RetryRule(base_delay_s=0.001)
-TIMEOUT_S = 0.5
+TIMEOUT_S = 1.0
 SLACK_S = 2.0
 """What a busy machine may add to a limit; alone it is some hundredths of a second."""
 OK = chat_reply("ok")
@@ -100,9 +102,9 @@ class TimedServer(LoopbackServer):
         self.times = []
         self.reply = reply
 
-    def _choose(self, seen):
+    def _choose_reply(self, seen):
         self.times.append(time.monotonic())
-        return super()._choose(seen)
+        return super()._choose_reply(seen)
 
     def _play(self, seen):
         return self.reply or chat_reply("ok", stream=seen.wants_stream)
@@ -110,7 +112,7 @@ class TimedServer(LoopbackServer):
 
 @contextlib.asynccontextmanager
 async def scene(reply=None, *, first: Sequence[WireReply] = (), timeout_s=5.0, rule=RULE, name="compatible:m"):
-    """Give a scene, and see to it that nothing of it is left when the block is over."""
+    """Yield a scene, and check that nothing of it is left when the block is over."""
     tasks, files = len(anyio.get_running_tasks()), None
     with TimedServer(reply) as server:
         server.queue(*first)
@@ -118,7 +120,7 @@ async def scene(reply=None, *, first: Sequence[WireReply] = (), timeout_s=5.0, r
         files = open_files()
         yield Scene(server, Gateway(retry=rule, timeout_s=timeout_s).guard(inner))
         await inner.aclose()
-        with anyio.fail_after(2):
+        with anyio.fail_after(20):
             while server.open_connections:  # noqa: ASYNC110
                 await anyio.sleep(0.002)
         assert open_files() <= files
@@ -221,7 +223,7 @@ class Told:
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(Told({"retry-after": "1"}, least_s=1, most_s=2.5), id="P10 seconds"),
+        pytest.param(Told({"retry-after": "1"}, least_s=1, most_s=2.5), id="P10 seconds", marks=pytest.mark.slow),
         pytest.param(Told({"retry-after-ms": "50"}, least_s=0.05), id="P10 milliseconds"),
         pytest.param(Told({"retry-after": "inf"}), id="P12 inf"),
         pytest.param(Told({"retry-after": "nan"}), id="P12 nan"),
@@ -242,6 +244,7 @@ async def test_waits(row):
         assert row.least_s <= gap < row.most_s + SLACK_S
 
 
+@pytest.mark.slow
 async def test_a_date_is_waited_for():
     """P10."""
     at = time.time()
@@ -251,7 +254,7 @@ async def test_a_date_is_waited_for():
     }
     async with scene(first=[http_reply(told(), status=429, headers=headers)]) as fault:
         await fault.call(streamed=False)
-        assert 1 <= fault.gaps[0] < 2.5
+        assert 1 <= fault.gaps[0] < 2.5 + SLACK_S
 
 
 @pytest.mark.parametrize(
@@ -281,7 +284,7 @@ async def test_a_rate_limit_for_ever_is_charged_to_the_budget():
         with pytest.raises(APIRateLimitError, match="after 4 attempts"):
             await fault.call(streamed=False)
         assert len(fault.server.seen) == 4
-        assert fault.model.lane.budget.available == 485
+        assert fault.model.endpoint_state.budget.available == 485
 
 
 async def test_a_compressed_answer_is_read_and_a_bomb_is_not():
@@ -311,6 +314,7 @@ async def test_a_port_nobody_listens_on():
     await inner.aclose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reply",
     [
@@ -329,7 +333,7 @@ async def test_the_deadline_is_that_of_the_whole_call(reply, streamed):
             await fault.call(streamed=streamed)
         assert TIMEOUT_S - 0.01 <= time.monotonic() - began < TIMEOUT_S + SLACK_S
         assert len(fault.server.seen) == 1
-        with anyio.fail_after(2):
+        with anyio.fail_after(8):
             while not fault.server.hang_ups:  # noqa: ASYNC110
                 await anyio.sleep(0.002)
 
@@ -350,6 +354,74 @@ async def test_a_broken_connection(reply):
         assert len(fault.server.seen) == 4
 
 
+CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "wrong", [b"zz\r\n", b"3\r\n{}xx\r\n", b"1\r\n}\r\nnonsense\r\n"], ids=["a size", "an end", "after a good one"]
+)
+@pytest.mark.parametrize("before", [b"", b"2\r\n{ \r\n"], ids=["first", "later"])
+async def test_a_broken_chunk_that_comes_by_itself_ends_the_call_at_once(before, wrong):
+    """P63: the connection stays open behind it."""
+    reply = WireReply([CHUNKED, 0.05, before, 0.05, wrong, 60.0])
+    async with scene(reply, timeout_s=20, rule=RetryRule(on=frozenset())) as fault:
+        began = time.monotonic()
+        with pytest.raises(APINetworkError, match="broke off"):
+            await fault.call(streamed=False)
+        assert time.monotonic() - began < SLACK_S
+        assert len(fault.server.seen) == 1
+
+
+class Ahead(list):
+    """The parts of a reply without an end, sent as fast as the connection takes them."""
+
+    def __iter__(self):
+        yield from super().__iter__()
+        piece = b"".join(chat_chunks("x" * 50, pieces=50, done=False, finish=None))
+        while True:
+            yield b"%x\r\n%b\r\n" % (len(piece), piece)
+
+
+async def test_the_deadline_holds_where_data_comes_faster_than_it_is_taken():
+    head = HEAD.replace(b"application/json", b"text/event-stream") + b"transfer-encoding: chunked\r\n\r\n"
+    async with scene(WireReply(Ahead([head])), timeout_s=0.3) as fault, fault.model.stream(ASK) as pieces:
+        began = time.monotonic()
+
+        async def take_slowly():
+            async for _ in pieces:
+                await anyio.sleep(0.001)
+                assert time.monotonic() - began < 0.3 + SLACK_S
+
+        with pytest.raises(APITimeoutError):
+            await take_slowly()
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+async def test_the_gateways_deadline_ends_a_call_whose_model_has_more_time(streamed):
+    head = HEAD + b"content-length: 9999\r\n\r\n"
+    async with scene(WireReply([head + chat_chunks("tea")[0], 60.0]), timeout_s=30) as fault:
+        fault.model = fault.model.without_retries(TIMEOUT_S)
+        began = time.monotonic()
+        with pytest.raises(APITimeoutError, match=f"within {TIMEOUT_S:g} s") as caught:
+            await fault.call(streamed=streamed)
+        assert TIMEOUT_S - 0.01 <= time.monotonic() - began < TIMEOUT_S + SLACK_S
+        assert caught.value.details["deadline_s"] == TIMEOUT_S
+        assert caught.value.provider == "compatible"
+        assert fault.model.endpoint_state.breaker.failures == 1
+
+
+async def test_no_piece_needs_more_than_one_cancel_scope(monkeypatch):
+    """Two for each piece were 40 % of its cost. What aiohttp has received already needs none."""
+    scopes, scope = [], anyio.CancelScope
+    monkeypatch.setattr(anyio, "CancelScope", lambda **options: scopes.append(options) or scope(**options))
+    head = HEAD.replace(b"application/json", b"text/event-stream") + b"transfer-encoding: chunked\r\n\r\n"
+    burst = b"".join(b"%x\r\n%b\r\n" % (len(event), event) for event in chat_chunks("x" * 500, pieces=500))
+    async with scene(WireReply([head + burst + b"0\r\n\r\n"])) as fault:
+        pieces = [piece async for piece in fault.model.stream(ASK)]
+        assert "".join(piece.text for piece in pieces[:-1]) == "x" * 500
+        assert len(scopes) < (30 if HttpClient.fast and current_async_library() == "asyncio" else 530)
+
+
 async def test_many_headers_are_read():
     """P65."""
     many = {f"x-{number}": "y" for number in range(1500)}
@@ -362,9 +434,11 @@ async def test_a_kept_connection_that_was_dropped_costs_no_try():
     closing = WireReply(chat_reply("first").parts, "close")
     async with scene(first=[closing]) as fault:
         await fault.call(streamed=False)
-        await anyio.sleep(0.05)
+        with anyio.fail_after(20):
+            while fault.server.open_connections:  # noqa: ASYNC110
+                await anyio.sleep(0.002)
         assert (await fault.call(streamed=False)).text == "ok"
-        assert fault.model.lane.breaker.failures == 0
+        assert fault.model.endpoint_state.breaker.failures == 0
 
 
 async def test_many_small_events_cost_little():
@@ -380,20 +454,20 @@ async def test_a_consumer_that_leaves_hangs_up():
         stream = fault.model.stream(ASK)
         assert not isinstance(await anext(stream), ChatResponse)
         await stream.aclose()
-        with anyio.fail_after(2):
+        with anyio.fail_after(8):
             while not fault.server.hang_ups:  # noqa: ASYNC110
                 await anyio.sleep(0.002)
-        assert fault.model.lane.breaker.failures == 0
+        assert fault.model.endpoint_state.breaker.failures == 0
 
 
 async def test_a_cancelled_call_hangs_up_and_is_nobodys_failure():
     async with scene(WireReply([60.0])) as fault:
         with anyio.move_on_after(0.1):
             await fault.call(streamed=False)
-        with anyio.fail_after(2):
+        with anyio.fail_after(8):
             while not fault.server.hang_ups:  # noqa: ASYNC110
                 await anyio.sleep(0.002)
-        assert fault.model.lane.breaker.failures == 0
+        assert fault.model.endpoint_state.breaker.failures == 0
 
 
 @pytest.mark.parametrize(

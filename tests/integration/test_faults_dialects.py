@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from integration.engine_kit import some_every_day
 from integration.test_faults import lasting, scene, tries
 from integration.test_providers_http import BOTH, KEY
 
@@ -22,8 +23,8 @@ def anyio_backend():
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize(("reply", "kind", "retryable"), COMMON.values(), ids=COMMON)
-@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+@pytest.mark.parametrize(("reply", "kind", "retryable"), some_every_day(COMMON.values(), 3), ids=COMMON)
+@pytest.mark.parametrize("streamed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["plain", "streamed"])
 async def test_a_lasting_fault(name, reply, kind, retryable, streamed):
     async with scene(reply, name=f"{name}:m") as fault:
         with pytest.raises(RoundtableError) as caught:

@@ -9,7 +9,7 @@ import pytest
 from roundtable.errors import ConfigurationError
 from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.tools import DefaultAgentToolkit, FetchUrl, fetch
-from roundtable.tools.calling import call_tool
+from roundtable.tools.toolkit import call_tool
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_every_coding_of_text_is_read(server, body, kind):
 async def test_what_is_no_text_is_refused(server, body, kind):
     result = await opened(server, body, kind)
     assert not result.success
-    assert "no text" in result.error
+    assert "not text" in result.error
 
 
 @pytest.mark.parametrize("letter", ["a", "é", "茶", '"', "\n b"])
@@ -123,7 +123,7 @@ async def test_nobody_can_fetch_unless_it_was_asked_for():
     toolkit = DefaultAgentToolkit(standard=False)
     toolkit.register_tool(FetchUrl())
     result = await toolkit.execute_tool("fetch_url", {"url": "file:///etc/passwd"})
-    assert "no http or https address" in result.error
+    assert "not an http or https address" in result.error
     assert "at least" in (await toolkit.execute_tool("fetch_url", {"url": "https://example.org", "start": -1})).error
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from integration.engine_kit import CountingModel, CourtMode, eventually, table_of
 
-from roundtable.engine import plans
+from roundtable.engine import plan_checks
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode, WrappedMode, with_baseline
 from roundtable.types import DebateContext, Plan
@@ -72,9 +72,9 @@ async def test_a_foreign_wrapping_of_a_mode_of_the_library_is_foreign() -> None:
 async def test_a_mode_that_does_not_plan_in_time_ends_its_debate(
     sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "PLAN_S", 0.2)
+    monkeypatch.setattr(plan_checks, "PLAN_S", 0.2)
     table = table_of(CountingModel("Tea"))
-    with pytest.raises(ConfigurationError, match=r"mode 'sleepy' did not plan within 0\.2 s") as caught:
+    with pytest.raises(ConfigurationError, match=r"mode 'sleepy' returned no plan within 0\.2 s") as caught:
         await table.debate("Tea?", mode=with_baseline(sleepy), rounds=1)
     assert caught.value.partial is not None
     sleepy.wake.set()

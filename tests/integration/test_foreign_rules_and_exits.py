@@ -57,10 +57,12 @@ async def test_a_rule_that_breaks_decides_nothing_and_the_round_is_closed(caplog
     [
         pytest.param(Breaks(), ["breaks: KeyError: 1"], id="alone"),
         pytest.param(rt.MinRounds(3) | Breaks(), ["breaks: KeyError: 1"], id="one of several"),
-        pytest.param(rt.MinRounds(1) & Mumbles(), ["mumbles: it gave None for an ExitResult"], id="one of all"),
+        pytest.param(
+            rt.MinRounds(1) & Mumbles(), ["mumbles: it returned None instead of an ExitResult"], id="one of all"
+        ),
         pytest.param(
             rt.MinRounds(1) & Mumbles() | Breaks(),
-            ["mumbles: it gave None for an ExitResult", "breaks: KeyError: 1"],
+            ["mumbles: it returned None instead of an ExitResult", "breaks: KeyError: 1"],
             id="both",
         ),
     ],

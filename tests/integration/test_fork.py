@@ -130,10 +130,10 @@ async def test_a_fork_can_itself_be_left_resumed_and_forked() -> None:
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
-        ({"at_round": 3}, SessionConflict, "2 rounds were held to the end"),
+        ({"at_round": 3}, SessionConflict, "2 rounds are complete"),
         ({"at_round": -1}, SessionConflict, "cannot be forked at round -1"),
-        ({"at_round": 2}, ConfigurationError, "has no round left to hold"),
-        ({"at_round": 1, "rounds": 1}, ConfigurationError, "has no round left to hold"),
+        ({"at_round": 2}, ConfigurationError, "has no round left to run"),
+        ({"at_round": 1, "rounds": 1}, ConfigurationError, "has no round left to run"),
         ({"at_round": 1, "mode": "nonsense"}, ConfigurationError, "nonsense"),
         ({"at_round": "1"}, ConfigurationError, "at_round must be a whole number"),
         ({"at_round": 1, "rounds": "many"}, ConfigurationError, "rounds must be a whole number"),
@@ -180,7 +180,7 @@ async def test_a_fork_whose_process_died_before_it_had_its_past_is_not_run() -> 
     agents = seated(CountingModel("Tea"), "ada")
     engine = table.wiring.engine
     half = await engine.start_debate(asking(agents), [agent.config for agent in agents], forked_from=origin)
-    with pytest.raises(SessionConflict, match="lacks the past that it was to share with session 'another'"):
+    with pytest.raises(SessionConflict, match="is an incomplete fork of session 'another'"):
         await table.resume(half.id)
 
 

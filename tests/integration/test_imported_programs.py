@@ -30,7 +30,7 @@ def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stubs:
 
 
 async def exported(*agents: str) -> str:
-    """Give the document of a session that was held elsewhere."""
+    """Return the exported document of a session from another machine."""
     async with Roundtable([*agents], storage="memory://") as there:
         held = await there.debate("Tea or coffee?", rounds=1)
         return await there.export(held.session_id, "json")

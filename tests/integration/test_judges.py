@@ -140,7 +140,7 @@ async def test_resuming_and_forking_keep_the_judge() -> None:
         ({}, "judge", "no model can judge"),
         ({"judge": [Judge("Tea"), Judge("Tea")]}, "judge", "takes one judge"),
         ({"judge": Judge("Tea")}, "judge-panel", "two judges or more"),
-        ({"jury": Judge("Tea")}, "judge", "no seat 'jury'"),
+        ({"jury": Judge("Tea")}, "judge", "unknown seat 'jury'"),
     ],
 )
 async def test_seats_that_cannot_decide_are_refused(seats: Any, decide: str, why: str) -> None:
@@ -151,7 +151,7 @@ async def test_seats_that_cannot_decide_are_refused(seats: Any, decide: str, why
 
 
 async def test_no_debater_may_have_the_id_of_a_seat() -> None:
-    with pytest.raises(ConfigurationError, match="id of a seat"):
+    with pytest.raises(ConfigurationError, match="id of an auxiliary agent"):
         await table_of(CountingModel("Tea"), "judge", "bo", seats={"judge": Judge("Tea")}).debate("T?", decide="judge")
 
 

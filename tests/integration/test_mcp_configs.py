@@ -26,7 +26,7 @@ pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 
 def servers() -> dict[str, dict[str, Any]]:
-    """Give what each configuration says of the server, by its title."""
+    """Return what each configuration says of the server, by its title."""
     found = {}
     for title, text in BLOCK.findall(PAGE):
         config = json.loads(text)
@@ -76,7 +76,7 @@ async def test_a_client_of_the_service_lists_its_tools_with_a_token_made_as_the_
     with listening([command, *serve], cwd=tmp_path) as origin:
         url = httpx2.URL(config["url"]).copy_with(port=httpx2.URL(origin).port)
         async with (
-            httpx2.AsyncClient(headers={"Authorization": shown}, timeout=60, trust_env=False) as web,
+            httpx2.AsyncClient(headers={"Authorization": shown}, timeout=60, trust_env=False, verify=False) as web,
             Client(streamable_http_client(str(url), http_client=web)) as client,
         ):
             assert len((await client.list_tools()).tools) == 12

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from roundtable import Roundtable
 from roundtable.errors import APIAuthError, ContextTooLong, StorageError
 from roundtable.mcp import TOOLS, McpServer
-from roundtable.mcp.failures import error_of
+from roundtable.mcp.errors import error_of
 from roundtable.testing import scripted_agents
 
 FORM = "INVALID_ARGUMENTS"
@@ -25,7 +25,7 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     # tool, session it is about, other arguments, code, words of the message
     ("start_roundtable", "", {}, FORM, "topic: Field required"),
     ("start_roundtable", "", {"topic": "T?", "agents": []}, FORM, "agents: "),
-    ("start_roundtable", "", {"topic": "T?", "agents": ["ada"], "agentCount": 2}, FORM, "not both"),
+    ("start_roundtable", "", {"topic": "T?", "agents": ["ada"], "agentCount": 2}, FORM, "cannot be combined"),
     ("start_roundtable", "", {"topic": "T?", "agents": {}}, FORM, "agents: Input should be a valid list"),
     ("start_roundtable", "", {"topic": "T?", "perspectives": [{}]}, FORM, "perspectives.0.name: Field required"),
     (
@@ -35,7 +35,7 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
         FORM,
         "perspectives.0: Input should be a valid object",
     ),
-    ("start_roundtable", "", {"topic": "T?", "k" * 9000: 1}, FORM, f"fit. {'k' * 80}: Extra inputs"),
+    ("start_roundtable", "", {"topic": "T?", "k" * 9000: 1}, FORM, f"arguments. {'k' * 80}: Extra inputs"),
     ("start_roundtable", "", {"topic": "T?", "rounds": "many"}, FORM, "rounds: "),
     ("start_roundtable", "", {"topic": "T?", "agents": ["eve"]}, "AGENT_NOT_FOUND", "no agent 'eve'"),
     ("start_roundtable", "", {"topic": "T?", "agents": ["ada", "ada"]}, CHOICE, "share the id 'ada'"),
@@ -43,7 +43,7 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     ("start_roundtable", "", {"topic": "T?", "mode": "shouting"}, CHOICE, "unknown mode 'shouting'"),
     ("start_roundtable", "", {"topic": "T?", "rounds": 11}, CHOICE, "1 to 10, not 11"),
     ("start_roundtable", "", {"topic": "T?", "options": ["a", "a"]}, CHOICE, "all different"),
-    ("start_roundtable", "", {"topic": "T?", "perspectives": ["Cost"]}, CHOICE, "does not look at perspectives"),
+    ("start_roundtable", "", {"topic": "T?", "perspectives": ["Cost"]}, CHOICE, "does not use perspectives"),
     ("continue_roundtable", "none", {}, STATE, "no session"),
     ("continue_roundtable", "done", {"rounds": 0}, FORM, "rounds: "),
     ("continue_roundtable", "done", {"rounds": 50}, CHOICE, "1 to 10, not 50"),
@@ -56,7 +56,7 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     ("list_sessions", "", {"limit": 0}, FORM, "limit: "),
     ("list_sessions", "", {"fromDate": "yesterday"}, FORM, "fromDate: "),
     ("list_sessions", "", {"status": "lost"}, FORM, "status: "),
-    ("list_sessions", "", {"cursor": "nonsense"}, FORM, "cursor: a cursor is"),
+    ("list_sessions", "", {"cursor": "nonsense"}, FORM, "cursor: it must be the nextCursor of the previous page"),
     ("get_thoughts", "none", {"agentId": "ada"}, STATE, "no session"),
     ("get_thoughts", "done", {"agentId": "eve"}, GONE, "no agent 'eve'"),
     ("get_thoughts", "broken", {"agentId": "deaf"}, GONE, "gave no answer"),
@@ -79,7 +79,6 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     ("get_citations", "done", {"roundNumber": 2}, GONE, "no round 2"),
     ("synthesize_debate", "none", {}, STATE, "no session"),
     ("synthesize_debate", "done", {"synthesizer": "eve"}, GONE, "no agent 'eve'"),
-    ("synthesize_debate", "done", {}, "PARSE_ERROR", "no JSON object"),
 )
 UNKNOWN = ("0" * 32, "../../etc/passwd", "a\0b", "' OR 1=1 --", "x" * 200)
 
@@ -128,6 +127,8 @@ async def test_what_is_allowed_is_told_whole() -> None:
         assert problem["allowed"]["items"]["properties"].keys() >= {"requestId", "success", "result", "error"}
         many = await refused(client, "start_roundtable", **{f"x{place}": 1 for place in range(100)})
         assert len(many["details"]["problems"]) == 20
+        kinds = await refused(client, "start_roundtable", topic="Tea?", search={"maxUses": 0})
+        assert {one["field"] for one in kinds["details"]["problems"]} == {"search", "search.maxUses"}
 
 
 def test_what_one_of_several_tasks_says_is_not_hidden() -> None:

@@ -20,8 +20,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
-from roundtable.auth.guard import Guard
-from roundtable.errors import StorageError
+from roundtable.auth.guard import AccessGuard
+from roundtable.errors import ConfigurationError, StorageError
+from roundtable.mcp import create_mcp_server
 from roundtable.storage import MemoryStorage
 from roundtable.types import SessionFilter
 
@@ -64,7 +65,7 @@ async def serving(app: Any) -> AsyncIterator[str]:
 @asynccontextmanager
 async def client_of(url: str, token: str | None = None, era: str = "auto") -> AsyncIterator[Client]:
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as web:
+    async with httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False, verify=False) as web:
         client = Client(streamable_http_client(url, http_client=web), mode=era)
         async with client:
             yield client
@@ -100,9 +101,21 @@ async def nothing(scope: Any, receive: Any, send: Any) -> None:
     ],
 )
 async def test_requests_from_elsewhere_are_refused(headers: dict[str, str], status: int) -> None:
-    app = Guard(nothing, LocalUser(), origins=("https://app.example/",))
+    app = AccessGuard(nothing, LocalUser(), origins=("https://app.example/",))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
         assert (await web.post("/mcp", headers=headers, content=b"{}")).status_code == status
+
+
+async def test_pages_of_an_admitted_origin_are_let_in_by_preflight_and_request_alike() -> None:
+    with pytest.raises(ConfigurationError, match=r"not '\*'"):
+        create_mcp_server().http_app(LocalUser(), origins=["*"])
+    app = create_mcp_server().http_app(LocalUser(), origins=["https://app.example"])
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "mcp-protocol-version"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+        for page, status in (("https://app.example", 200), ("https://evil.test", 400)):
+            first = await web.options("/mcp", headers={"origin": page, **asked})
+            assert first.status_code == status
+            assert (first.headers.get("access-control-allow-origin") == page) is (status == 200)
 
 
 async def test_callers_need_a_token_that_holds() -> None:
@@ -111,7 +124,7 @@ async def test_callers_need_a_token_that_holds() -> None:
     other = (await tokens.create("ada", audience="api")).secret
     gone = await tokens.create("ada")
     await tokens.revoke(gone.info.id)
-    app = Guard(nothing, TokenAuthenticator(tokens, audience="mcp"))
+    app = AccessGuard(nothing, TokenAuthenticator(tokens, audience="mcp"))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
         bodies = set()
         wrong = ("Bearer rt_wrong", f"Bearer {right}x", f"Bearer {right[:-1]}", f"Bearer {other}")
@@ -148,6 +161,7 @@ async def test_users_elsewhere_are_told_no_names_of_files(caplog: pytest.LogCapt
         assert "/srv/ada/debates.db" in (await refused(here, "list_sessions"))["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_every_user_has_debates_of_their_own(era: str) -> None:
     storage = MemoryStorage()
@@ -176,7 +190,7 @@ async def test_every_user_has_debates_of_their_own(era: str) -> None:
             assert (await call(reader, "get_consensus", **named))["status"] == "completed"
             error = await refused(reader, "start_roundtable", topic="Tea?")
             assert (error["code"], "'write'" in error["message"]) == ("FORBIDDEN", True)
-        async with httpx.AsyncClient(trust_env=False) as web:
+        async with httpx.AsyncClient(trust_env=False, verify=False) as web:
             large = await web.post(
                 url, headers={"Authorization": f"Bearer {ada}"}, content=b"x" * (4 * 1024 * 1024 + 1)
             )
@@ -193,7 +207,7 @@ async def test_a_connection_belongs_to_who_opened_it() -> None:
     wants = {"Accept": "application/json, text/event-stream"}
     async with (
         serving(server_of().http_app(TokenAuthenticator(tokens))) as url,
-        httpx.AsyncClient(trust_env=False) as web,
+        httpx.AsyncClient(trust_env=False, verify=False) as web,
     ):
         opened = await web.post(url, json=hello, headers=wants | {"Authorization": f"Bearer {ada}"})
         held = {"mcp-session-id": opened.headers["mcp-session-id"]}
@@ -223,7 +237,7 @@ async def test_a_revoked_token_ends_an_open_answer() -> None:
     async def send(message: Any) -> None:
         said.append(message)
 
-    guard = Guard(endless, TokenAuthenticator(tokens), check_s=60, clock=clock)
+    guard = AccessGuard(endless, TokenAuthenticator(tokens), check_s=60, clock=clock)
     headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {issued.secret}".encode())]
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
@@ -241,12 +255,13 @@ async def test_a_revoked_token_ends_an_open_answer() -> None:
     again = await tokens.create("ada")
     headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {again.secret}".encode())]
     with anyio.fail_after(20):
-        await Guard(slow, TokenAuthenticator(tokens), clock=clock)(
+        await AccessGuard(slow, TokenAuthenticator(tokens), clock=clock)(
             {"type": "http", "headers": headers}, anyio.sleep_forever, send
         )
     assert said[-2]["status"] == 401
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("era", "leaves", "ends"),
     [
@@ -258,7 +273,7 @@ async def test_a_revoked_token_ends_an_open_answer() -> None:
     ],
 )
 async def test_what_becomes_of_a_debate_whose_client_vanishes(era: str, leaves: str, ends: bool) -> None:
-    async with serving(server_of(talkers(0.1)).http_app(LocalUser())) as url, client_of(url) as other:
+    async with serving(server_of(talkers(0.5)).http_app(LocalUser())) as url, client_of(url) as other:
         async with anyio.create_task_group() as group:
 
             async def vanish() -> None:
@@ -277,7 +292,32 @@ async def test_what_becomes_of_a_debate_whose_client_vanishes(era: str, leaves: 
         assert (listed["sessions"][0]["currentRound"] < 5) is ends
 
 
-async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+async def test_a_connection_stays_open_for_longer_than_clients_keep_an_idle_one() -> None:
+    """Clients keep one for 4 or 5 seconds: a server that closes it as they send makes their request fail."""
+    opened, heard = anyio.Event(), list[str]()
+
+    def listening(url: str) -> None:
+        heard.append(url)
+        opened.set()
+
+    ask = b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: server_of().serve_http(LocalUser(), port=0, listening=listening))
+        await opened.wait()
+        port = int(heard[0].removesuffix("/mcp").rpartition(":")[2])
+        async with await anyio.connect_tcp("127.0.0.1", port) as wire:
+            for pause_s in (7, 0):
+                await wire.send(ask)
+                assert (await wire.receive()).startswith(b"HTTP/1.1 4")
+                await anyio.sleep(pause_s)
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
     # Where events are streamed, that the process ends is noted once and for all; this process goes on.
     monkeypatch.setattr("sse_starlette.sse.AppStatus.should_exit", False)
     told, heard = anyio.Event(), list[str]()
@@ -286,17 +326,10 @@ async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(m
         heard.append(url)
         told.set()
 
-    asked: list[int] = []
-    # The web server passes a signal on when it has ended.
-    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
-    try:
-        async with anyio.create_task_group() as group, httpx.AsyncClient(trust_env=False) as web:
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group, httpx.AsyncClient(trust_env=False, verify=False) as web:
             group.start_soon(lambda: server_of().serve_http(LocalUser(), port=0, listening=listening))
-            with anyio.fail_after(20):
-                await told.wait()
-                answer = await web.post(heard[0], content=b"garbage", timeout=20)
+            await told.wait()
+            answer = await web.post(heard[0], content=b"garbage", timeout=20)
             assert answer.json()["error"]["code"] == -32700
-            signal.raise_signal(signal.SIGTERM)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert asked == [signal.SIGTERM]
+            signal.raise_signal(number)

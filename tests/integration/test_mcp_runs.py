@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import anyio
 import pytest
-from integration.mcp_kit import ERAS, answer, call, connected, refused, server_of, talkers
+from integration.engine_kit import Asked, seated
+from integration.mcp_kit import ERAS, answer, call, connected, held_talkers, refused, server_of, talkers
 from mcp import Client, types
 from mcp.shared.exceptions import MCPError
 
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent
-from roundtable.gateway.streams import ChatStream
 from roundtable.mcp import McpServer
 from roundtable.providers.scripted import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
-from roundtable.types import AgentConfig, ChatDelta, ChatRequest, ChatResponse, SessionRecord, ToolCall
+from roundtable.types import AgentConfig, ChatRequest, ChatResponse, SessionRecord, ToolCall
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -34,25 +33,12 @@ async def test_progress_grows_with_turns_and_rounds(era: str) -> None:
         session = result.structured_content["sessionId"]
     values = [value for value, _, _ in heard]
     assert values == sorted(set(values))
-    assert max(values) == 2.0
+    assert max(value for value, _, message in heard if "the debate is running" not in (message or "")) == 2.0
+    assert max(values) < 3.0  # a debate that ends slowly is told to go on after its last round
     told = [message or "" for _, total, message in heard if total == 2.0]
     assert all(message.startswith(f"session {session}: ") for message in told)
-    for word in ("round 1 of 2 begins", "Ada answered", "round 2 of 2 is complete", "the debate goes on"):
+    for word in ("round 1 of 2 begins", "Ada answered", "round 2 of 2 is complete", "the debate is running"):
         assert any(word in message for message in told)
-
-
-class DrippingModel(ScriptedModel):
-    """Gives its answer letter by letter, each after a while."""
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        return ChatStream(self._dripping(request))
-
-    async def _dripping(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        response = await self.complete(request)
-        for letter in response.text:
-            yield ChatDelta(text=letter)
-            await anyio.sleep(0.005)
-        yield response
 
 
 async def test_a_caller_hears_that_an_answer_is_being_written() -> None:
@@ -61,11 +47,23 @@ async def test_a_caller_hears_that_an_answer_is_being_written() -> None:
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append((message or "").partition(": ")[2])
 
-    config = AgentConfig(id="ada", name="Ada", provider="scripted")
-    agents = [BaseAgent(config, DrippingModel([answer("Tea", reasoning="It is late. " * 5)], chunks=1))]
+    agents = scripted_agents({"ada": [Delay(0.4, "Tea")]})
     async with connected(server_of(agents, heartbeat_s=0.05)) as client:
         await client.call_tool("start_roundtable", {"topic": "Tea?", "rounds": 1}, progress_callback=hear)
-    assert "the debate goes on" in heard[1 : heard.index("round 1 of 1: Ada answered")]
+    assert "the debate is running" in heard[1 : heard.index("round 1 of 1: Ada answered")]
+
+
+async def test_models_are_asked_for_whole_answers_since_progress_shows_no_pieces() -> None:
+    heard: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((message or "").partition(": ")[2])
+
+    model = Asked()
+    async with connected(server_of(seated(model, "ada", "bo"))) as client:
+        await client.call_tool("start_roundtable", {"topic": "Tea?", "rounds": 1}, progress_callback=hear)
+    assert "round 1 of 1: Ada answered" in heard
+    assert (model.streamed, model.whole) == (0, 2)
 
 
 async def test_a_caller_hears_that_a_synthesis_is_being_written() -> None:
@@ -85,19 +83,25 @@ async def test_a_caller_hears_that_a_synthesis_is_being_written() -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_debate_that_outlasts_its_call_is_followed(era: str) -> None:
-    async with connected(server_of(talkers(0.1)), era) as client:
+    agents, model = held_talkers()
+    async with connected(server_of(agents), era) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=3, wait=0)
         assert (begun["status"], begun["running"]) == ("in_progress", True)
         assert begun["nextStep"]["tool"] == "get_round_details"
         named = {"sessionId": begun["sessionId"]}
         for tool in ("get_round_details", "get_consensus"):
             early = await refused(client, tool, **named, roundNumber=3)
-            assert (early["code"], early["retryable"], "not begun yet" in early["message"]) == ("NOT_FOUND", True, True)
+            assert (early["code"], early["retryable"], "started yet" in early["message"]) == (
+                "NOT_FOUND",
+                True,
+                True,
+            )
             late = await refused(client, tool, **named, roundNumber=4)
             assert (late["code"], late["retryable"]) == ("NOT_FOUND", False)
         busy = await refused(client, "continue_roundtable", **named, rounds=1)
         assert (busy["code"], busy["retryable"]) == ("SESSION_ERROR", True)
         await call(client, "get_consensus", **named)
+        model.let()
         first = await call(client, "get_consensus", **named, wait=20)
         assert (first["analyzedRound"], first["status"]) == (3, "completed")
         held = await call(client, "get_round_details", **named, roundNumber=3, wait=20)
@@ -105,15 +109,19 @@ async def test_a_debate_that_outlasts_its_call_is_followed(era: str) -> None:
 
 
 async def test_waiting_for_a_round_ends_with_the_round() -> None:
-    async with connected(server_of(talkers(0.15))) as client:
+    agents, model = held_talkers()
+    async with connected(server_of(agents)) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=10, wait=0.02)
         named = {"sessionId": begun["sessionId"]}
+        model.let(3)
         held = await call(client, "get_round_details", **named, roundNumber=1, wait=20)
         assert (held["complete"], held["status"]) == (True, "in_progress")
         again = await call(client, "get_round_details", **named, roundNumber=1, wait=20)
         assert (again["complete"], again["status"]) == (True, "in_progress")
         paused = await call(client, "control_session", **named, action="pause")
         assert paused["previousStatus"] == "active"
+        await anyio.sleep(0.5)  # it is looked for four times a second
+        model.let(3)
         rested = await call(client, "get_consensus", **named, wait=20)
         assert rested["sessionStatus"] == "paused"
         resumed = await call(client, "control_session", **named, action="resume")
@@ -127,7 +135,8 @@ async def test_waiting_for_a_round_ends_with_the_round() -> None:
 @pytest.mark.parametrize("leaves", ["detach", "stop"])
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_call_that_is_cancelled_detaches_or_stops(era: str, leaves: str) -> None:
-    async with connected(server_of(talkers(0.05)), era) as client:
+    agents, model = held_talkers()
+    async with connected(server_of(agents), era) as client:
         begun = anyio.Event()
 
         async def hear(*_: object) -> None:
@@ -142,6 +151,8 @@ async def test_a_call_that_is_cancelled_detaches_or_stops(era: str, leaves: str)
             group.start_soon(start)
             await begun.wait()
             group.cancel_scope.cancel()
+        if leaves == "detach":
+            model.let()
         listed = await call(client, "list_sessions")
         named = {"sessionId": listed["sessions"][0]["id"]}
         with anyio.fail_after(20):
@@ -183,7 +194,7 @@ QUERY = "How many boxes?"
 
 
 def asking_server() -> McpServer:
-    """Give a server one of whose agents asks for a figure in the first round."""
+    """Return a server with an agent that asks for a figure in the first round."""
 
     def reply(request: ChatRequest) -> Any:
         asked = any(message.tool_calls for message in request.messages)
@@ -288,7 +299,7 @@ async def test_resources_are_read(era: str) -> None:
             f"roundtable://sessions/{'x' * 201}/rounds/1",
             "file:///etc/passwd",
         ):
-            with pytest.raises(MCPError, match="no ") as caught:
+            with pytest.raises(MCPError, match=r"no |unknown ") as caught:
                 await client.read_resource(uri)
             assert caught.value.error.data["code"] != "INTERNAL_ERROR"
 
@@ -308,10 +319,22 @@ async def test_prompts_are_given(era: str) -> None:
             assert all(value in message.content.text for value in arguments.values())
             assert "start_roundtable" in message.content.text
         for name, arguments, said in (
-            ("sing", {}, "no prompt 'sing'"),
+            ("sing", {}, "unknown prompt 'sing'"),
             ("debate_this", {}, "topic is missing"),
             ("debate_this", {"topic": "x", "tune": "y"}, "tune is unknown"),
             ("debate_this", {"topic": "x" * 10_001}, "at most 10,000"),
         ):
             with pytest.raises(MCPError, match=said):
                 await client.get_prompt(name, arguments)
+
+
+async def test_further_rounds_keep_to_a_budget_and_a_deadline() -> None:
+    async with connected(server_of()) as client:
+        begun = await call(client, "start_roundtable", topic="Tea?", rounds=1)
+        named = {"sessionId": begun["sessionId"]}
+        more = await call(client, "continue_roundtable", **named, rounds=2, budget={"maxCalls": 4}, deadlineS=60)
+        assert (more["sessionStatus"], more["exit"]["reason"]) == ("paused", "budget"), more
+        used_up = await refused(client, "continue_roundtable", **named, rounds=1, budget={"maxCalls": 4})
+        assert "made 4 calls; its budget is 4" in json.dumps(used_up)
+        wrong = await refused(client, "continue_roundtable", **named, rounds=1, budget={"maxCalls": 0})
+        assert "budget" in json.dumps(wrong)

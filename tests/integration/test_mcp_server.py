@@ -128,7 +128,9 @@ async def test_a_debate_is_held_round_by_round_and_extended(era: str) -> None:
         assert (second["status"], second["roundNumber"], second["sessionStatus"]) == ("completed", 2, "completed")
         held = await call(client, "get_round_details", **named, roundNumber=2)
         assert held["focusQuestion"] == "And at night?"
-        more = await call(client, "continue_roundtable", **named)
+        over = await refused(client, "continue_roundtable", **named)
+        assert "`rounds`" in over["hint"]
+        more = await call(client, "continue_roundtable", **named, rounds=1)
         assert (more["roundNumber"], more["totalRounds"]) == (3, 3)
         last = await call(client, "continue_roundtable", **named, rounds=2)
         assert (last["roundNumber"], last["totalRounds"]) == (5, 5)
@@ -177,7 +179,7 @@ async def test_what_is_not_there_is_said_to_be_not_there() -> None:
             assert (await refused(client, tool, **named, **arguments))["code"] == "NOT_FOUND"
         for action in ("pause", "resume", "stop"):
             assert (await refused(client, "control_session", **named, action=action))["code"] == "SESSION_ERROR"
-        assert "a cursor" in (await refused(client, "list_sessions", cursor="nonsense"))["message"]
+        assert "nextCursor" in (await refused(client, "list_sessions", cursor="nonsense"))["message"]
         with pytest.raises(MCPError, match="Unknown tool"):
             await client.call_tool("drop_tables", {})
 

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
+from anyio import to_thread
 
 from roundtable.mcp import create_mcp_server
-from roundtable.mcp.stdio import MOST_LINE_BYTES, Wire
+from roundtable.mcp.stdio import MOST_LINE_BYTES, MOST_UNREAD, Wire
 
 TESTS = Path(__file__).parents[1]
 HELLO = {
@@ -92,21 +94,22 @@ def test_only_the_protocol_is_on_the_output() -> None:
 @pytest.mark.slow
 def test_odd_input_is_answered_and_the_server_goes_on(tmp_path: Path) -> None:
     with process(*scripts(tmp_path)) as child:
-        for line, code in (
-            (b"garbage", -32700),
-            (b'{"jsonrpc": "2.0", "id": 5', -32700),
-            (b"\xff\xfe\x00", -32700),
-            (b"[" * 10_000, -32700),
-            (b"[]", -32600),
-            (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600),
-            (b'"text"', -32600),
-            (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600),
-            (b'{"id": 1}', -32600),
-            (b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * MOST_LINE_BYTES + b'"}', -32600),
+        for line, code, request in (
+            (b"garbage", -32700, None),
+            (b'{"jsonrpc": "2.0", "id": 5', -32700, None),
+            (b"\xff\xfe\x00", -32700, None),
+            (b"[" * 10_000, -32700, None),
+            (b"[]", -32600, None),
+            (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600, None),
+            (b'"text"', -32600, None),
+            (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600, 1),
+            (b'{"jsonrpc": "2.0", "id": 6, "method": "ping", "params": {"text": "\\ud800"}}', -32602, 6),
+            (b'{"id": 1}', -32600, None),
+            (b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * MOST_LINE_BYTES + b'"}', -32600, None),
         ):
             child.say(line)
             heard = child.hear()
-            assert (heard["error"]["code"], heard["id"]) == (code, None), line[:40]
+            assert (heard["error"]["code"], heard["id"]) == (code, request), line[:40]
         child.say(b"")
         assert child.ask({"jsonrpc": "2.0", "id": 7, "method": "no/such"})["error"]["code"] == -32601
         odd = {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": 5}}
@@ -128,9 +131,70 @@ async def test_lines_are_whole_and_bounded() -> None:
     assert json.loads(target.getvalue())["error"]["code"] == -32600
 
 
+HALF = '"params": {"name": "start_roundtable", "arguments": {"topic": "Tea \\ud800?"}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "request_id"),
+    [
+        (f'{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", {HALF}}}', -32602, 7),
+        (f'{{"jsonrpc": "2.0", {HALF}, "method": "tools/call", "id": "seven"}}', -32602, "seven"),
+        ('{"jsonrpc": "2.0", "id": "\\ud800", "method": "tools/call", "params": {}}', -32700, None),
+        (f'{{"jsonrpc": "2.0", "id": true, "method": "tools/call", {HALF}}}', -32700, None),
+        ('{"jsonrpc": "2.0", "id": 7, "result": {"text": "\\ud800"}}', -32700, None),
+        ('{"jsonrpc": "2.0", "id": 7, "method": 5}', -32600, 7),
+        ('{"jsonrpc": "3.0", "id": 7, "method": "ping"}', -32600, 7),
+        ('{"jsonrpc": "2.0", "id": 7, "method": "pi', -32700, None),
+    ],
+)
+async def test_a_request_that_is_no_message_is_answered_by_its_id(
+    line: str, code: int, request_id: str | int | None
+) -> None:
+    target = io.BytesIO()
+    assert [one async for one in Wire(io.BytesIO(line.encode() + b"\n"), target)] == []
+    told = json.loads(target.getvalue())
+    assert (told["error"]["code"], told["id"]) == (code, request_id)
+    assert "ud800" not in told["error"]["message"]
+
+
+@pytest.mark.slow
+async def test_no_more_is_taken_from_a_client_that_does_not_read() -> None:
+    asked = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' * 500
+    inner, outer = os.pipe()
+    taken = 0
+    with os.fdopen(inner, "rb") as reader, os.fdopen(outer, "wb") as writer:
+        wire = Wire(io.BytesIO(asked), writer)
+
+        async def serve() -> None:
+            nonlocal taken
+            async with anyio.create_task_group() as answering:
+                async for _ in wire:
+                    taken += 1
+                    answering.start_soon(wire.write, "x" * 100_000 + "\n")
+                    await anyio.lowlevel.checkpoint()
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                group.start_soon(serve)
+                held = -1
+                while held != taken or taken < 2:  # until nothing moves any more
+                    held = taken
+                    await anyio.sleep(0.1)
+                assert taken <= MOST_UNREAD + 2
+                for _ in range(500):
+                    assert len(await to_thread.run_sync(reader.readline)) == 100_001
+    assert taken == 500
+
+
+async def test_long_calls_of_a_client_that_reads_keep_no_others_waiting() -> None:
+    asked = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' * (4 * MOST_UNREAD)
+    wire = Wire(io.BytesIO(asked), io.BytesIO())
+    assert len([one async for one in wire]) == 4 * MOST_UNREAD  # none of them is answered yet
+
+
 @contextmanager
 def piped(said: bytes) -> Iterator[Path]:
-    """Have this process read a text on its standard input, and give where its standard output goes meanwhile."""
+    """Feed a text to the standard input of this process; yield the file that its standard output goes to meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "in"), Path(folder, "out")
         source.write_bytes(said)

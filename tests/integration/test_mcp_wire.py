@@ -14,7 +14,7 @@ from integration.test_mcp_http import serving
 
 from roundtable.auth import LocalUser
 from roundtable.auth.guard import MOST_BODY_BYTES
-from roundtable.mcp.posts import PostCheck
+from roundtable.mcp.http import PostCheck
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 WANTS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -37,7 +37,7 @@ def hello(version: str) -> dict[str, Any]:
 
 
 def new(version: str, method: str | None = None, name: str | None = None) -> dict[str, str]:
-    """Give the headers of the protocol of round trips."""
+    """Return the headers of the protocol with round trips."""
     given = {"mcp-protocol-version": version, "mcp-method": method, "mcp-name": name}
     return {header: value for header, value in given.items() if value is not None}
 
@@ -62,7 +62,7 @@ class Wire:
 async def wire() -> AsyncIterator[Wire]:
     async with (
         serving(server_of().http_app(LocalUser())) as url,
-        httpx.AsyncClient(trust_env=False, timeout=30) as web,
+        httpx.AsyncClient(trust_env=False, verify=False, timeout=30) as web,
     ):
         yield Wire(web, url)
 
@@ -113,6 +113,17 @@ async def test_versions_that_differ_are_refused(wire: Wire) -> None:
     ):
         answer = await wire.post(body, headers)
         assert (answer.status_code, "error" in told(answer)) == (200, False)
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+async def test_half_of_a_surrogate_pair_is_told_under_the_id_of_the_request(wire: Wire, version: str) -> None:
+    await wire.shake_hands()
+    call = asked("tools/call", {"name": "get_agents", "arguments": {"x": "HALF"}}, version=version)
+    body = json.dumps(call).replace("HALF", "\\ud800").encode()
+    headers = new(NEW, "tools/call", "get_agents") if version == NEW else wire.held | new(OLD)
+    answer = await wire.post(body, headers)
+    found = told(answer)
+    assert (answer.status_code, found["error"]["code"], found["id"]) == (400, PARAMS, call["id"])
 
 
 async def test_what_is_no_message_is_told_so(wire: Wire) -> None:

@@ -25,7 +25,7 @@ from roundtable.modes import (
     role_counts,
 )
 from roundtable.providers.scripted import Reply, ScriptedModel
-from roundtable.stages import narrow
+from roundtable.stages import restrict_view
 from roundtable.types import (
     AgentConfig,
     AgentResponse,
@@ -136,7 +136,7 @@ async def test_roles_are_bound_to_agents_also_when_the_first_speaker_fails() -> 
 
 
 def leaky(request: ChatRequest) -> Reply:
-    """Say who speaks, in every way a model may."""
+    """Answer with the speaker's name, in every way a model may."""
     who = request.metadata["agent"]
     number = NAMES.index(who)
     text = f"I, {who.title()} ({who}) on {PROVIDERS[number]} model m-{number}x, say {'yes' if number else 'no'}."
@@ -200,7 +200,7 @@ async def test_statistics_are_those_of_the_last_round_alone() -> None:
         assert f"mean {stats.average_confidence:.1f} %, median {stats.median_confidence:.1f} %" in prompt
         assert f"interquartile range {stats.confidence_iqr:.1f} points" in prompt
         assert "| Stances: YES 4\n" in prompt
-        assert "Change since the round before: 4 of 4 participants changed their position" in prompt
+        assert "Change since the round before: 4 of 4 participants answer in other words" in prompt
     second = [held.request_of(turn).messages[1].content for turn in held.turns() if turn.round == 2]
     assert not any("Change since" in prompt for prompt in second)
 
@@ -318,7 +318,7 @@ def test_every_prompt_has_the_information_supplied_and_asks_for_an_assigned_stan
     for mode in MODES:
         for view, stage in rehearse(ModeRegistry().get_mode(mode), agents=4, rounds=2):
             for spec in stage.turns:
-                context = narrow(view.model_copy(update={"context_results": (known,)}), spec)
+                context = restrict_view(view.model_copy(update={"context_results": (known,)}), spec)
                 agent = BaseAgent(config, ScriptedModel([], profile=profile))
                 user = agent.build_user_message(context)
                 assert "The team has two operators." in user

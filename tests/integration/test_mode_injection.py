@@ -67,7 +67,7 @@ PAYLOADS = (
 
 
 def inside(prompt: str) -> str:
-    """Give what stands behind the fence, and check that the fence is whole."""
+    """Return the fenced text, and check that the fence is whole."""
     kept, open_ = [], False
     for line in prompt.split("\n"):
         if re.match(rf"BEGIN QUOTE {NONCE} \(", line):
@@ -84,13 +84,13 @@ def inside(prompt: str) -> str:
 
 
 def outside(prompt: str) -> str:
-    """Give what stands before and behind the fence."""
+    """Return the text before and after the fence."""
     quoted = rf"BEGIN QUOTE {NONCE} \([^\n]*\)\n(?:\| [^\n]*\n)+END QUOTE {NONCE}"
     return re.sub(quoted, "", prompt)
 
 
 def probes(payload: str) -> list[str]:
-    """Give the lines of a payload that would be noticed outside the fence."""
+    """Return the lines of a payload that would be noticed outside the fence."""
     return [line for line in neutralise(payload).split("\n") if len(line.strip()) > 8]
 
 
@@ -98,28 +98,39 @@ def test_there_are_at_least_forty_payloads_all_different() -> None:
     assert len(set(PAYLOADS)) == len(PAYLOADS) >= 40
 
 
+OPEN = ("adversarial", "delphi", "council")
+"""The modes that show most of what others said."""
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-async def test_a_payload_stays_behind_the_fence(payload: str) -> None:
-    """Of the question, of an option and of the position and the reasons of one agent, in the modes that show most."""
+@pytest.mark.parametrize(
+    ("payload", "mode"),
+    [
+        pytest.param(payload, mode, id=f"{place}-{mode}", marks=() if turn == place % 3 else pytest.mark.slow)
+        for place, payload in enumerate(PAYLOADS)
+        for turn, mode in enumerate(OPEN)
+    ],
+)
+async def test_a_payload_stays_behind_the_fence(payload: str, mode: str) -> None:
+    """Of the question, and of the position and the reasons of one agent; each payload in one mode every day."""
 
     def infected(request: ChatRequest) -> Reply:
         clean = answer(request)
         return {**clean, "position": payload, "reasoning": payload} if request.metadata["agent"] == "bo" else clean  # type: ignore[dict-item]
 
-    for mode in ("adversarial", "delphi", "council"):
-        plain = await hold(mode, topic="Tea?")
-        held = await hold(mode, topic=payload if payload.strip() else "x", reply=infected)
-        systems = {request.messages[0].content for request in plain.requests}
-        ours = "\n".join(outside(request.messages[-1].content) for request in plain.requests)
-        for request in held.requests:
-            assert request.messages[0].content in systems
-            user = request.messages[-1].content
-            quoted, free = inside(user), outside(user)
-            assert not [probe for probe in probes(payload) if probe in free and probe not in ours]
-            assert all(probe in quoted for probe in probes(payload) if probe.isprintable())
-        said = {turn.agent_id for turn in held.turns() if turn.outcome == "answered"}
-        assert said == set(NAMES)
+    plain = await hold(mode, topic="Tea?")
+    held = await hold(mode, topic=payload if payload.strip() else "x", reply=infected)
+    systems = {request.messages[0].content for request in plain.requests}
+    ours = "\n".join(outside(request.messages[-1].content) for request in plain.requests)
+    for request in held.requests:
+        assert request.messages[0].content in systems
+        user = request.messages[-1].content
+        quoted, free = inside(user), outside(user)
+        assert not [probe for probe in probes(payload) if probe in free and probe not in ours]
+        assert all(probe in quoted for probe in probes(payload) if probe.isprintable())
+    said = {turn.agent_id for turn in held.turns() if turn.outcome == "answered"}
+    assert said == set(NAMES)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])

@@ -78,4 +78,4 @@ async def test_the_quick_experiment_runs_and_is_written(model: ChatModel, tmp_pa
     assert done.folder is not None
     assert (done.folder / "rounds" / "round-1.json").is_file()
     (found,) = read_metrics(tmp_path)
-    assert (found.rounds_held, found.consensus.method) == (1, "semantic")
+    assert (found.rounds_held, found.consensus.method) == (1, "declared")

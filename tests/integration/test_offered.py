@@ -28,7 +28,7 @@ def config(name: str, provider: str, model: str | None = None) -> AgentConfig:
 async def test_agents_are_found_by_id_and_by_name() -> None:
     ada, bo = scripted_agents({"ada": "Tea", "bo": "Tea"})
     table = table_of(ada, bo)
-    assert [one.id for one in offered_agents(table)] == ["ada", "bo"]
+    assert [one.config.id for one in offered_agents(table)] == ["ada", "bo"]
     assert chosen_agents(table, ["bo", "ada"]) == [bo, ada]
     assert chosen_agents(table, None) is None
 
@@ -51,7 +51,7 @@ async def test_programs_and_files_of_the_machine_cannot_be_named(name: str, tmp_
     with pytest.raises(ConfigurationError, match="offers no agent") as caught:
         chosen_agents(table, [name])
     assert caught.value.code == "AGENT_NOT_FOUND"
-    assert chosen_agents(table, ["mine"]) == [offered_agents(table)[0]]
+    assert chosen_agents(table, ["mine"]) == [offered_agents(table)[0].config]
 
 
 async def test_other_models_of_offered_providers_may_be_named_unless_the_owner_lists_them() -> None:
@@ -81,7 +81,7 @@ async def test_a_run_says_when_it_has_begun_or_what_keeps_it_from_that() -> None
         await first.wait()
         handle = await table.start_fork(first.session_id, at_round=1)
         assert [held.complete for held in (await handle.result()).rounds] == [True, True]
-        later = await table.carry_on(first.session_id, rounds=1, deadline_s=50)
+        later = await table.start_resume(first.session_id, rounds=1, deadline_s=50)
         await later.begun()
         assert len((await later.result()).rounds) == 3
         gone = await table.start("Tea?", rounds=1)

@@ -13,13 +13,13 @@ from integration.pages_kit import Visitor, visiting
 from integration.server_kit import served_table
 
 import roundtable as rt
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import Identity, LocalUser, TokenStore
 from roundtable.errors import StorageError
 from roundtable.providers import Delay
 from roundtable.server.pages import routers
-from roundtable.server.pages.tries import FREE, Tries
+from roundtable.server.pages.login import FREE, LoginThrottle
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents
 from roundtable.types import DebateConfig, DebateStart, Owner, SessionRecord
@@ -34,6 +34,18 @@ class Shifted(SystemClock):
 
     def now(self):
         return super().now() + timedelta(seconds=self.ahead_s)
+
+
+class Stopped(SystemClock):
+    """A clock that stands still, some seconds after it was made."""
+
+    def __init__(self):
+        super().__init__()
+        self.began = super().now()
+        self.ahead_s = 0.0
+
+    def now(self):
+        return self.began + timedelta(seconds=self.ahead_s)
 
 
 class Elements(HTMLParser):
@@ -154,18 +166,24 @@ async def test_no_login_is_needed_where_there_is_one_user() -> None:
 
 
 async def test_whoever_guesses_waits_and_hears_the_same_whatever_was_wrong() -> None:
-    clock = Shifted()
+    clock = Stopped()
     table = served_table()
     expired = await TokenStore.of(table.wiring.storage).create("ann", audience="mcp")
     async with visiting(table=table, clock=clock) as ann:
         wrong = [await ann.post("/login", token=token) for token in ("", "rt_no", expired.secret, "\u2603" * 900)]
-        wrong += [await ann.post("/login", token=f"rt_{number}") for number in range(FREE)]
-        locked = await ann.post("/login", token=ann.token)
-        assert {answer.status_code for answer in (*wrong, locked)} == {401}
-        assert len({answer.text for answer in (*wrong, locked)}) == 1
+        wrong.append(await ann.post("/login", token="rt_last"))
+        assert {answer.status_code for answer in wrong} == {401}
+        assert len({answer.text for answer in wrong}) == 1
+        early = [await ann.post("/login", token=token) for token in ("rt_no", ann.token)]
+        assert {(answer.status_code, answer.headers["retry-after"]) for answer in early} == {(429, "1")}
+        assert early[0].text == early[1].text
+        assert "Try again in 1 second." in early[0].text
         ((_, tried),) = await table.wiring.storage.kv.scan("tries/", tenant=":pages")
         assert tried["tries"] == FREE  # those that came too early were not even looked at
-        clock.ahead_s = 3600
+        clock.ahead_s = 2
+        assert (await ann.post("/login", token="rt_no")).status_code == 401
+        assert (await ann.post("/login", token=ann.token)).headers["retry-after"] == "2"
+        clock.ahead_s = 5
         assert (await ann.post("/login", token=ann.token)).status_code == 303
         assert await table.wiring.storage.kv.scan("tries/", tenant=":pages") == ()
 
@@ -176,11 +194,11 @@ async def test_behind_a_proxy_one_who_guesses_does_not_make_others_wait() -> Non
             await ann.web.post("/login", data={"token": "rt_no"}, headers={"x-forwarded-for": "1.1.1.1, 203.0.113.7"})
         theirs = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "203.0.113.7"})
         others = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "203.0.113.8"})
-        assert (theirs.status_code, others.status_code) == (401, 303)
+        assert (theirs.status_code, others.status_code) == (429, 303)
     async with visiting() as ann:
         for number in range(FREE):
             await ann.web.post("/login", data={"token": "rt_no"}, headers={"x-forwarded-for": f"203.0.113.{number}"})
-        assert (await ann.post("/login", token=ann.token)).status_code == 401
+        assert (await ann.post("/login", token=ann.token)).status_code == 429
 
 
 @pytest.mark.slow
@@ -188,19 +206,20 @@ async def test_a_thousand_guesses_are_answered_alike_and_few_of_them_are_looked_
     table = served_table()
     async with visiting(table=table) as ann:
         answers = [await ann.post("/login", token=f"rt_{number}") for number in range(1000)]
-        assert {(answer.status_code, answer.text) for answer in answers} == {(401, answers[0].text)}
+        assert {answer.status_code for answer in answers} == {401, 429}
+        assert len({answer.text for answer in answers if answer.status_code == 401}) == 1
         ((_, tried),) = await table.wiring.storage.kv.scan("tries/", tenant=":pages")
         assert tried["tries"] < FREE + 12  # they wait twice as long after each
 
 
 @pytest.mark.parametrize("address", ["2001:db8::1", "2001:db8::2:3", "2001:db8:0:0:ffff::"])
 async def test_whoever_has_many_addresses_of_a_network_is_one(address: str) -> None:
-    tries = Tries(MemoryStorage().kv, SystemClock())
+    tries = LoginThrottle(MemoryStorage().kv, SystemClock())
     for _ in range(FREE):
-        assert await tries.take("2001:db8::9")
-    assert not await tries.take(address)
-    assert await tries.take("2001:db8:1::1")
-    assert await tries.take("a-socket")
+        assert await tries.take("2001:db8::9") == 0
+    assert 0 < await tries.take(address) <= 1
+    assert await tries.take("2001:db8:1::1") == 0
+    assert await tries.take("a-socket") == 0
 
 
 @pytest.mark.parametrize("shown", ["", "0" * 64, "\u2603"])
@@ -590,7 +609,7 @@ async def test_no_page_is_forgotten_before_the_door() -> None:
 
 
 async def heard(ann: Visitor, session_id: str, after: int = 0) -> list[dict[str, Any]]:
-    """Give what the script of a session's page hears."""
+    """Return the events that the script of a session's page receives."""
     text = (await ann.get(f"/sessions/{session_id}/events?after={after}", headers={"accept": "text/event-stream"})).text
     return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
 
@@ -606,7 +625,7 @@ async def test_a_page_hears_news_without_what_it_gets_rendered() -> None:
             " Round 1 begins.",
             "ada has answered in round 1.",
             "bo failed in round 1.",
-            " Round 1: agreement 100%.",
+            " Round 1: agreement 1.00.",
             " The debate is over.",
         ):
             assert line in news
@@ -664,7 +683,7 @@ async def test_a_session_whose_process_died_says_so_and_can_be_resumed() -> None
         await ann.log_in()
         await ann.get(f"/sessions/{record.id}")
         assert ">interrupted</span>" in ann.page
-        assert "Nobody runs this session" in ann.page
+        assert "This session is not running" in ann.page
         answer = await ann.post(f"/sessions/{record.id}/resume", csrf=ann.csrf)
         assert answer.status_code == 303
         with anyio.fail_after(20):

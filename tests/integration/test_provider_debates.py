@@ -21,7 +21,7 @@ KEY = "sk-canary-0123456789abcdef"
 
 
 def position(number: int) -> str:
-    """Give the text of the answer to a request."""
+    """Return the text of the answer to a request."""
     said = {"position": f"Thé, bien sûr, {number}", "reasoning": "It keeps [1].", "confidence": 0.8, "stance": "YES"}
     return json.dumps(said, ensure_ascii=False)
 
@@ -167,7 +167,7 @@ def check(response: dict[str, Any], provider: str) -> str:
 
 
 def served(calls: int) -> list[str]:
-    """Give the positions of that many answers."""
+    """Return the positions of that many answers."""
     return [f"Thé, bien sûr, {number}" for number in range(1, calls + 1)]
 
 

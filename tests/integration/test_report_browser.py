@@ -8,7 +8,7 @@ import pytest
 from integration.browser_kit import HOSTILE, browser, grave_faults
 from unit.report_kit import debate
 
-from roundtable.report.page import SECTIONS
+from roundtable.report.html import SECTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]  # the fixture
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 ADDRESSES = ("javascript:window.acted=7", "data:text/html,<script>parent.acted=8</script>", " java\tscript:acted=9")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,6 +15,7 @@ from integration.engine_kit import (
     asking,
     by_round,
     engine_of,
+    eventually,
     fold_of,
     late,
     log_of,
@@ -24,13 +26,15 @@ from integration.engine_kit import (
 from roundtable import Roundtable
 from roundtable.engine import SessionManager
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost, SessionBusy, StorageError
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.types import DurableEvent, Event
 
+pytestmark = pytest.mark.both_loops
+
 
 def shape(result: DebateResult) -> object:
-    """Give what a result says, without ids, times and figures of the calls."""
+    """Return what a result says, without ids, times and figures of the calls."""
     return (
         result.status,
         result.answer,
@@ -74,7 +78,9 @@ async def same_in_the_end(straight: Straight, model: CountingModel, table: Round
     for who, number, text in model.prompts:
         assert text.replace(found.id, "") == straight.prompts[who, number].replace(straight.result.session_id, "")
     fold = await fold_of(storage, found.id)
-    assert fold.usage.calls == 4
+    # Every call that was sent counts, also one whose answer nobody waited for; a storage that fails may lose the count.
+    assert 4 <= fold.usage.calls <= len(model.begun)
+    assert isinstance(table.wiring.storage, FailingStorage) or fold.usage.calls == len(model.begun)
     last = [event.type for event in await log_of(storage, found.id)][-1]
     assert last == "debate_complete"
 
@@ -243,8 +249,11 @@ async def test_a_failed_turn_of_a_cancelled_debate_stays_as_it_is() -> None:
     )
     storage = MemoryStorage()
     table = table_of(model, "ada", "bo", storage=storage)
-    with anyio.move_on_after(0.1):
-        await table.debate("Tea?", rounds=1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(partial(table.debate, "Tea?", rounds=1))
+        await eventually(lambda: len(model.begun) == 2 and model.under_way == 1)
+        await anyio.wait_all_tasks_blocked()  # what failed is stored
+        group.cancel_scope.cancel()
     (found,) = await table.sessions()
     result = await table.resume(found.id)
     assert [turn.outcome for turn in result.rounds[0].turns] == ["failed", "answered"]

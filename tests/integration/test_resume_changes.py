@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from integration.engine_kit import CountingModel, eventually, fold_of, late, log_of, seated
+from integration.engine_kit import CountingModel, eventually, fold_of, late, log_of, said, seated
 
 import roundtable
 from roundtable.agents import BaseAgent
-from roundtable.errors import ConfigurationError, SessionConflict
+from roundtable.analysis import ConsensusAnalyzer
+from roundtable.errors import BudgetExceeded, ConfigurationError, SessionConflict
+from roundtable.modes import RedTeamBlueTeamMode
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.record import read_record
+from roundtable.scoring import BUILTIN_RULES, Rule
 from roundtable.storage import MemoryStorage
-from roundtable.types import SCHEMA_VERSION, AgentConfig, Budget, ChatRequest, Control, SessionRecord
+from roundtable.testing import ScriptedModel, scripted_agents
+from roundtable.types import (
+    SCHEMA_VERSION,
+    AgentConfig,
+    Budget,
+    ChatRequest,
+    Control,
+    DebateConfig,
+    DebateContext,
+    Measured,
+    SessionRecord,
+)
+
+pytestmark = pytest.mark.both_loops
 
 
 def agents(model: Any, *, persona: str | None = None, temperature: float = 0.7) -> list[BaseAgent]:
@@ -66,10 +83,10 @@ async def test_a_changed_agent_is_refused_before_anybody_is_asked(changed: dict[
     other = CountingModel("Coffee")
     other.model = "another" if not changed else "counting"
     table = roundtable.Roundtable(agents(other, **changed), storage=storage)
-    with pytest.raises(ConfigurationError, match="begun with another configuration") as caught:
+    with pytest.raises(ConfigurationError, match="started with another configuration") as caught:
         await table.resume(session_id, budget=ENOUGH)
     assert (caught.value.details or {})["changes"] == what
-    with pytest.raises(ConfigurationError, match="begun with another configuration"):
+    with pytest.raises(ConfigurationError, match="started with another configuration"):
         await table.extend(session_id)
     assert other.begun == []
 
@@ -86,7 +103,7 @@ async def test_what_is_adopted_holds_from_then_on_and_is_noted() -> None:
     assert {agent.persona and agent.persona.name for agent in fold.record.agents} == {"Skeptic"}
     (noted,) = [event for event in await log_of(storage, session_id) if isinstance(event, Control) and event.agents]
     assert (noted.action, noted.prompt_version) == ("resume", PROMPT_VERSION)
-    await table.extend(session_id)  # which is no change any more
+    await table.extend(session_id, budget=Budget(max_calls=6))  # which is no change any more
 
 
 async def test_agents_that_are_as_they_were_change_nothing() -> None:
@@ -125,8 +142,9 @@ async def test_the_budget_that_is_left_is_what_the_session_has_not_spent() -> No
     storage, model = MemoryStorage(), CountingModel("Tea")
     session_id = await half_told(storage, model)
     table = roundtable.Roundtable(agents(model), storage=storage)
-    again = await table.resume(session_id)
-    assert (again.status, len(model.begun)) == ("partial", 2)
+    with pytest.raises(BudgetExceeded, match="made 2 calls; its budget is 2"):
+        await table.resume(session_id)
+    assert len(model.begun) == 2
     more = await table.resume(session_id, budget=Budget(max_calls=4))
     assert (more.status, len(model.begun)) == ("completed", 4)
 
@@ -208,8 +226,144 @@ def test_records_of_every_version_are_read_and_of_a_newer_one_refused() -> None:
     for version in range(1, SCHEMA_VERSION + 1):
         read = read_record(old_record(version))
         assert (read.schema_version, read.prompt_version) == (SCHEMA_VERSION, None)
-    with pytest.raises(ValueError, match=f"of version {SCHEMA_VERSION + 1}"):
+    with pytest.raises(ValueError, match=f"has version {SCHEMA_VERSION + 1}"):
         read_record(old_record(SCHEMA_VERSION + 1))
     for text in ("[]", '{"schemaVersion": "x"}', '{"schemaVersion": 0}', "{"):
         with pytest.raises(ValueError, match=r"\S"):
             read_record(text)
+
+
+# ------------------------------------------------- what only the program that began it has
+
+
+class Loud(BaseAgent):
+    """An agent of a program, with a provider that a name would make another agent of."""
+
+    def build_system_prompt(self, context: DebateContext) -> str:
+        return super().build_system_prompt(context).upper()
+
+
+def add(left: int, right: int) -> int:
+    """Add two numbers.
+
+    Args:
+        left: One.
+        right: The other.
+    """
+    return left + right
+
+
+class Count:
+    """A meter of a program."""
+
+    async def measure(self, responses: Any, topic: str, **more: Any) -> Measured:
+        return await ConsensusAnalyzer().measure(responses, topic, **more)
+
+
+class Enough(roundtable.MaxRounds):
+    kind = "enough"
+
+
+def loud() -> Loud:
+    config = AgentConfig(id="lou", name="Lou", provider="openai", model="gpt-5.2")
+    return Loud(config, ScriptedModel([said("Tea", choice="Tea")] * 9))
+
+
+BEGUN_WITH: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "scripted": ({"agents": scripted_agents({"ada": "Tea", "cy": "Tea"})}, {}, r"agent 'cy' \(scripted:scripted\)"),
+    "agent": ({"agents": [*scripted_agents({"ada": "Tea"}), loud()]}, {}, r"agent 'lou' \(openai:gpt-5.2\)"),
+    "model": (
+        {"agents": [*scripted_agents({"ada": "Tea"}), ScriptedModel([said("Tea", choice="Tea")] * 9)]},
+        {},
+        r"agent 'scripted-scripted'",
+    ),
+    "tool": ({"tools": [add]}, {}, "tool 'add'"),
+    "seat": ({"seats": {"judge": ScriptedModel([{"choice": "Tea"}] * 9)}}, {"decide": "judge"}, r"seats\['judge'\]"),
+    "analyzer": ({"analyzer": Count()}, {}, "analyzer Count"),
+    "mode": ({}, {"mode": RedTeamBlueTeamMode(cross_team=True)}, "mode 'red-team-blue-team' with its settings"),
+    "exit": ({}, {"exit_when": Enough(9)}, "unknown exit 'enough'"),
+    "rule": ({}, {"decide": Rule("mine", BUILTIN_RULES[0].count)}, "'mine'"),
+}
+
+
+@pytest.mark.parametrize("what", BEGUN_WITH)
+async def test_what_a_table_lacks_of_a_session_is_named_before_anybody_is_asked(what: str) -> None:
+    table_of, debate_of, named = BEGUN_WITH[what]
+    storage = MemoryStorage()
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    options = ["Tea", "Coffee"]
+    async with roundtable.Roundtable(**{"agents": agents, "storage": storage} | table_of) as table:
+        handle = await table.start("Tea?", rounds=2, step=True, options=options, **debate_of)
+        await handle.result()
+        before = await log_of(storage, handle.session_id)
+        other = roundtable.Roundtable(agents, storage=storage)
+        for go_on in (other.resume, other.extend):
+            with pytest.raises(ConfigurationError, match=named) as caught:
+                await go_on(handle.session_id)
+            assert caught.value.hint
+        assert await log_of(storage, handle.session_id) == before
+        assert len((await table.resume(handle.session_id)).rounds) == 2
+
+
+async def test_a_session_keeps_the_tools_that_every_table_has() -> None:
+    def seats() -> tuple[ScriptedModel, list[BaseAgent]]:
+        model = ScriptedModel({"a": said("Tea"), "b": said("Tea")})
+        return model, [BaseAgent(AgentConfig(id=n, name=n, provider="scripted", model="s"), model) for n in ("a", "b")]
+
+    def offered(model: ScriptedModel) -> list[set[str]]:
+        names = [{tool.name for tool in request.tools} for request in model.requests]
+        model.requests.clear()
+        return names
+
+    both, last = {"get_context", "request_context"}, {"get_context"}  # nobody could answer after the last round
+    storage = MemoryStorage()
+    model, begun = seats()
+    async with roundtable.Roundtable(begun, storage=storage, tools=sorted(both)) as table:
+        handle = await table.start("Tea?", rounds=3, step=True)
+        await handle.result()
+    assert offered(model) == [both] * 2
+    model, here = seats()
+    other = roundtable.Roundtable(here, storage=storage)
+    copied = await other.fork(handle.session_id, at_round=1, rounds=3)
+    assert offered(model) == [both, both, last, last]
+    await roundtable.Roundtable(here, storage=storage).extend(copied.session_id, rounds=1)
+    assert offered(model) == [last] * 2
+    await other.resume(handle.session_id)
+    assert offered(model) == [both, both, last, last]
+
+
+@pytest.mark.parametrize("what", ["tool", "analyzer", "mode", "seat"])
+async def test_adoption_goes_on_without(what: str) -> None:
+    table_of, debate_of, _ = BEGUN_WITH[what]
+    storage = MemoryStorage()
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    async with roundtable.Roundtable(**{"agents": agents, "storage": storage} | table_of) as table:
+        handle = await table.start("Tea?", rounds=2, step=True, options=["Tea", "Coffee"], **debate_of)
+        await handle.result()
+    judge = {"seats": {"judge": ScriptedModel([{"choice": "Tea"}] * 9)}} if what == "seat" else {}
+    other = roundtable.Roundtable(agents, storage=storage, **judge)
+    assert len((await other.resume(handle.session_id, on_change="adopt")).rounds) == 2
+
+
+async def test_a_fork_of_agents_that_names_make_needs_no_objects(tmp_path: Path) -> None:
+    script = tmp_path / "said.json"
+    script.write_text(json.dumps({"*": [said("Tea", choice="Tea")] * 9}), "utf-8")
+    storage, names = MemoryStorage(), [f"scripted:{script}"]
+    table = roundtable.Roundtable(names, storage=storage)
+    first = await table.debate("Tea?", rounds=1)
+    forked = await table.fork(first.session_id, at_round=1, rounds=2, budget=Budget(max_calls=9))
+    assert (await fold_of(storage, forked.session_id)).record.caller_objects.agents == ()
+    assert len((await roundtable.Roundtable(storage=storage).extend(forked.session_id)).rounds) == 3
+
+
+async def test_an_agent_of_an_older_session_that_no_name_makes_is_named() -> None:
+    storage = MemoryStorage()
+    table = roundtable.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage=storage)
+    config = DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=1)
+    known = [seat.config for seat in table.wiring.seats(None)]
+    session = await table.wiring.engine.start_debate(config, known)
+    with pytest.raises(ConfigurationError, match="agent 'ada' of session") as caught:
+        await roundtable.Roundtable(storage=storage).resume(session.id)
+    assert "cannot be made here: cannot read the script" in caught.value.message
+    assert "Roundtable(agents=[...])" in str(caught.value.hint)
+    assert (await table.resume(session.id)).status == "completed"

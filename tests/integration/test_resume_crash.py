@@ -20,7 +20,7 @@ import pytest
 from integration.engine_child import KINDS, NAMES, ROUNDS, begin, go_on, table_for
 from integration.engine_kit import lawful
 
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.storage import SQLiteStorage
 from roundtable.types import DurableEvent, SessionRecord
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are s
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[subprocess.Popen[str]]:
-    """Give a process that forks one for each line it is told."""
+    """Yield a process that forks a child for each line it reads."""
     with subprocess.Popen(
         [sys.executable, str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     ) as process:
@@ -53,7 +53,7 @@ class Chain:
         self._nursery = nursery
 
     def begin(self, ticks: int, wait_s: float = 0.0) -> int:
-        """Let a process go on with the session; give its number."""
+        """Start a process that continues the session; return its number."""
         assert self._nursery.stdin is not None
         words = map(str, (self.database, self.calls, self.session_id, ticks, wait_s, self.kind))
         self._nursery.stdin.write("\t".join(words) + "\n")
@@ -74,7 +74,7 @@ class Chain:
         return self._nursery.stdout.readline()
 
     def step(self, ticks: int) -> None:
-        """Let a process work until it kills itself at this tick."""
+        """Run a process until it kills itself at this tick."""
         before = self.stored()
         asked = len(self.asked())
         self.begin(ticks)
@@ -92,7 +92,7 @@ class Chain:
         return self.calls.read_text("utf-8").split("\n")[:-1]
 
     def heard(self) -> set[str]:
-        """Give what somebody was told; the last line may have been cut off by the kill."""
+        """Return the lines that were received; the kill may have cut off the last one."""
         told = self.calls.with_name("heard.txt")
         return set(told.read_text("utf-8").split("\n")[:-1]) if told.exists() else set()
 
@@ -154,7 +154,7 @@ class Chain:
 
 
 def outline(result: DebateResult) -> list[object]:
-    """Give what does not depend on ids and times."""
+    """Return what does not depend on ids and times."""
     said = [[(turn.agent_id, turn.outcome) for turn in held.turns] for held in result.rounds]
     positions = [[answer.position for answer in held.responses] for held in result.rounds]
     measured = [held.consensus and held.consensus.agreement_level for held in result.rounds]
@@ -183,6 +183,7 @@ def killed_until(folder: Path, nursery: subprocess.Popen[str], wanted: int) -> N
         kills += chain.kills
 
 
+@pytest.mark.slow
 def test_sessions_killed_four_times_are_finished_and_nothing_stored_is_asked_again(
     tmp_path: Path, nursery: subprocess.Popen[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from integration.engine_kit import (
@@ -21,9 +22,9 @@ from integration.engine_kit import (
     table_of,
 )
 
-from roundtable import MaxRounds, Roundtable
+from roundtable import Budget, MaxRounds, Roundtable
 from roundtable.engine import RunLimits
-from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
+from roundtable.errors import BudgetExceeded, ConfigurationError, SessionBusy, SessionError, SessionNotFound
 from roundtable.modes import BaseModeStrategy
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
@@ -218,9 +219,11 @@ async def test_rounds_added_stay_within_the_limit_of_a_debate() -> None:
     session = (await table(3).debate("Tea?", rounds=2)).session_id
     assert len((await table(3).extend(session)).rounds) == 3
     begun = len(model.begun)
-    with pytest.raises(ConfigurationError, match=r"1 more would make 4 rounds of session '.*'; at most 3") as caught:
+    with pytest.raises(
+        ConfigurationError, match=r"session '.*' may have 3 rounds at most; 1 more would make 4"
+    ) as caught:
         await table(3).extend(session)
-    assert caught.value.hint == "ROUNDTABLE_MAX_ROUNDS moves the limit."
+    assert caught.value.hint == "Raise ROUNDTABLE_MAX_ROUNDS to allow more rounds."
     assert len(model.begun) == begun
     assert (await table(3).session(session)).session_status == "completed"
     assert len((await table(4).extend(session)).rounds) == 4
@@ -234,6 +237,35 @@ async def test_a_paused_session_counts_added_rounds_from_those_planned() -> None
             async for event in events:
                 if event.type == "round_complete":
                     break
-        with pytest.raises(ConfigurationError, match="2 more would make 5 rounds"):
+        with pytest.raises(ConfigurationError, match="2 more would make 5"):
             await table.extend(events.session_id, rounds=2)
         assert len((await table.extend(events.session_id)).rounds) == 4
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"), [({"budget": Budget(max_calls=5)}, "budget"), ({"deadline_s": 0.05}, "deadline")]
+)
+async def test_an_extension_keeps_to_the_limits_it_is_given(limits: Any, reason: str) -> None:
+    model = CountingModel(lambda r: late(NEVER_S, "x") if len(model.begun) > 5 else "Tea")
+    table = table_of(model)
+    first = await table.debate("Tea?", rounds=1)
+    more = await table.extend(first.session_id, rounds=2, **limits)
+    assert (more.status, more.exit.reason if more.exit else None, more.session_status) == ("partial", reason, "paused")
+
+
+async def test_a_session_whose_budget_is_spent_is_extended_with_a_larger_one() -> None:
+    table = table_of(CountingModel("Tea"))
+    first = await table.debate("Tea?", rounds=1, budget=Budget(max_calls=3))
+    with pytest.raises(BudgetExceeded, match="made 3 calls; its budget is 3"):
+        await table.extend(first.session_id)
+    more = await table.extend(first.session_id, budget=Budget(max_calls=20))
+    assert (more.status, len(more.rounds)) == ("completed", 2)
+
+
+@pytest.mark.parametrize("wrong", [{"budget": 5}, {"deadline_s": 0}, {"deadline_s": float("nan")}])
+async def test_limits_of_an_extension_that_are_none_are_refused(wrong: Any) -> None:
+    table = table_of(CountingModel("Tea"))
+    first = await table.debate("Tea?", rounds=1)
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        await table.extend(first.session_id, **wrong)
+    assert (await table.session(first.session_id)).total_rounds == 1

@@ -30,7 +30,7 @@ def server():
 
 
 def fenced(content):
-    """Give what a tool message quotes, and check that nothing else is in it."""
+    """Return what a tool message quotes, and check that nothing else is in it."""
     first, *body, last = content.split("\n")
     opened = re.fullmatch(r"BEGIN QUOTE ([0-9a-f]{16}) \([^()\n]*\)", first)
     assert opened, first
@@ -40,12 +40,12 @@ def fenced(content):
 
 
 def ours(request):
-    """Give what we wrote into a request, and the agents' own words: all but the results of tools."""
+    """Return what we wrote into a request, and the agents' own words: all but the results of tools."""
     return tuple(message.content for message in request.messages if message.role in {"system", "user"})
 
 
 async def debate(server, payload):
-    """Let two agents search, open a page, do what they were told, and answer."""
+    """Run a debate of two agents that search, open a page, do what they were told, and answer."""
     found = StaticSearch([SearchResult(title=payload, url=f"{server.origin}/x", snippet=payload)])
     opener = FetchUrl(allow=[server.origin.partition("://")[2]])
     steps = [wish("search_web", {"query": "tea"}), wish("fetch_url", {"url": f"{server.origin}/x"}, id_="c2")]
@@ -106,6 +106,7 @@ async def test_what_obeying_asks_for_is_refused_in_words(server):
     assert any("169.254.169.254" in error and "not public" in error for error in refused)
 
 
+@pytest.mark.slow
 async def test_the_blocking_of_a_page_s_reading_keeps_the_loop_free(server):
     """A page that takes long to take apart is read on a thread."""
     server.queue(http_reply(b"<p>" * 300_000 + b"tea", headers={"content-type": "text/html"}))

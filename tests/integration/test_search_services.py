@@ -12,8 +12,8 @@ from unit.secrets_kit import traces
 from roundtable.errors import AgentError, APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError
 from roundtable.testing.servers import LoopbackServer, WireReply, http_reply
 from roundtable.tools import SearchOptions, SearchWeb
-from roundtable.tools.calling import call_tool
 from roundtable.tools.search import BraveSearch, SearxngSearch, TavilySearch
+from roundtable.tools.toolkit import call_tool
 
 KEY = "sk-canary+/=0123456789?"
 FORMS = [*traces(KEY), KEY[:12]]
@@ -199,12 +199,12 @@ async def test_faults_are_errors_and_tried_again_only_where_they_may_pass(server
 @pytest.mark.parametrize(
     ("name", "status", "body", "kind", "message"),
     [
-        ("brave", 422, b'{"error": {"code": "SUBSCRIPTION_TOKEN_INVALID"}}', APIAuthError, "does not know the key"),
+        ("brave", 422, b'{"error": {"code": "SUBSCRIPTION_TOKEN_INVALID"}}', APIAuthError, "rejected the key"),
         ("brave", 422, b'{"error": {"code": "VALIDATION"}}', AgentError, "status 422"),
         ("brave", 403, b"", APIAuthError, "status 403"),
-        ("tavily", 432, b"", APIRateLimitError, "plan of tavily is used up"),
-        ("tavily", 433, b"", APIRateLimitError, "plan of tavily is used up"),
-        ("searxng", 403, b"", AgentError, "does not allow answers in JSON"),
+        ("tavily", 432, b"", APIRateLimitError, "Tavily plan is used up"),
+        ("tavily", 433, b"", APIRateLimitError, "Tavily plan is used up"),
+        ("searxng", 403, b"", AgentError, "does not allow JSON responses"),
     ],
 )
 async def test_faults_of_one_service_are_named(server, name, status, body, kind, message):
@@ -215,7 +215,7 @@ async def test_faults_of_one_service_are_named(server, name, status, body, kind,
 
 
 async def test_silence_broken_connections_and_redirects_are_errors(server, name):
-    service = SERVICES[name](server.origin, timeout_s=0.1)
+    service = SERVICES[name](server.origin, timeout_s=0.5)
     server.queue(WireReply([60.0]))
     with pytest.raises(APITimeoutError):
         await service.search("tea")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from integration.server_kit import client_of, served_table, token_for
 
+from roundtable.api import AgentProfile
 from roundtable.auth import LocalUser
 from roundtable.errors import ConfigurationError
 from roundtable.server import create_app
@@ -78,6 +80,50 @@ async def test_a_page_of_an_admitted_origin_may_call_with_a_token_and_no_other()
         assert (await web.get("/health", headers=foreign)).status_code == 403
 
 
+@pytest.mark.parametrize("origin", ["*", "null", "app.example.org", "https://*.example.org", "https://a.example/x", ""])
+async def test_what_is_no_origin_is_refused_at_the_start_not_at_each_request(origin: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(repr(origin))) as refused:
+        create_app(served_table(), auth=LocalUser(), origins=[origin])
+    assert "Name each origin by itself" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize("host", ["*", "debates.example.org:8000", "https://debates.example.org", ""])
+async def test_what_is_no_name_of_a_host_is_refused_at_the_start(host: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(repr(host))):
+        create_app(served_table(), auth=LocalUser(), hosts=[host])
+
+
+async def test_preflight_and_request_take_an_origin_in_the_same_spelling() -> None:
+    asked = {"access-control-request-method": "POST"}
+    async with client_of(origins=["https://App.example.org:443/"]) as web:
+        for page, status in (("https://app.example.org", 200), ("https://app.example.org.evil.test", 403)):
+            first = await web.options("/api/debates", headers={"origin": page, **asked})
+            assert (first.headers.get("access-control-allow-origin") == page) is (status == 200)
+            assert (await web.get("/health", headers={"origin": page})).status_code == status
+
+
+async def test_a_profile_with_a_tool_that_nobody_has_is_refused_at_the_start() -> None:
+    profiles = [AgentProfile("clerk", tools=["fact_check"]), AgentProfile("steward", tools=["getSFDCData"])]
+    with pytest.raises(ConfigurationError, match="profile 'steward': unknown tool 'getSFDCData'") as refused:
+        create_app(served_table(profiles=profiles), auth=LocalUser())
+    assert "--tools" in (refused.value.hint or "")
+
+
+async def test_tools_that_are_known_only_once_they_are_connected_keep_no_server_from_starting() -> None:
+    class Later:
+        def get_tools(self) -> list[Any]:
+            return []
+
+        async def execute_tool(self, name: str, arguments: Any, context: Any = None) -> Any:
+            raise AssertionError(name)
+
+        async def prepare(self) -> None:
+            raise AssertionError("not before a debate")
+
+    table = served_table(profiles=[AgentProfile("steward", tools=["remote"])], tools=[Later()])
+    create_app(table, auth=LocalUser())
+
+
 class SessionsAlone:
     """A storage that keeps sessions and nothing else."""
 
@@ -91,6 +137,6 @@ class SessionsAlone:
 
 
 async def test_a_storage_without_values_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="keeps no values beside its sessions") as refused:
+    with pytest.raises(ConfigurationError, match="has no key-value store") as refused:
         create_app(served_table(storage=SessionsAlone()), auth=LocalUser())
     assert "sqlite" in (refused.value.hint or "")

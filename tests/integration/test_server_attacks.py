@@ -35,6 +35,7 @@ async def test_what_is_accepted_is_never_too_deep_to_be_kept(deep: int, status: 
             assert json.dumps(kept["metadata"]).count("{") == 63
 
 
+@pytest.mark.slow
 async def test_whoever_has_as_many_running_as_they_may_comes_back_to_theirs_at_any_process(tmp_path: Path) -> None:
     slow = {"data-steward": Delay(1.0, "I found 150.")}
     place, limits = tmp_path / "team.db", Limits(concurrent=1)

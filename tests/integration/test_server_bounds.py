@@ -38,7 +38,7 @@ def notes(topic: str) -> str:
 
 
 def team_table(**says: Any) -> Roundtable:
-    """Give a team that takes 5 calls a round at most: a clerk with a tool, and an editor without one."""
+    """Return a table with a team that makes 5 calls a round at most: a clerk with a tool, and an editor without one."""
     script = {"initiator": {"goal": "Name it."}, "*": "Done.", **says}
     profiles = [AgentProfile("clerk", tools=["notes"]), AgentProfile("editor")]
     return rt.Roundtable([ScriptedModel(script)], storage="memory://", tools=[notes], profiles=profiles)

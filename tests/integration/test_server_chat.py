@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import httpx
@@ -16,7 +16,7 @@ from roundtable.api import AgentProfile
 from roundtable.errors import AgentError, StorageError
 from roundtable.providers import Delay
 from roundtable.server import Limits
-from roundtable.server.chat_events import FIELDS, seed_words
+from roundtable.server.routes.chat import FIELDS, team_chat_event
 from roundtable.testing import ScriptedModel
 from roundtable.types import AgentToolResult, DebateError, ErrorInfo, ModelProfile, utc_now
 
@@ -39,6 +39,7 @@ ASKED = {
     "messages": [{"role": "user", "content": "Find high-value prospects in the healthcare industry."}],
 }
 DEAD = AgentError("the model is gone")
+M = TypeVar("M", bound=ScriptedModel)
 
 
 @rt.tool(name="getSFDCData")
@@ -53,7 +54,8 @@ def notes(topic: str) -> str:
     return f"nothing on {topic}"
 
 
-def team_table(storage: str = "memory://", profiles: Any = None, **says: Any) -> rt.Roundtable:
+def team_model(kind: type[M], **says: Any) -> M:
+    """Return the model of a team that looks for prospects."""
     script = {
         "initiator": PLAN,
         "data-steward": [
@@ -64,9 +66,16 @@ def team_table(storage: str = "memory://", profiles: Any = None, **says: Any) ->
         "summarizer": "12 prospects.",
         **says,
     }
-    model = ScriptedModel(script, chunks=2, profile=ModelProfile(streams=True))
+    return kind(script, chunks=2, profile=ModelProfile(streams=True))
+
+
+def team_table(
+    storage: str = "memory://", profiles: Any = None, model: ScriptedModel | None = None, **says: Any
+) -> rt.Roundtable:
     profiles = profiles or [AgentProfile("data-steward", tools=["getSFDCData"]), AgentProfile("prospect-finder")]
-    return rt.Roundtable([model], storage=storage, tools=[accounts, notes], profiles=profiles)
+    return rt.Roundtable(
+        [model or team_model(ScriptedModel, **says)], storage=storage, tools=[accounts, notes], profiles=profiles
+    )
 
 
 @asynccontextmanager
@@ -211,8 +220,8 @@ async def test_what_does_not_fit_is_refused_with_its_field_and_counts_for_nothin
     ("changes", "message"),
     [
         ({"agents": []}, "List should have at least 1 item, not 0"),
-        ({"stream": True}, "there is no such field; there are agents, rounds, messages"),
-        ({"messages": [{"role": "user", "content": "Hi", "name": "ann"}]}, "there is no such field"),
+        ({"stream": True}, "unknown field; choose from agents, rounds, messages"),
+        ({"messages": [{"role": "user", "content": "Hi", "name": "ann"}]}, "unknown field"),
     ],
 )
 async def test_what_does_not_fit_is_told_in_words_of_json(changes: dict[str, Any], message: str) -> None:
@@ -344,7 +353,7 @@ def test_a_result_of_a_tool_is_what_the_tool_gave(anyio_backend: str, given: Any
     event = AgentToolResult(
         session_id="s", timestamp=utc_now(), agent="ada", round=1, step=1, tool_call_id="1", result=given
     )
-    told = seed_words(event)
+    told = team_chat_event(event)
     assert told is not None
     assert told["data"]["result"] == bare
 
@@ -352,6 +361,8 @@ def test_a_result_of_a_tool_is_what_the_tool_gave(anyio_backend: str, given: Any
 def test_words_of_a_storage_stay_here(anyio_backend: str) -> None:
     error = StorageError("cannot write /home/ann/x.db")
     info = ErrorInfo.model_validate(error.to_dict())
-    told = seed_words(DebateError(session_id="s", timestamp=utc_now(), error=error.message, code=error.code, info=info))
+    told = team_chat_event(
+        DebateError(session_id="s", timestamp=utc_now(), error=error.message, code=error.code, info=info)
+    )
     assert told is not None
     assert "/home" not in json.dumps(told)

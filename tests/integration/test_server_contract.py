@@ -16,7 +16,7 @@ from integration.server_kit import served, served_table, token_for
 from roundtable import Roundtable
 from roundtable.api import AgentProfile
 from roundtable.server import create_app
-from roundtable.server.failures import STATUSES
+from roundtable.server.errors import STATUSES
 from roundtable.server.limits import Limits
 from roundtable.testing import ScriptedModel, scripted_agents
 

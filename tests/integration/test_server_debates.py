@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from integration.engine_kit import late
+from integration.engine_kit import Asked, late, seated
 from integration.server_kit import client_of, served_table, token_for
 
 from roundtable import AgentConfig, Roundtable
 from roundtable.api import AgentProfile
-from roundtable.result import DebateResult
-from roundtable.server.launching import until_begun
+from roundtable.results.debate_result import DebateResult
 from roundtable.server.limits import Limits
+from roundtable.server.runs import until_begun
 from roundtable.testing import ScriptedModel, scripted_agents
 
 if TYPE_CHECKING:
-    from roundtable.api.handle import DebateHandle
+    from roundtable.api.runs import DebateHandle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -71,6 +71,7 @@ async def test_events_are_streamed_with_ids_by_opt_in() -> None:
         assert f"id: {told[0]['data']['sessionId']}:1\ndata: " in answer.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "field", "code"),
     [
@@ -225,11 +226,11 @@ async def test_profiles_are_listed_with_their_tools_and_without_their_instructio
         """Look something up."""
         return name
 
-    steward = AgentProfile("steward", instructions="Secret.", tools=[look_up, "search_web"], on_error="retry")
+    steward = AgentProfile("steward", instructions="Secret.", tools=[look_up, "fact_check"], on_error="retry")
     async with client_of(served_table(profiles=[steward])) as web:
         answer = await web.get("/api/profiles")
         assert answer.json()["profiles"] == [
-            {"name": "steward", "tools": ["look_up", "search_web"], "maxSteps": 4, "onError": "retry"}
+            {"name": "steward", "tools": ["look_up", "fact_check"], "maxSteps": 4, "onError": "retry"}
         ]
         assert "Secret" not in answer.text
 
@@ -252,3 +253,28 @@ async def test_a_caller_who_is_sent_away_while_it_begins_leaves_a_run_that_count
             scope.cancel()
             found.append(await begin())
         assert (await found[0].result()).answer == "Tea"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"search": {"maxUses": 0}}, "search.maxUses: Input should be greater than or equal to 1"),
+        ({"search": {"allowedDomains": ["http://x"]}}, "search.allowedDomains.0: 'http://x' is not a domain"),
+        ({"search": {"most": 1}}, "search.most: unknown field"),
+        ({"search": "brave"}, "search: Input should be 'auto'; or: Input should be a valid boolean; or: "),
+        ({"perspectives": [{"name": ""}]}, "perspectives.0.name: String should have at least 1 character"),
+    ],
+)
+async def test_what_may_be_of_several_kinds_is_refused_by_the_nearest(body: dict[str, Any], told: str) -> None:
+    async with client_of() as web:
+        refused = await web.post("/api/debates", json={"topic": "Tea?", **body})
+    assert (refused.status_code, refused.json()["code"]) == (400, "VALIDATION_ERROR")
+    assert refused.json()["error"].startswith(told)
+
+
+async def test_models_stream_at_a_server_as_a_page_may_be_opened_in_the_middle_of_a_turn() -> None:
+    model = Asked()
+    async with served_table(agents=seated(model, "ada", "bo")) as table, client_of(table) as web:
+        answer = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 1})
+        assert answer.status_code == 200
+        assert (model.streamed, model.whole) == (2, 0)

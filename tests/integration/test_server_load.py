@@ -26,7 +26,7 @@ LONG = {"position": "Tea", "reasoning": "It keeps. " * 20_000, "confidence": 0.8
 
 
 async def follow(web: httpx.AsyncClient, path: str) -> list[int]:
-    """Give the numbers of the durable events that a client hears."""
+    """Return the numbers of the durable events that a client receives."""
     async with web.stream("GET", path, timeout=120) as answer:
         told = [json.loads(line[6:])["data"] async for line in answer.aiter_lines() if line.startswith("data: ")]
     return [data["seq"] for data in told if "seq" in data]
@@ -39,7 +39,7 @@ async def test_who_does_not_read_is_dropped_and_nobody_else_misses_an_event() ->
     limits = httpx.Limits(max_connections=None)
     async with (
         running(app) as (server, _),
-        httpx.AsyncClient(base_url=server.url, limits=limits, trust_env=False) as web,
+        httpx.AsyncClient(base_url=server.url, limits=limits, trust_env=False, verify=False) as web,
     ):
         begun = await web.post("/api/debates", json={"topic": "Tea?", "rounds": ROUNDS})
         path = f"/api/sessions/{begun.json()['sessionId']}/events"

@@ -13,19 +13,22 @@ import anyio
 import httpx
 import pytest
 from fastapi import Request
+from integration.engine_kit import Gated, eventually
 from integration.server_kit import parsed, served, served_table, token_for
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from roundtable.api.desks import Desks
+from roundtable._core.clock import SystemClock
+from roundtable.api.tenants import TenantSessions
 from roundtable.auth import LocalUser
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.providers import Delay
 from roundtable.server import create_app
+from roundtable.server.connections import ListenerTracker
 from roundtable.server.limits import Limits
+from roundtable.server.serving import WireProtocol
 from roundtable.server.state import Reader
 from roundtable.server.streams import Streams, event_stream, resume_point
-from roundtable.server.wire import WireProtocol
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel
 from roundtable.types import Control, DebateConfig, utc_now
@@ -41,19 +44,19 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyn
 
 
 def told_app(table: Roundtable, **options: Any) -> FastAPI:
-    """Give a server with an endpoint that tells a session, and one that begins it."""
+    """Return a server with an endpoint that streams a session, and one that begins it."""
     app = create_app(table, auth=options.pop("auth", LocalUser()), **options)
-    speak = {"speak": options.pop("speak")} if "speak" in options else {}
+    formats = {"format_event": options.pop("format_event")} if "format_event" in options else {}
 
     @app.get("/told/{session_id}")
     async def told(session_id: str, caller: Reader, request: Request) -> Response:
         _, after, ids = resume_point(request, session_id)
-        return await event_stream(caller, session_id, after=after, ids=ids, **speak)
+        return await event_stream(caller, session_id, after=after, ids=ids, **formats)
 
     @app.post("/begin")
     async def begin(caller: Reader) -> str:
-        handle = await caller.desk.table.start("Tea or coffee?", rounds=1)
-        caller.desk.keep(handle)
+        handle = await caller.tenant_session.table.start("Tea or coffee?", rounds=1)
+        caller.tenant_session.keep(handle)
         return handle.session_id
 
     return app
@@ -62,7 +65,7 @@ def told_app(table: Roundtable, **options: Any) -> FastAPI:
 @asynccontextmanager
 async def telling(table: Roundtable | None = None, **options: Any) -> AsyncIterator[tuple[httpx.AsyncClient, FastAPI]]:
     app = told_app(table or served_table(), **options)
-    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:
         yield web, app
 
 
@@ -70,6 +73,10 @@ def numbered(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Read a stream with ids."""
     blocks = [block.split("\n") for block in text.split("\n\n") if "data: " in block]
     return [(lines[0] if len(lines) > 1 else "", json.loads(lines[-1][6:])) for lines in blocks]
+
+
+def nobody_pauses() -> ListenerTracker:
+    return ListenerTracker(MemoryStorage().kv, None, SystemClock())
 
 
 async def test_a_stream_is_read_by_the_javascript_of_the_seed_and_replayed_as_it_was_stored() -> None:
@@ -133,11 +140,14 @@ async def test_a_foreign_session_is_told_like_an_unknown_one() -> None:
 
 
 async def test_silence_is_broken_by_comments_that_the_seed_passes_over() -> None:
-    table = served_table(agents=[ScriptedModel({"*": Delay(0.3, "Tea")})])
-    async with telling(table, heartbeat_s=0.05) as (web, _):
-        session = (await web.post("/begin")).json()
-        text = (await web.get(f"/told/{session}")).text
-        assert text.count(": keep-alive\n\n") >= 2
+    model = Gated({"*": "Tea"})
+    async with telling(served_table(agents=[model]), heartbeat_s=0.05) as (web, _):
+        session, text = (await web.post("/begin")).json(), ""
+        async with web.stream("GET", f"/told/{session}") as answer:
+            async for piece in answer.aiter_text():
+                text += piece
+                if text.count(": keep-alive\n\n") == 2:
+                    model.let()
         assert parsed(text)[-1]["type"] == "debate_complete"
 
 
@@ -148,7 +158,7 @@ async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
         left = await sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))
         (error,) = parsed((await web.get(f"/told/{left.id}")).text)
         assert (error["data"]["code"], error["data"]["recoverable"]) == ("SESSION_INTERRUPTED", True)
-        assert error["data"]["error"] == f"nobody runs session '{left.id}' any more"
+        assert error["data"]["error"] == f"no process runs session '{left.id}' any more"
 
 
 async def test_what_another_process_stores_is_told(tmp_path: Any) -> None:
@@ -167,8 +177,8 @@ async def test_an_event_is_encoded_once_for_all_who_hear_it() -> None:
         said.append(event.type)
         return {"type": event.type, "data": {}}
 
-    table = served_table(agents=[ScriptedModel({"*": Delay(0.2, "Tea")})])
-    async with telling(table, speak=speak) as (web, _):
+    model = Gated({"*": "Tea"})
+    async with telling(served_table(agents=[model]), format_event=speak) as (web, app):
         session = (await web.post("/begin")).json()
         told: list[str] = []
 
@@ -178,36 +188,41 @@ async def test_an_event_is_encoded_once_for_all_who_hear_it() -> None:
         async with anyio.create_task_group() as group:
             for _ in range(5):
                 group.start_soon(hear)
+            await eventually(lambda: len(app.state.roundtable.streams) == 5)
+            model.let()
         assert len(said) < 2 * len(parsed(told[0]))
         assert all(text.endswith(told[0][-30:]) for text in told)
 
 
 async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_goes_on() -> None:
-    table = served_table(agents=[ScriptedModel({"*": Delay(0.5, "Tea")})])
-    async with telling(table) as (web, app):
+    model = Gated({"*": "Tea"})
+    async with telling(served_table(agents=[model])) as (web, app):
         state = app.state.roundtable
         session = (await web.post("/begin")).json()
         async with web.stream("GET", f"/told/{session}") as answer:
             await anext(answer.aiter_bytes())
             assert len(state.streams) == 1
-        with anyio.fail_after(2):
-            while len(state.streams):  # noqa: ASYNC110  (nobody tells)
-                await anyio.sleep(0.01)
-        desk = await state.desks.of("default")
-        assert session not in desk.table.wiring.hub._subscribers
-        assert (await desk.handle(session).result()).status == "completed"
+        await eventually(lambda: not len(state.streams))
+        tenant_session = await state.tenant_sessions.of("default")
+        assert session not in tenant_session.table.wiring.hub._subscribers
+        model.let()
+        assert (await tenant_session.handle(session).result()).status == "completed"
 
 
 def loud(event: Any) -> dict[str, Any]:
-    """Say much of everything."""
+    """Return a large value for each field."""
     return {"type": event.type, "data": "x" * 1_500_000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", [WireProtocol, H11Protocol])
 async def test_a_client_that_does_not_read_is_dropped_and_others_are_not(server: Any, caplog: Any) -> None:
     caplog.set_level("INFO", "roundtable.server")
-    app = told_app(served_table(), send_s=0.3, speak=loud)
-    async with served(app, server) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
+    app = told_app(served_table(), send_s=0.3, format_event=loud)
+    async with (
+        served(app, server) as url,
+        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web,
+    ):
         streams = app.state.roundtable.streams
         session = (await web.post("/begin")).json()
         deaf = socket.socket()
@@ -219,7 +234,7 @@ async def test_a_client_that_does_not_read_is_dropped_and_others_are_not(server:
             while len(streams):  # noqa: ASYNC110
                 await anyio.sleep(0.02)
         deaf.close()
-    assert "a client that did not read was dropped" in [record.message for record in caplog.records]
+    assert "a client that stopped reading was disconnected" in [record.message for record in caplog.records]
 
 
 async def test_bytes_of_the_latest_events_are_kept_and_no_more() -> None:
@@ -229,7 +244,7 @@ async def test_bytes_of_the_latest_events_are_kept_and_no_more() -> None:
         said.append(event.seq)
         return {"type": event.type, "data": {}}
 
-    streams = Streams(Limits(), {}, refused=said.append)
+    streams = Streams(Limits(), {}, said.append, nobody_pauses())
     events = [
         Control(session_id="s", timestamp=utc_now(), seq=number, action="pause") for number in range(1, 1 + 2 * 1024)
     ]
@@ -243,7 +258,7 @@ async def test_bytes_of_the_latest_events_are_kept_and_no_more() -> None:
 
 
 async def test_beyond_the_most_streams_there_is_a_503() -> None:
-    table = served_table(agents=[ScriptedModel({"*": Delay(0.5, "Tea")})])
+    table = served_table(agents=[Gated({"*": "Tea"})])
     async with telling(table, limits=Limits(streams_total=1)) as (web, _):
         session = (await web.post("/begin")).json()
         async with web.stream("GET", f"/told/{session}") as answer:
@@ -254,7 +269,7 @@ async def test_beyond_the_most_streams_there_is_a_503() -> None:
 
 
 async def test_beyond_the_most_streams_of_a_user_there_is_a_429() -> None:
-    table = served_table(agents=[ScriptedModel({"*": Delay(0.5, "Tea")})])
+    table = served_table(agents=[Gated({"*": "Tea"})])
     async with telling(table, limits=Limits(streams_per_user=1)) as (web, _):
         session = (await web.post("/begin")).json()
         async with web.stream("GET", f"/told/{session}") as answer:
@@ -265,7 +280,7 @@ async def test_beyond_the_most_streams_of_a_user_there_is_a_429() -> None:
 
 
 async def test_the_end_of_the_server_is_the_last_word_of_a_stream() -> None:
-    table = served_table(agents=[ScriptedModel({"*": Delay(5, "Tea")})])
+    table = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
     async with telling(table) as (web, app):
         session = (await web.post("/begin")).json()
         async with web.stream("GET", f"/told/{session}") as answer:
@@ -286,13 +301,13 @@ async def test_what_begins_just_as_the_server_ends_is_told_so() -> None:
 
     @app.post("/begin-late")
     async def begin(caller: Reader) -> Response:
-        with caller.state.streams.room(caller.desk):
-            handle = await caller.desk.table.start("Tea?", rounds=1)
-            caller.desk.keep(handle)
+        with caller.state.streams.room(caller.tenant_session):
+            handle = await caller.tenant_session.table.start("Tea?", rounds=1)
+            caller.tenant_session.keep(handle)
             caller.state.streams.end()
             return await event_stream(caller, handle.session_id, begun=True, has_room=True)
 
-    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as web:
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:
         last = parsed((await web.post("/begin-late")).text)[-1]
         assert last["data"]["code"] == "SERVER_SHUTDOWN"
 
@@ -309,7 +324,7 @@ async def test_a_fault_within_a_stream_is_its_last_event(fault: Exception, code:
     def speak(event: Any) -> None:
         raise fault
 
-    async with telling(speak=speak) as (web, _):
+    async with telling(format_event=speak) as (web, _):
         session = (await web.post("/begin")).json()
         answer = await web.get(f"/told/{session}")
         (error,) = parsed(answer.text)
@@ -351,11 +366,14 @@ async def test_wherever_a_client_leaves_nothing_is_missed_or_repeated(times: int
 
 async def test_whoever_leaves_just_as_their_session_is_looked_at_takes_nobody_along() -> None:
     table = served_table()
-    async with Desks(table.for_tenant) as desks, Streams(Limits(), {}, lambda _: None) as streams:
-        desk = await desks.of("ann")
-        wiring = desk.table.wiring
+    async with (
+        TenantSessions(table.for_tenant) as tenant_sessions,
+        Streams(Limits(), {}, lambda _: None, nobody_pauses()) as streams,
+    ):
+        tenant_session = await tenant_sessions.of("ann")
+        wiring = tenant_session.table.wiring
         place = wiring.hub.subscribe("s", wiring.storage, tenant="ann")
-        with streams.listening(desk, place):
+        with streams.listening(tenant_session, place):
             await anyio.sleep(0.01)
             time.sleep(0.3)  # noqa: ASYNC251  (while everybody waits, its time to look comes)
             for _ in range(2):
@@ -376,10 +394,13 @@ async def test_a_storage_that_fails_in_a_way_of_its_own_takes_no_other_stream_al
             raise OSError("no such device")
 
     table = served_table(storage=(storage := Odd()))
-    async with Desks(table.for_tenant) as desks, Streams(Limits(), {}, lambda _: None) as streams:
-        desk = await desks.of("ann")
-        place = desk.table.wiring.hub.subscribe("s", storage, tenant="ann")
-        with streams.listening(desk, place):
+    async with (
+        TenantSessions(table.for_tenant) as tenant_sessions,
+        Streams(Limits(), {}, lambda _: None, nobody_pauses()) as streams,
+    ):
+        tenant_session = await tenant_sessions.of("ann")
+        place = tenant_session.table.wiring.hub.subscribe("s", storage, tenant="ann")
+        with streams.listening(tenant_session, place):
             await storage.looked.wait()
             with pytest.raises(OSError, match="no such device"):
                 await place.take()  # whoever listens meets it

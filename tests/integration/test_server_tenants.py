@@ -12,7 +12,7 @@ from integration.engine_kit import late
 from integration.server_kit import served, served_table, token_for
 
 from roundtable import Roundtable
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import TokenAuthenticator, TokenStore
 from roundtable.server import create_app
@@ -98,7 +98,7 @@ class Yesterday(SystemClock):
 
 
 def told(answer: httpx.Response) -> tuple[int, dict[str, Any]]:
-    """Give what an answer says, but for the moment and number of the request."""
+    """Return status and body of a response, without the time and number of the request."""
     if answer.headers.get("content-type") != "application/json":
         return answer.status_code, {"text": answer.text}
     return answer.status_code, {k: v for k, v in answer.json().items() if k not in {"timestamp", "requestId"}}
@@ -133,7 +133,7 @@ async def test_nobody_who_is_not_known_gets_in() -> None:
     other = (await store.create("ann", audience="mcp")).secret
     strangers = {"nothing": None, "wrong": "rt_wrong", "expired": old, "revoked": revoked.secret, "of mcp": other}
     app = create_app(table)
-    async with served(app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+    async with served(app) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
         for endpoint, (needs, _) in NEEDS.items():
             answers = [told(await called(web, endpoint, token)) for token in strangers.values()]
             if needs == OPEN:
@@ -151,7 +151,10 @@ async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
     tokens = {scope: await token_for(table, "ann", scope) for scope in (READ, WRITE, ADMIN)}
     rank = [READ, WRITE, ADMIN]
     free = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
-    async with served(create_app(table, limits=free)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+    async with (
+        served(create_app(table, limits=free)) as url,
+        httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web,
+    ):
         for endpoint, (needs, _) in NEEDS.items():
             for held, token in tokens.items():
                 status, body = told(await called(web, endpoint, token))
@@ -164,7 +167,7 @@ async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
 async def test_who_may_not_write_learns_nothing_of_a_body() -> None:
     table = tables()
     token = await token_for(table, "ann", READ)
-    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
         for endpoint, (needs, body) in NEEDS.items():
             if needs == WRITE and body is not None:
                 method, path = split(endpoint)
@@ -176,7 +179,7 @@ async def test_who_may_not_write_learns_nothing_of_a_body() -> None:
 async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exist() -> None:
     table = served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
     ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
-    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
         begun = await called(web, "POST /api/debates", ann)
         session_id, missing = begun.json()["sessionId"], "f" * 32
         tried = [endpoint for endpoint in NEEDS if "{sessionId}" in endpoint]
@@ -199,7 +202,7 @@ async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exi
 async def test_words_and_keys_of_somebody_else_are_not_found() -> None:
     table = tables()
     ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
-    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
         asked = {"topic": "Tea?", "rounds": 1}
         both = []
         for token in (ann, bob):
@@ -214,7 +217,10 @@ async def test_a_foreign_authenticator_decides_alone() -> None:
     table = tables()
     own = TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="elsewhere")
     token = await token_for(table, "ann")
-    async with served(create_app(table, auth=own)) as url, httpx.AsyncClient(base_url=url, trust_env=False) as web:
+    async with (
+        served(create_app(table, auth=own)) as url,
+        httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web,
+    ):
         assert (await called(web, "GET /api/me", token)).status_code == 401
 
 
@@ -225,7 +231,10 @@ async def test_how_agents_were_set_up_is_told_to_the_user_of_the_session_and_nob
     tokens = [await token_for(table, *who) for who in (("ann", "write"), ("ann", "read"), ("bo", "admin"))]
     write, read, other = ({"authorization": f"Bearer {token}"} for token in tokens)
     asked = {**TEAM, "rounds": 1}
-    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as web:
+    async with (
+        served(create_app(table)) as url,
+        httpx.AsyncClient(base_url=url, trust_env=False, verify=False, timeout=30) as web,
+    ):
         held = await web.post("/api/conversations?wait=20", json=asked, headers=write)
         assert "Mind the gap." in held.text
         place = f"/api/sessions/{held.json()['sessionId']}"

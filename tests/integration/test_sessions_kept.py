@@ -27,7 +27,7 @@ def table(storage: object, **more: object) -> roundtable.Roundtable:
 
 
 def names(folder: Path) -> list[str]:
-    """Give the files there, but for those of the database itself."""
+    """Return the files in a folder, without those of the database itself."""
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("debates"))
 
 
@@ -87,7 +87,11 @@ async def test_a_debate_whose_session_is_deleted_ends_with_an_error(disk: SQLite
     async with roundtable.Roundtable(seated(model, "ada", "bo"), storage=disk) as running:
         handle = await running.start("Tea?")
         await eventually(lambda: model.under_way == 2)
-        await running.delete(handle.session_id)
+        with pytest.raises(SessionBusy, match="is running, so it cannot be deleted") as refused:
+            await running.delete(handle.session_id)
+        assert "Stop it first" in (refused.value.hint or "")
+        assert await running.session(handle.session_id)
+        await running.delete(handle.session_id, force=True)
         with anyio.fail_after(10), pytest.raises(SessionError):
             await handle.result()
     with closing(sqlite3.connect(disk.db_path)) as raw:
@@ -163,7 +167,7 @@ async def test_a_backup_replaces_nothing_and_leaves_nothing_half_done(disk: SQLi
     with pytest.raises(StorageError, match="exists already"):
         await disk.backup(there)
     assert there.read_bytes() == b"precious"
-    with pytest.raises(StorageError, match="no backup can be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         await disk.backup(tmp_path / "nowhere" / "copy.db")
     assert names(tmp_path) == ["there.db"]
 

@@ -22,7 +22,7 @@ MEMORY_MB = 15.0
 
 
 def held() -> tuple[int, int, float]:
-    """Give open files, threads, and resident megabytes of this process."""
+    """Return open files, threads, and resident megabytes of this process."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return (

@@ -21,7 +21,7 @@ from roundtable.testing.servers import LoopbackServer, WireReply, chat_reply, ht
 from roundtable.types import RetryPolicy
 
 if TYPE_CHECKING:
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
     from roundtable.testing.servers import Seen
 
 pytestmark = pytest.mark.deep
@@ -34,7 +34,7 @@ ONCE = RetryPolicy(max_attempts=1)
 
 
 def faults(seen: Seen) -> tuple[WireReply, ...]:
-    """Give what may go wrong with a reply: refused, cut off, reset, garbage, nothing."""
+    """Return what may go wrong with a reply: refused, cut off, reset, garbage, nothing."""
     whole = chat_reply({"position": "Tea", "reasoning": "It keeps.", "confidence": 0.7}, stream=seen.wants_stream)
     half = b"".join(part for part in whole.parts if isinstance(part, bytes))[:120]
     return (
@@ -64,7 +64,7 @@ class Unreliable:
 
 
 def held() -> tuple[int, int, int]:
-    """Give the open files, the sockets among them, and the threads of this process."""
+    """Return the open files, the sockets among them, and the threads of this process."""
     gc.collect()
     targets = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
     return len(targets), sum(target.startswith("socket:") for target in targets), threading.active_count()

@@ -10,16 +10,19 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
 from anyio import to_thread
 
+from roundtable import Roundtable
 from roundtable.errors import RoundtableError, SessionError, SessionNotFound, StorageError
+from roundtable.settings import Settings
 from roundtable.storage import SQLiteStorage, current_owner
-from roundtable.storage.database import Database
+from roundtable.storage.database import MIGRATIONS, Database
 from roundtable.storage.salvage import find_damage
-from roundtable.storage.schema import MIGRATIONS
+from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import answered, control, record
 from roundtable.types import SessionFilter
 
@@ -101,7 +104,7 @@ async def test_what_was_stored_is_there_in_the_next_process(path: Path) -> None:
 async def test_the_file_and_the_folders_made_for_it_are_for_this_user_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        storage = SQLiteStorage(tmp_path / "a" / "b" / "debates.db")
+        storage = SQLiteStorage(tmp_path / "a" / "b" / "debates.db", make_folder=True)
         await storage.list(SessionFilter())
         await fill(storage)
         found = modes(tmp_path)
@@ -116,6 +119,29 @@ async def test_the_file_and_the_folders_made_for_it_are_for_this_user_only(tmp_p
         "a/b/debates.db-shm": 0o600,
     }
     assert names(tmp_path / "a" / "b") == ["debates.db"]
+
+
+async def test_a_folder_that_somebody_named_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "tpyo" / "debates.db"
+    with pytest.raises(StorageError, match="there is no folder") as caught:
+        await SQLiteStorage(path).list(SessionFilter())
+    assert str(path.parent) in caught.value.message
+    assert caught.value.hint is not None
+    assert f"mkdir -p {path.parent}," in caught.value.hint
+    named = Settings(database_path=path)
+    for options in ({"storage": f"sqlite:///{path}"}, {"settings": named}):
+        table = Roundtable(scripted_agents({"ada": "Tea"}), **options)  # type: ignore[arg-type]
+        with pytest.raises(StorageError, match="there is no folder"):
+            await table.debate("Tea?", rounds=1)
+    assert names(tmp_path) == []
+
+
+async def test_the_folder_of_the_default_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for storage in (SQLiteStorage(), Roundtable(settings=Settings()).wiring.storage):
+        await fill(cast("SQLiteStorage", storage))
+        await storage.aclose()
+    assert names(tmp_path / "data") == ["roundtable.db"]
 
 
 async def test_the_file_is_durable_and_says_whose_it_is(storage: SQLiteStorage, path: Path) -> None:
@@ -280,14 +306,15 @@ async def test_a_value_that_cannot_be_read_is_named(storage: SQLiteStorage, path
     assert await storage.append(session, 3, token, [answered(session, 3)]) == 4
 
 
-async def test_a_row_that_cannot_be_read_is_left_out_of_lists(
+async def test_a_row_that_cannot_be_read_is_named_in_lists(
     storage: SQLiteStorage, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     session, _ = await fill(storage)
     other, _ = await fill(storage)
     with raw(path) as connection:
         connection.execute("UPDATE sessions SET status = 'unheard of' WHERE id = ?", (session,))
-    assert [found.id for found in await storage.list(SessionFilter())] == [other]
+    listed = {found.id: found.error for found in await storage.list(SessionFilter())}
+    assert listed == {other: None, session: "its entry in the storage is damaged"}
     assert session in caplog.text
 
 
@@ -355,6 +382,7 @@ import os, sys, anyio
 from pathlib import Path
 from roundtable.errors import StorageError
 from roundtable.storage.sqlite import SQLiteStorage
+from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import record
 from roundtable.types import SessionFilter
 
@@ -379,7 +407,7 @@ anyio.run(main)
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """Give a folder that every user reaches."""
+    """Yield a folder that every user can access."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
 
@@ -402,6 +430,7 @@ def read_only(folder: Path) -> str:
         folder.chmod(0o700)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
 async def test_what_may_only_be_read_can_be_read(shared: Path) -> None:
     storage = SQLiteStorage(shared / "debates.db")

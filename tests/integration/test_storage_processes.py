@@ -74,7 +74,7 @@ def create(path: Path, session: str) -> SQLiteStorage:
 
 
 def write_until_killed(path: Path, wait_for: int, then_s: float) -> tuple[dict[str, int], dict[str, int]]:
-    """Let a process write, kill it; give the largest number it acknowledged and tried in each session."""
+    """Kill a process while it writes; return the largest number it acknowledged and tried in each session."""
     acknowledged: dict[str, int] = defaultdict(int)
     tried: dict[str, int] = defaultdict(int)
     with child("write", path, ",".join(SESSIONS)) as process:
@@ -127,6 +127,7 @@ def test_what_many_killed_processes_acknowledged_is_stored_once(path: Path) -> N
     assert kill_again_and_again(path, kills=300, seed=2) > 2000
 
 
+@pytest.mark.slow
 def test_two_processes_append_to_one_log_without_gap_or_loss(path: Path) -> None:
     create(path, "s").close()
     with child("race", path, "s") as one, child("race", path, "s") as two:
@@ -136,6 +137,7 @@ def test_two_processes_append_to_one_log_without_gap_or_loss(path: Path) -> None
     assert [event.seq for event in stored(path, "s")] == numbers
 
 
+@pytest.mark.slow
 def test_two_processes_may_create_the_file_at_the_same_time(path: Path) -> None:
     with child("count", path, "n") as one, child("count", path, "n") as two, child("count", path, "n") as three:
         assert [process.wait() for process in (one, two, three)] == [0, 0, 0]
@@ -167,6 +169,7 @@ def test_a_lease_of_a_live_process_holds_and_of_a_dead_one_does_not(path: Path) 
     storage.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_slept_through_its_lease_is_refused(path: Path) -> None:
     storage = create(path, "s")
     with child("hold", path, "s") as process:

@@ -63,7 +63,7 @@ READ_ONLY = [["read-only", True]] * 3
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """Give a folder that every user reaches."""
+    """Yield a folder that every user can access."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -100,7 +100,7 @@ def as_a_stranger(path: Path, *, files: int = 0o444, folder: int = 0o555) -> obj
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Give what stands in a folder; the index of the log is no more than a map of it."""
+    """Return the contents of a folder, without the index of the log, which is derived from it."""
     return {found.name: found.read_bytes() for found in folder.iterdir() if not found.name.endswith("-shm")}
 
 

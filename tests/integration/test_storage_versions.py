@@ -16,7 +16,7 @@ import pytest
 import roundtable
 from roundtable.record import fold_debate
 from roundtable.storage import SQLiteStorage
-from roundtable.storage.schema import MIGRATIONS, migrate
+from roundtable.storage.database import MIGRATIONS, migrate
 from roundtable.testing import scripted_agents
 from roundtable.types import SearchQuery, SessionFilter, SessionSummary
 
@@ -39,7 +39,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Give all rows of the tables that every version has."""
+    """Return all rows of the tables that every version has."""
     queries = {
         "sessions": "SELECT tenant, id, record, topic, status, last_seq, updated_us FROM sessions ORDER BY 1, 2",
         "events": "SELECT * FROM events ORDER BY 1, 2, 3",
@@ -126,6 +126,7 @@ def migrate_and_die(path: Path, steps: int) -> None:
         migrate(connection, str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are stopped by signals")
 def test_a_kill_in_the_middle_of_a_migration_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     found = set()

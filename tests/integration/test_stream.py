@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 from integration.engine_kit import (
+    Asked,
     CountingModel,
     durable,
     eventually,
@@ -20,10 +21,16 @@ from integration.engine_kit import (
 )
 
 from roundtable import DebateStream, Roundtable
+from roundtable.agents import AgentRegistry
+from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError, QuorumLost, SessionConflict
+from roundtable.modes import ModeRegistry
+from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
-from roundtable.types import AgentResponseChunk, Event
+from roundtable.types import AgentResponseChunk, Event, Retry
+
+pytestmark = pytest.mark.both_loops
 
 
 def brisk() -> CountingModel:
@@ -62,6 +69,24 @@ async def test_a_stream_tells_what_the_log_holds_and_ends_after_the_last_event()
             assert event.after == max([0, *(e.seq for e in heard[:place] if e.durable)])  # type: ignore[union-attr]
     starts = [event for event in heard if event.type == "agent_start"]
     assert {(event.stage, event.round) for event in starts} == {("positions", 1), ("positions", 2)}
+
+
+async def test_pieces_of_an_answer_that_could_not_be_read_are_told_to_be_void() -> None:
+    """What is heard after the last `retry` of a turn is its answer, letter for letter; each piece says whose it is."""
+    answer = '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
+    model = ScriptedModel(['{"position": 7 cups', answer], chunks=4)
+    async with table_of(model, "ada") as table, table.stream("Tea?", rounds=1) as stream:
+        heard = [event async for event in stream if isinstance(event, AgentResponseChunk | Retry)]
+    (again,) = [place for place, event in enumerate(heard) if isinstance(event, Retry)]
+    assert 0 < again < len(heard) - 1
+    void, pieces = heard[:again], heard[again + 1 :]
+    assert "".join(event.chunk for event in void if isinstance(event, AgentResponseChunk)) == '{"position": 7 cups'
+    assert "".join(event.chunk for event in pieces if isinstance(event, AgentResponseChunk)) == answer
+    assert {(event.agent, event.round, event.stage, event.slot) for event in heard} == {("ada", 1, "positions", 0)}
+    retry = heard[again]
+    assert isinstance(retry, Retry)
+    assert (retry.attempt, retry.delay_s, retry.error.name) == (2, 0.0, "ParseError")
+    assert "agent 'ada' is asked again:" in retry.error.message
 
 
 async def leave_by_break(stream: DebateStream) -> None:
@@ -206,7 +231,7 @@ async def test_a_stream_inside_an_abandoned_generator_starts_no_further_call() -
 async def test_a_stream_can_be_entered_once_and_needs_an_entered_table() -> None:
     model = CountingModel("Tea")
     table = table_of(model)
-    with pytest.raises(ConfigurationError, match=r"stream\(\) needs an entered table"):
+    with pytest.raises(ConfigurationError, match=r"stream\(\) works only inside"):
         await table.stream("Tea?").__aenter__()
     assert await table.sessions() == ()
     async with table:
@@ -280,15 +305,80 @@ async def test_a_session_is_carried_on_round_by_round() -> None:
     async with Roundtable(scripted_agents({"ada": "Tea", "bo": "Coffee"}), storage="memory://") as table:
         first = await (await table.start("Tea?", rounds=2, step=True)).result()
         assert (len(first.rounds), first.session_status, first.exit) == (1, "active", None)
-        second = await (await table.carry_on(first.session_id, step=True, focus_question="At night?")).result()
+        second = await (await table.start_resume(first.session_id, step=True, focus_question="At night?")).result()
         assert (len(second.rounds), second.session_status) == (2, "completed")
         assert second.rounds[1].focus_question == "At night?"
         with pytest.raises(SessionConflict, match="completed"):
-            await table.carry_on(first.session_id)
-        handle = await table.carry_on(first.session_id, rounds=1)
+            await table.start_resume(first.session_id)
+        handle = await table.start_resume(first.session_id, rounds=1)
         await handle.wait()
         assert handle.done
         third = await handle.result()
         assert (len(third.rounds), third.session_status) == (3, "completed")
-    with pytest.raises(ConfigurationError, match="carry_on"):
-        await table.carry_on(first.session_id)
+    with pytest.raises(ConfigurationError, match="start_resume"):
+        await table.start_resume(first.session_id)
+
+
+# ---------------------------------------------------------------- whole answers where nobody listens
+
+
+class Quiet:
+    """An observer of whole turns."""
+
+    wants_pieces = False
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+
+    def notify(self, event: Event) -> None:
+        self.types.append(event.type)
+
+
+async def test_a_model_streams_only_where_somebody_listens_to_pieces() -> None:
+    model, quiet_observer = Asked(), Quiet()
+    async with table_of(model, observers=[quiet_observer]) as table:
+        await table.debate("Tea?", rounds=1)
+        assert (model.streamed, model.whole) == (0, 3)
+        assert {"agent_start", "agent_complete", "debate_complete"} <= set(quiet_observer.types)
+        async with table.stream("Tea?", rounds=1) as stream:
+            kinds = [event.type async for event in stream]
+        assert (model.streamed, model.whole) == (3, 3)
+        assert "agent_response_chunk" in kinds
+        assert "agent_response_chunk" in quiet_observer.types  # it may get what others ask for
+        await table.debate("Tea?", rounds=1)
+        assert (model.streamed, model.whole) == (3, 6)
+
+
+async def test_a_plain_observer_gets_the_pieces() -> None:
+    heard: list[Event] = []
+    model = Asked()
+    async with table_of(model, observers=[heard.append, Quiet()]) as table:
+        await table.debate("Tea?", rounds=1)
+    assert (model.streamed, model.whole) == (3, 0)
+    assert "agent_response_chunk" in {event.type for event in heard}
+
+
+async def test_who_begins_to_watch_gets_pieces_from_the_next_call_on() -> None:
+    model = Asked(late(0.05, "Tea"))
+    async with table_of(model, "ada") as table:
+        handle = await table.start("Tea?", rounds=4)
+        await eventually(lambda: model.begun != [])
+        assert (model.streamed, model.whole) == (0, 1)
+        async with table.watch(handle.session_id) as events:
+            kinds = [event.type async for event in events]
+        await handle.result()
+    assert (model.streamed, model.whole) == (3, 1)
+    assert "agent_response_chunk" in kinds
+
+
+async def test_the_listeners_of_an_adopted_engine_are_asked_too() -> None:
+    heard: list[Event] = []
+    observed, silent = EventHub([heard.append]), EventHub()
+    for hub, streamed in ((observed, 3), (silent, 0)):
+        model = Asked()
+        storage = MemoryStorage()
+        engine = DebateEngine(SessionManager(storage), AgentRegistry(), ModeRegistry(), hub=hub)
+        async with table_of(model, storage=storage) as table:
+            table.wiring.adopt(engine, None)
+            await table.debate("Tea?", rounds=1)
+        assert (model.streamed, model.whole) == (streamed, 3 - streamed)

@@ -19,12 +19,14 @@ from integration.engine_kit import (
 )
 
 from roundtable import Roundtable
-from roundtable.api.handle import DebateHandle
+from roundtable.api.runs import DebateHandle
 from roundtable.engine import EventHub
-from roundtable.engine.hub import Subscription
-from roundtable.errors import SessionError, StorageError
+from roundtable.engine.events import Subscription
+from roundtable.errors import SessionError, SessionNotFound, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.types import Control, DurableEvent, SessionRecord, utc_now
+
+pytestmark = pytest.mark.both_loops
 
 
 async def watched(table: Roundtable, session_id: str, after: int = 0) -> list[int]:
@@ -59,13 +61,13 @@ async def test_who_follows_a_run_that_goes_on_hears_all_of_it() -> None:
         await eventually(lambda: len(model.begun) >= 3)
         await first.pause()
         await first.result()
-        resumed = await table.carry_on(first.session_id)
+        resumed = await table.start_resume(first.session_id)
         with anyio.fail_after(20):
             heard = [event async for event in resumed.events()]
         assert tuple(durable(heard)) == await log_of(storage, first.session_id)
         assert (await resumed.result()).status == "completed"
         last = (await log_of(storage, first.session_id))[-1].seq
-        extended = await table.carry_on(first.session_id, rounds=1)
+        extended = await table.start_resume(first.session_id, rounds=1)
         with anyio.fail_after(20):
             heard = [event async for event in extended.events(after=last)]
         assert tuple(durable(heard)) == (await log_of(storage, first.session_id))[last:]
@@ -118,7 +120,7 @@ async def test_a_listener_of_a_handle_is_let_go_after_the_one_round_of_a_step() 
         assert await heard_by(handle, 2) == early[2:]
         assert await heard_by(handle, len(early) + 5) == []
 
-        second = await table.carry_on(handle.session_id)
+        second = await table.start_resume(handle.session_id)
         both = await heard_by(second)
         assert both.count("round_complete") == 2
         assert both[-1] == "debate_complete"
@@ -140,6 +142,12 @@ async def test_an_unknown_session_cannot_be_watched() -> None:
     for after in (0, 3):
         with pytest.raises(SessionError):
             await watched(table, "nobody", after)
+        entered = False
+        with pytest.raises(SessionNotFound):
+            async with table.watch("nobody", after=after):
+                entered = True
+        assert not entered
+    assert table.wiring.hub._subscribers == {}
 
 
 async def test_a_watch_that_is_dropped_listens_no_more() -> None:

@@ -23,13 +23,13 @@ from integration.engine_kit import CountingModel, late, said, seated
 
 import roundtable
 from roundtable import sync
-from roundtable._portal import Portal, _serve
-from roundtable.api.handle import DebateHandle
-from roundtable.api.stream import DebateStream, Watch
+from roundtable._core.portal import BlockingIterator, Portal, _serve
+from roundtable.api.runs import DebateHandle, DebateStream, Watch
 from roundtable.errors import ConfigurationError, QuorumLost, SessionError
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, chat_reply
+from roundtable.types import Event
 
 PAIRS = [
     pytest.param(roundtable.Roundtable, sync.Roundtable, id="Roundtable"),
@@ -48,14 +48,14 @@ RENAMED = {
 
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
-    """Have Ctrl-C interrupt, also where the tests were begun in the background, which makes programs ignore it."""
+    """Make Ctrl-C interrupt, even if the tests run in the background, where programs ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def public(kind: type) -> dict[str, Any]:
-    """Give the public members of a class, those of its own bases included."""
+    """Return the public members of a class, those of its own bases included."""
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__[:-1]):
         found |= {name: member for name, member in vars(base).items() if not name.startswith("_") or name in RENAMED}
@@ -81,6 +81,9 @@ def test_every_public_method_is_there_with_the_same_parameters_and_annotations(o
             continue
         mirror = getattr(theirs, RENAMED.get(name, name), None)
         assert mirror is not None, f"{theirs.__qualname__} lacks {name}"
+        if name == "__anext__":
+            assert theirs.__orig_bases__ == (BlockingIterator[Event],)  # type: ignore[attr-defined]
+            continue
         assert shape(mirror) == shape(member), name
 
 
@@ -108,6 +111,9 @@ def test_a_debate_is_held_without_await() -> None:
         assert made.session(result.session_id) == result
         assert [found.id for found in made.sessions()] == [result.session_id]
         assert len(made.extend(result.session_id).rounds) == 2
+        capped = made.extend(result.session_id, budget=roundtable.Budget(max_calls=7), deadline_s=60)
+        assert (capped.exit and capped.exit.reason, len(capped.rounds)) == ("budget", 3)
+        made.stop(result.session_id)
         with pytest.raises(SessionError, match="is completed"):
             made.resume(result.session_id)
         with pytest.raises(SessionError):
@@ -116,6 +122,8 @@ def test_a_debate_is_held_without_await() -> None:
             made.stop(result.session_id)
         with made.watch(result.session_id) as watch:
             assert [event.type for event in watch][-1] == "debate_complete"
+        with pytest.raises(SessionError, match="no session 'nope'"):
+            made.watch("nope").__enter__()
         with pytest.raises(ConfigurationError, match="needs a file"):
             made.chat_model("scripted")
     made.close()
@@ -148,7 +156,7 @@ def test_events_are_iterated_without_await() -> None:
 
 
 def test_leaving_a_stream_starts_no_further_call() -> None:
-    model = CountingModel(late(0.02, "Tea"))
+    model = CountingModel(lambda request: late(0.02 if request.metadata["round"] == "1" else 30, "Tea"))
     with sync.Roundtable(seated(model, "ada", "bo"), storage="memory://") as made:
         with made.stream("Tea?", rounds=10) as events:
             for event in events:
@@ -171,7 +179,7 @@ def test_leaving_a_stream_starts_no_further_call() -> None:
 
 
 def test_a_started_debate_is_followed_paused_and_stopped() -> None:
-    model = CountingModel(late(0.02, "Tea"))
+    model = CountingModel(lambda request: late(0.02 if request.metadata["round"] == "1" else 0.3, "Tea"))
     with sync.Roundtable(seated(model, "ada", "bo"), storage="memory://") as made:
         handle = made.start("Tea?", rounds=10)
         with handle.events() as events:
@@ -229,9 +237,8 @@ def test_an_interrupt_waits_until_the_debate_is_paused_and_goes_on() -> None:
     with sync.Roundtable(seated(model, "ada", "bo"), storage=storage) as made:
 
         def interrupt() -> None:
-            while model.ended < 1:
+            while not any(found.response_count for found in made.sessions()):
                 time.sleep(0.01)
-            time.sleep(0.2)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
         threading.Thread(target=interrupt).start()
@@ -242,6 +249,40 @@ def test_an_interrupt_waits_until_the_debate_is_paused_and_goes_on() -> None:
         (found,) = made.sessions()
         assert (found.status, found.response_count) == ("paused", 1)
         assert model.under_way == 0
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_a_debate_that_holds_up_asyncio_run(tmp_path: Path) -> None:
+    """asyncio asks its main task to end on the first Ctrl-C, and raises nothing; the session can be resumed."""
+    script = """
+        import asyncio
+
+        def interrupt():
+            with sync.Roundtable(storage="sqlite:///debates.db") as other:
+                while not other.sessions() or other.sessions()[0].response_count < 1:
+                    time.sleep(0.02)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        async def main():
+            threading.Thread(target=interrupt).start()
+            began = time.monotonic()
+            try:
+                sync.debate_sync("Tea?", agents=list(scripted_agents(slow)), rounds=1, storage="sqlite:///debates.db")
+            except KeyboardInterrupt:
+                print("interrupted", time.monotonic() - began < 20)
+                raise
+
+        try:
+            asyncio.run(main())
+        except KeyboardInterrupt:
+            print("and out")
+        quick = scripted_agents({"ada": "Tea", "bo": "Tea"})
+        with sync.Roundtable(quick, storage="sqlite:///debates.db") as table:
+            (found,) = table.sessions()
+            print(found.status, found.response_count)
+            print(table.resume(found.id, on_change="adopt").status)
+    """
+    assert run(script, tmp_path).split() == ["interrupted", "True", "and", "out", "paused", "1", "completed"]
 
 
 START = """
@@ -277,13 +318,14 @@ def test_a_fork_and_a_session_that_goes_on_are_followed() -> None:
         told = made.debate("Tea?", rounds=2)
         step = made.start_fork(told.session_id, at_round=1, step=True, rounds=3).result()
         assert (len(step.rounds), step.session_status) == (2, "active")
-        handle = made.carry_on(step.session_id)
+        handle = made.start_resume(step.session_id)
         with handle.events() as events:
             held = [event.round for event in events if event.type == "round_complete"]
         assert held == [1, 2, 3]
         assert (len(handle.result().rounds), handle.result().usage.calls) == (3, 4)
 
 
+@pytest.mark.slow
 def test_a_process_ends_though_a_table_was_never_left(tmp_path: Path) -> None:
     """What still runs is cancelled and stored as paused; nothing waits for an answer that takes a minute."""
     run(
@@ -299,6 +341,7 @@ def test_a_process_ends_though_a_table_was_never_left(tmp_path: Path) -> None:
     assert states(tmp_path) == ["paused"]
 
 
+@pytest.mark.slow
 def test_a_process_ends_by_itself_after_a_debate(tmp_path: Path) -> None:
     said_there = run(
         """
@@ -312,6 +355,7 @@ def test_a_process_ends_by_itself_after_a_debate(tmp_path: Path) -> None:
     assert said_there.split() == ["Tea", "Tea"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_script_ends_and_its_session_can_be_resumed(tmp_path: Path) -> None:
     run(
         """
@@ -330,6 +374,7 @@ def test_an_interrupted_script_ends_and_its_session_can_be_resumed(tmp_path: Pat
     assert states(tmp_path) == ["paused"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_process_gets_a_loop_of_its_own(tmp_path: Path) -> None:
     said_there = run(

@@ -20,11 +20,11 @@ from integration.engine_kit import (
 )
 
 from roundtable import Budget, sync
-from roundtable._owner import current_owner
+from roundtable._core.owner import current_owner
 from roundtable.errors import APINetworkError, ConfigurationError, ParseError, SessionConflict, StorageError
 from roundtable.exits import ConsensusReached
 from roundtable.providers.scripted import Delay, ScriptedModel
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, ChatResponse, ModelProfile
 
@@ -215,7 +215,7 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_once_more() -> None:
 @pytest.mark.parametrize(
     ("replies", "why", "calls"),
     [
-        (("words", "more words"), "no JSON object", 2),
+        ((" ", "\n"), "blank", 2),
         ((APINetworkError("down"),), "down", 0),
         (("words", APINetworkError("down")), "down", 1),
         ((KeyError("odd"),), "KeyError", 0),
@@ -233,13 +233,39 @@ async def test_a_synthesis_that_fails_costs_the_debate_nothing(replies: Any, why
 
 
 async def test_after_the_fact_the_failure_is_raised_and_its_cost_is_stored() -> None:
-    table = at_odds(Clerk("words", "words", MADE))
+    table = at_odds(Clerk(" ", " ", MADE))
     result = await table.debate("Tea?", rounds=1)
-    with pytest.raises(ParseError, match="no JSON object"):
+    with pytest.raises(ParseError, match="blank"):
         await table.synthesize(result.session_id)
     failed = await table.session(result.session_id)
     assert (failed.usage.calls, failed.synthesis) == (4, None)
     assert (await table.synthesize(result.session_id)).conclusion == "Drink what you like."
+
+
+async def test_of_answers_that_cannot_be_read_the_text_is_the_conclusion_and_no_answer() -> None:
+    storage = MemoryStorage()
+    table = at_odds(Clerk("Both wake.", "Both wake, say both.", MADE), storage)
+    result = await table.debate("Tea?", rounds=1, synthesize=True)
+    made = result.synthesis
+    assert made is not None
+    assert (made.conclusion, made.readable, made.confidence) == ("Both wake, say both.", False, 0.5)
+    assert (result.status, result.answer, result.answer_source) == ("completed", None, "none")
+    assert result.usage.calls == 2 + 2
+    reason = "the answer of the synthesizer could not be read"
+    assert result.synthesis_reason == reason
+    assert reason in result.to_markdown()
+    assert (await fold_of(storage, result.session_id)).synthesis == made
+    again = await table.synthesize(result.session_id)
+    assert (again.readable, again.conclusion) == (True, "Drink what you like.")
+    assert (await table.session(result.session_id)).answer == "Drink what you like."
+
+
+async def test_a_first_answer_that_holds_more_than_the_second_counts() -> None:
+    cut = '{"commonGround": ["Both wake."], "conclusion": "Drink wh'
+    result = await at_odds(Clerk(cut, "Sorry.")).debate("Tea?", rounds=1, synthesize=True)
+    made = result.synthesis
+    assert made is not None
+    assert (made.common_ground, made.conclusion, made.readable) == (("Both wake.",), "Drink wh", False)
 
 
 async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over() -> None:
@@ -249,9 +275,11 @@ async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over
     record, events = await storage.read(result.session_id)
     died = MemoryStorage()
     await died.create(record)
-    lease = await died.lease(record.id, current_owner(), 0.01)
+    owner = current_owner()
+    lease = await died.lease(record.id, owner, 60)
     cut = [event for event in events if event.type not in {"synthesis_complete", "debate_complete"}]
     await died.append(record.id, 0, lease.token, cut)
+    await died.lease(record.id, owner, 0)
     clerk = Clerk()
     back = await at_odds(clerk, died).resume(record.id)
     assert back.exit == result.exit
@@ -264,7 +292,7 @@ async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over
 async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
     storage = MemoryStorage()
     table = at_odds(Clerk(Delay(60, MADE)), storage)
-    deadline = 0.15 if how == "deadline" else None
+    deadline = 1.0 if how == "deadline" else None
     with anyio.fail_after(10 * ENOUGH_S):
         async with table:
             handle = await table.start("Tea?", rounds=1, synthesize=True, deadline_s=deadline)

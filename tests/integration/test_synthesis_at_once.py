@@ -14,6 +14,8 @@ from roundtable.providers.scripted import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, ChatResponse
 
+pytestmark = pytest.mark.both_loops
+
 
 async def test_all_who_ask_at_once_share_one_paid_call() -> None:
     clerk, storage = Clerk(Delay(0.05, MADE)), MemoryStorage()
@@ -34,7 +36,7 @@ async def test_all_who_ask_at_once_share_one_paid_call() -> None:
 
 
 async def test_all_who_ask_at_once_share_its_failure() -> None:
-    clerk = Clerk(Delay(0.05, "No."), "No.")
+    clerk = Clerk(Delay(0.05, " "), " ")
     table = at_odds(clerk)
     result = await table.debate("Tea?", rounds=1)
     failures: list[ParseError] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from integration.engine_kit import eventually
 
 import roundtable as rt
 from roundtable import sync
@@ -46,7 +47,7 @@ def table(spoken: ScriptedModel, **options: object) -> rt.Roundtable:
 
 
 async def held(spoken: ScriptedModel, agents: object = None, **options: object) -> tuple[list[object], object]:
-    """Give all events of a conversation, and its result."""
+    """Return all events of a conversation, and its result."""
     agents = agents or [AgentProfile("ada", tools=["count"]), AgentProfile("bo")]
     async with (
         table(spoken) as at,
@@ -155,7 +156,7 @@ async def test_an_agent_may_try_once_more() -> None:
 async def test_an_agent_may_end_the_conversation_which_then_can_be_resumed() -> None:
     spoken = model(ada=[DEAD, "Now it works."])
     at = table(spoken)
-    with pytest.raises(AgentError, match="does not go on without it") as caught:
+    with pytest.raises(AgentError, match="cannot continue without it") as caught:
         await at.converse(agents=[AgentProfile("ada", on_error="abort")], messages="Go.", rounds=1)
     assert caught.value.code == "AGENT_EXECUTION_FAILED"
     partial = caught.value.partial
@@ -207,7 +208,7 @@ async def test_nobody_answering_is_a_lost_quorum() -> None:
 async def test_a_conversation_that_takes_too_long_says_so_and_can_be_resumed() -> None:
     spoken = model(ada=[Delay(60, "late"), "in time"])
     at = table(spoken)
-    result = await at.converse(agents=[AgentProfile("ada")], messages="Go.", rounds=1, timeout_s=0.3)
+    result = await at.converse(agents=[AgentProfile("ada")], messages="Go.", rounds=1, timeout_s=1.0)
     assert (result.status, result.exit.reason, result.error.code) == ("partial", "deadline", "CONVERSATION_TIMEOUT")
     told = [event async for event in at.watch(result.session_id)]
     assert (told[-1].type, told[-1].recoverable) == ("error", True)
@@ -230,10 +231,13 @@ async def test_a_stop_ends_it_and_a_spent_budget_pauses_it() -> None:
 
 async def test_another_table_goes_on_with_a_stored_team(tmp_path) -> None:
     place = f"sqlite:///{tmp_path / 'team.db'}"
-    first = table(model(ada=[CALL, Delay(60, "late")]), storage=place)
+    asked = model(ada=[CALL, Delay(60, "late")])
     profiles = [AgentProfile("ada", tools=["count"]), AgentProfile("bo")]
-    result = await first.converse(agents=profiles, messages="Go.", rounds=1, timeout_s=0.5)
-    await first.aclose()
+    async with table(asked, storage=place) as first:
+        handle = await first.start_conversation(agents=profiles, messages="Go.", rounds=1)
+        await eventually(lambda: asked.calls_for("ada") == 2)
+        await handle.pause(running="cancel")
+        result = await handle.result()
     spoken = model(ada=[CALL, "Counted."])
     second = table(spoken, storage=place)
     done = await second.resume(result.session_id)
@@ -271,7 +275,7 @@ async def test_the_conversation_before_the_request_is_shown_as_quotations() -> N
 @pytest.mark.parametrize(
     ("given", "code", "words"),
     [
-        ({"agents": ["nobody"]}, "AGENT_NOT_FOUND", "there is no agent 'nobody'; known profiles: scout"),
+        ({"agents": ["nobody"]}, "AGENT_NOT_FOUND", "unknown agent 'nobody'; known profiles: scout"),
         ({"agents": []}, "VALIDATION_ERROR", "1 to 5"),
         ({"agents": "scout"}, "VALIDATION_ERROR", "1 to 5"),
         ({"agents": ["scout"] * 6}, "VALIDATION_ERROR", "1 to 5"),
@@ -313,7 +317,7 @@ async def test_a_team_needs_a_model_and_is_no_mode_of_a_debate() -> None:
         def get_info(self):
             return AgentInfo(id="mute", name="mute", provider="mute", model="mute")
 
-    with pytest.raises(ConfigurationError, match="speaks through a chat model"):
+    with pytest.raises(ConfigurationError, match="has a chat model"):
         await rt.Roundtable([Mute()], storage="memory://").converse(agents=[AgentProfile("ada")], messages="Go.")
     with pytest.raises(ConfigurationError, match="'team'"):
         await table(model()).debate("Tea?", mode="team")
@@ -329,15 +333,15 @@ def test_profiles_come_from_files(tmp_path) -> None:
     at = rt.Roundtable([model()], storage="memory://", profiles=[toml])
     assert at.wiring.catalog.profiles.names() == ("ada", "bo")
     for text, words in (
-        ("", "holds no profiles"),
-        ("ada = 1", "no table of a profile"),
+        ("", "contains no profiles"),
+        ("ada = 1", "not a table with a profile"),
         ("[ada]\nage = 3", "unknown fields: age"),
         ("[ada", "cannot be read"),
         ("[ada]\nmax_steps = 0", "max_steps must be"),
         ('[ada]\ntools = "count"', "tools must be a list"),
         ('[ada]\non_error = "cry"', "on_error must be one of"),
-        ("[ada]\ninstructions = 1", "instructions must be a text"),
-        ('["a b"]', "a name has 1 to 100"),
+        ("[ada]\ninstructions = 1", "instructions must be a string"),
+        ('["a b"]', "the name must have 1 to 100"),
     ):
         toml.write_text(text)
         with pytest.raises(ConfigurationError, match=words):
@@ -372,7 +376,7 @@ async def test_a_plugin_brings_profiles_with_their_tools() -> None:
         def roundtable_register_profiles(self, registrar) -> None:
             registrar.add("counter", AgentProfile("other"))
 
-    with pytest.raises(ConfigurationError, match="an AgentProfile of this name is wanted"):
+    with pytest.raises(ConfigurationError, match="must be registered with an AgentProfile of this name"):
         rt.Roundtable([spoken], storage="memory://", plugins=[Wrong()]).wiring  # noqa: B018
 
 

@@ -67,7 +67,7 @@ def table(script: Any, tools: Sequence[Any], **more: Any) -> roundtable.Roundtab
 
 
 def price(item: str) -> dict[str, object]:
-    """Give the price of something.
+    """Return the price of something.
 
     Args:
         item: What.
@@ -262,9 +262,9 @@ async def test_a_plugin_s_tool_is_offered_by_its_name() -> None:
     [
         ("price", "tools must be a list"),
         (["nothing"], "unknown tool 'nothing'"),
-        ([3], "every one of tools must be"),
+        ([3], "each entry of tools must be"),
         ([price, price], "two tools named 'price'"),
-        ([ToolDefinition], "every one of tools must be"),
+        ([ToolDefinition], "each entry of tools must be"),
     ],
     ids=["a text", "unknown", "a number", "twice", "a class"],
 )

@@ -13,7 +13,7 @@ from integration.wires import WIRES, Said
 
 import roundtable
 from roundtable import tool
-from roundtable.testing.servers import LoopbackServer, Seen, WireReply
+from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
 from roundtable.tools import FetchUrl
 from roundtable.types import ProviderConfig, ToolCallRecord
 
@@ -53,7 +53,13 @@ async def turn(name: str, *said: Said, tools: Any = (look,), **more: Any) -> tup
     with LoopbackServer(answer) as server:
         config = ProviderConfig(api_key=KEY, base_url=server.origin + PATHS.get(name, "/v1"))
         table = roundtable.Roundtable(
-            [f"{name}:m"], providers={name: config}, storage="memory://", tools=tools, analyzer="basic", **more
+            [f"{name}:m"],
+            providers={name: config},
+            storage="memory://",
+            tools=tools,
+            analyzer="basic",
+            search=False,
+            **more,
         )
         async with table:
             result = await table.debate("Tea?", rounds=1)
@@ -96,11 +102,11 @@ async def test_p51_endless_arguments_are_neither_run_nor_stored(name: str) -> No
 
 
 @pytest.mark.parametrize("name", EACH)
-async def test_p52_an_endless_wish_ends_after_eight_rounds_with_a_turn_without_tools(name: str) -> None:
+async def test_p52_an_endless_wish_ends_after_ten_rounds_with_a_turn_without_tools(name: str) -> None:
     wishes = [calls(json.dumps({"where": str(number)})) for number in range(20)]
     records, seen = await turn(name, *wishes)
-    assert len(records) == 8
-    assert [b'"tools"' in request.body for request in seen] == [True] * 8 + [False]
+    assert len(records) == 10
+    assert [b'"tools"' in request.body for request in seen] == [True] * 10 + [False]
 
 
 @pytest.mark.parametrize("name", CALLING)
@@ -141,7 +147,7 @@ def crash() -> str:
 
 @tool
 def odd() -> object:
-    """Give what is no JSON."""
+    """Return something that is not JSON."""
     loop: list[object] = [float("nan"), b"\xff"]
     loop.append(loop)
     return loop
@@ -149,7 +155,7 @@ def odd() -> object:
 
 @tool
 def vast() -> str:
-    """Give 50 MB."""
+    """Return 50 MB."""
     return "x" * 50_000_000
 
 
@@ -183,6 +189,7 @@ async def test_p56_to_p58_a_fault_of_a_tool_is_told_to_the_model(name: str, made
     assert b'success\\": false' in seen[1].body
 
 
+@pytest.mark.slow
 async def test_p58_a_vast_result_is_capped() -> None:
     (record,), seen = await turn("openai-chat", calls("{}", tool_name="vast"), tools=[vast])
     assert record.error is None
@@ -193,13 +200,13 @@ async def test_p58_a_vast_result_is_capped() -> None:
 async def test_p59_a_blocking_tool_leaves_the_loop_free() -> None:
     blocking = Block()
 
-    async def let_go() -> None:
+    async def drain() -> None:
         while not blocking.begun.is_set():  # noqa: ASYNC110  (set on a thread)
             await anyio.sleep(0.001)
         blocking.release.set()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(let_go)
+        group.start_soon(drain)
         (record,), _ = await turn("anthropic", calls("{}", tool_name="block"), tools=[tool(blocking.block)])
     # Only a loop that runs while the tool blocks could let it go.
     assert record.output == {"success": True, "data": True}
@@ -221,3 +228,34 @@ async def test_p55_a_page_inside_the_network_is_refused_and_no_connection_is_mad
         assert (inside.seen, inside.open_connections) == ([], 0)
     assert "the IP address is not public" in (record.error or "")
     assert b"is not public" in seen[1].body
+
+
+async def test_a_phantom_call_beside_an_answer_makes_no_further_request() -> None:
+    """Snowflake adds an empty call to each answer."""
+    phantom = WIRES["openai-chat"].whole(ANSWER)
+    phantom["choices"][0]["message"]["function_call"] = {"name": "", "arguments": ""}
+    records, seen = await told("openai-chat", phantom)
+    assert ([record.tool_name for record in records], len(seen)) == ([], 1)
+
+
+async def test_a_search_that_the_server_made_itself_makes_no_further_request() -> None:
+    """xAI reports its own search of X as a custom call."""
+    searched = WIRES["openai"].whole(ANSWER)
+    search = {"type": "custom_tool_call", "call_id": "xs_1", "name": "x_keyword_search", "input": '{"query": "tea"}'}
+    searched["output"].insert(0, search)
+    records, seen = await told("openai", searched)
+    assert ([record.tool_name for record in records], len(seen)) == (["x_keyword_search"], 1)
+
+
+async def told(name: str, body: Any) -> tuple[list[ToolCallRecord], list[Seen]]:
+    """Hold a debate of one turn in which every request is answered like this, streamed or not."""
+    with LoopbackServer(lambda seen: http_reply(json.dumps(body).encode())) as server:
+        config = ProviderConfig(api_key=KEY, base_url=f"{server.origin}/v1")
+        table = roundtable.Roundtable(
+            [f"{name}:m"], providers={name: config}, storage="memory://", tools=(look,), analyzer="basic", search=False
+        )
+        async with table:
+            result = await table.debate("Tea?", rounds=1)
+        (response,) = result.rounds[0].responses
+        assert (response.position, result.status) == ("Tea", "completed")
+        return list(response.tool_calls), server.seen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from integration.engine_kit import some_every_day
 from integration.test_mode_injection import PAYLOADS
 
 import roundtable
@@ -63,10 +64,11 @@ async def hold(payload: str, script: Any, **more: Any) -> tuple[Any, list[ChatRe
 
 
 def outside_fences(message: Message) -> str:
-    """Give what of a message stands behind no fence: all lines but the quoted ones."""
+    """Return the unfenced part of a message: all lines but the quoted ones."""
     return "\n".join(line for line in message.content.splitlines() if not line.startswith("| "))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payload", HOSTILE, ids=range(len(HOSTILE)))
 async def test_what_a_tool_returns_stays_behind_the_fence(payload: str) -> None:
     script = [wish("page"), TEA, TEA]
@@ -85,7 +87,7 @@ async def test_what_a_tool_returns_stays_behind_the_fence(payload: str) -> None:
     assert all(line.startswith("| ") and neutralise(line) == line for line in body[1:-1])
 
 
-@pytest.mark.parametrize("payload", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("payload", some_every_day(HOSTILE, 5), ids=range(len(HOSTILE)))
 async def test_no_page_makes_a_model_call_what_the_policy_forbids(payload: str) -> None:
     from roundtable.modes import CollaborativeMode
 

@@ -15,7 +15,7 @@ from roundtable.providers import Cassette
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.tools import (
     DefaultAgentToolkit,
-    ModelAsk,
+    ModelCall,
     ModelSearch,
     PerplexitySearch,
     SearchWeb,
@@ -138,8 +138,8 @@ class Telling:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def asks(self) -> list[ModelAsk]:
-        return [ModelAsk(self.model, ChatRequest(messages=(Message(role="user", content="?"),), max_tokens=100))]
+    def asks(self) -> list[ModelCall]:
+        return [ModelCall(self.model, ChatRequest(messages=(Message(role="user", content="?"),), max_tokens=100))]
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
         return ToolResult(success=True)

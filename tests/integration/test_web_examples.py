@@ -50,7 +50,7 @@ needs_packages = pytest.mark.skipif(not PACKAGES.is_dir(), reason="ROUNDTABLE_WE
 
 
 def block(title: str) -> str:
-    """Give a code block of the page by its title, with what it includes."""
+    """Return a code block of the page by its title, with what it includes."""
     found = re.search(rf'^```\w+ title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert found is not None, f"the page has no block {title}"
     return re.sub(r'^--8<-- "(.+?)"$', lambda line: (ROOT / line[1]).read_text(), found[1], flags=re.MULTILINE)
@@ -101,6 +101,7 @@ def in_order(found: list[str]) -> None:
     assert list(dict.fromkeys(found)) == KINDS
 
 
+@pytest.mark.curl
 async def test_curl_is_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async with crm(monkeypatch) as url:
         script = tmp_path / "ask.sh"
@@ -118,6 +119,7 @@ async def test_curl_is_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.node
 @needs_packages
 async def test_the_short_javascript_hears_the_conversation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "short.ts").write_text(f"{block('short.ts')}\nexport {{ startMultiAgentConversation }};\n")
@@ -130,6 +132,7 @@ async def test_the_short_javascript_hears_the_conversation(monkeypatch: pytest.M
 
 
 @pytest.mark.slow
+@pytest.mark.node
 @needs_packages
 async def test_the_buffered_javascript_survives_a_network_that_cuts_anywhere(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -144,6 +147,7 @@ async def test_the_buffered_javascript_survives_a_network_that_cuts_anywhere(
 
 
 @pytest.mark.slow
+@pytest.mark.node
 @needs_packages
 async def test_the_react_hook_gives_events_and_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("types.ts", "stream.ts"):

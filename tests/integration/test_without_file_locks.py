@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable import _locks
-from roundtable._locks import lock_file
+from roundtable._core import files
+from roundtable._core.files import lock_file
 
 PROGRAM = """
 import sys
@@ -41,6 +41,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.slow
 def test_a_debate_is_held_kept_recorded_and_replayed(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
@@ -62,8 +63,8 @@ def test_a_file_is_held_by_one_at_a_time_where_there_are_locks(tmp_path: Path) -
 
 
 def test_where_there_are_none_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_locks, "fcntl", None)
-    files = [os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2)]
-    assert [lock_file(file) for file in files] == [False, False]
-    for file in files:
+    monkeypatch.setattr(files, "fcntl", None)
+    opened = [os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2)]
+    assert [lock_file(file) for file in opened] == [False, False]
+    for file in opened:
         os.close(file)

@@ -62,7 +62,7 @@ def frame(event: Any) -> bytes:
 
 
 def _value(written: str) -> Any:
-    """Give arguments on a wire that writes them as a value; what is no JSON stays a text."""
+    """Return arguments for a wire that sends them as a value; what is not JSON stays a text."""
     try:
         return json.loads(written)
     except ValueError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roundtable.scoring import (
@@ -27,7 +28,7 @@ OPTIONS = ("a", "b", "c", "d")
 EFFORT = pytest.mark.parametrize(
     "effort",
     [
-        pytest.param(8, id="everyday"),
+        pytest.param(5, id="everyday"),
         pytest.param(40, id="ci", marks=pytest.mark.slow),
         pytest.param(1500, id="deep", marks=pytest.mark.deep),
     ],
@@ -38,6 +39,28 @@ EFFORT = pytest.mark.parametrize(
 def holds(effort: int, check: Callable[..., None], *cases: st.SearchStrategy[object]) -> None:
     """Try a law on random cases."""
     settings(max_examples=effort, deadline=None, derandomize=True, database=None)(given(*cases)(check))()
+
+
+def law(**cases: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[int], None]]:
+    """Turn a check into a test: 20 random cases every day, 500 in CI, 20,000 in the deep run."""
+
+    def decorate(check: Callable[..., None]) -> Callable[[int], None]:
+        @pytest.mark.parametrize(
+            "draws",
+            [
+                pytest.param(20, id="everyday"),
+                pytest.param(500, id="ci", marks=pytest.mark.slow),
+                pytest.param(20_000, id="deep", marks=pytest.mark.deep),
+            ],
+        )
+        def test(draws: int) -> None:
+            slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+            settings(max_examples=draws, deadline=None, suppress_health_check=slow)(given(**cases)(check))()
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return decorate
 
 
 @st.composite
@@ -126,12 +149,12 @@ EVERY_RULE = pytest.mark.parametrize("rule", BALLOTS)
 
 
 def profiles(rule: str, most: int = 6) -> st.SearchStrategy[list[Ballot]]:
-    """Give lists of ballots that a rule is made for."""
+    """Generate lists of ballots that a rule is made for."""
     return st.lists(BALLOTS[rule], max_size=most)
 
 
 def renamed(ballot: Ballot, name: Mapping[str, str]) -> Ballot:
-    """Give a ballot with its options renamed."""
+    """Return a ballot with its options renamed."""
     match ballot:
         case Choice():
             return Choice(name[str(ballot.option)], ballot.confidence, ballot.accuracy)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.analysis import LexicalScorer, PlainAnalyzer, SemanticAnalyzer, StanceAnalyzer
-from roundtable.analysis.reading import read_analysis
+from roundtable.analysis.ai import read_analysis
 from roundtable.types import AgentResponse
 
 VOCABULARY = "tea coffee yes no not good bad should must never 40 42 maybe team 위험 안전 아니다 않다 🙂"
@@ -63,7 +63,7 @@ def test_joining_the_largest_camp_never_lowers_agreement(analyzer: PlainAnalyzer
 
 @given(one=POSITIONS, other=POSITIONS)
 def test_a_pair_is_symmetric_and_a_text_agrees_with_itself(one: str, other: str) -> None:
-    there, back, itself = LexicalScorer().score([(one, other), (other, one), (one, one)])
+    there, back, itself = LexicalScorer().score("?", [(one, other), (other, one), (one, one)])
     assert there == back
     assert itself.score == 1.0
     assert 0.0 <= there.score <= 1.0
@@ -73,8 +73,8 @@ def test_a_pair_is_symmetric_and_a_text_agrees_with_itself(one: str, other: str)
 def test_spelling_changes_nothing(text: str) -> None:
     respelt = f"  {unicodedata.normalize('NFD', text)} "
     assert (
-        LexicalScorer().score([(text, "tea is good")])[0].score
-        == LexicalScorer().score([(respelt, "tea is good")])[0].score
+        LexicalScorer().score("?", [(text, "tea is good")])[0].score
+        == LexicalScorer().score("?", [(respelt, "tea is good")])[0].score
     )
 
 
@@ -141,10 +141,9 @@ TRIPLES = [
 
 def test_a_denial_agrees_less_than_a_paraphrase_in_two_languages() -> None:
     assert len(TRIPLES) == 200
-    analyzer = SemanticAnalyzer()
     wrong = []
     for said, denied, again in TRIPLES:
-        against, along = level(analyzer, [said, denied]), level(analyzer, [said, again])
+        against, along = (score.score for score in LexicalScorer().score("?", [(said, denied), (said, again)]))
         if not against < along <= 1 or against >= 0.4:
             wrong.append((said, denied, against, again, along))
     assert not wrong, (len(wrong), wrong[:5])

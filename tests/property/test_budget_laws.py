@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from roundtable._ledger import Account, Amount
+from roundtable._core.ledger import Account, Amount
 from roundtable.errors import APINetworkError, APITimeoutError, BudgetExceeded
 from roundtable.gateway import Ledger, MeteredModel, PriceTable
-from roundtable.providers import Delay, ScriptedModel
+from roundtable.providers import ScriptedModel
 from roundtable.types import Budget, ChatRequest, ChatResponse, Usage
+
+pytestmark = pytest.mark.both_loops
 
 MICRO = Decimal("0.000001")
 AMOUNTS = st.builds(lambda cost, tokens: Amount(cost * MICRO, tokens, 1), st.integers(0, 500), st.integers(0, 500))
@@ -157,7 +159,6 @@ PLAN = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(PLAN, st.sampled_from([Budget(max_tokens=300), Budget(max_cost_usd=0.0003), Budget(max_calls=5)]))
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_calls_that_run_at_once_never_overspend_together(backend, plan, budget):
@@ -194,7 +195,15 @@ def test_calls_that_run_at_once_never_overspend_together(backend, plan, budget):
 
 async def test_a_call_that_does_not_fit_now_waits_for_what_others_give_back():
     answer = ChatResponse(text="x", usage=Usage(output_tokens=10, calls=1))
-    model = ScriptedModel([Delay(0.1, answer), answer])
+    gate = anyio.Event()
+
+    class Gated(ScriptedModel):
+        async def complete(self, request):
+            response = await super().complete(request)
+            await gate.wait()
+            return response
+
+    model = Gated([answer, answer])
     metered = MeteredModel(model, PriceTable(packaged=False), Ledger(Budget(max_tokens=150)))
     done = []
 
@@ -204,9 +213,10 @@ async def test_a_call_that_does_not_fit_now_waits_for_what_others_give_back():
 
     async with anyio.create_task_group() as group:
         group.start_soon(call, "first")
-        await anyio.sleep(0.02)
+        await anyio.wait_all_tasks_blocked()
         group.start_soon(call, "second")
-        await anyio.sleep(0.02)
+        await anyio.wait_all_tasks_blocked()
         assert model.calls == 1
+        gate.set()
     assert done == ["first", "second"]
     assert metered.ledger.table.spent.tokens == 20

@@ -14,11 +14,11 @@ from integration.engine_kit import CountingModel, said, seated
 from integration.test_cassette_debates import same
 
 from roundtable import Roundtable
-from roundtable._secrets import Scrubber
+from roundtable._core.secrets import Scrubber
 from roundtable.errors import AgentError, QuorumLost
 from roundtable.prompts import Fence
 from roundtable.providers import Cassette, ScriptedModel
-from roundtable.providers.cassette.canon import canonical, difference, key_of
+from roundtable.providers.cassette.cassette import canonical, difference, request_hash
 from roundtable.types import ChatRequest, Message
 
 REPLIES = st.one_of(
@@ -51,7 +51,7 @@ async def hold(path, mode, model):
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=min(15, settings().max_examples), deadline=None)
 @given(SCRIPTS)
 def test_any_scripted_debate_is_replayed_as_it_was(backend, script):
     with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +73,7 @@ def test_requests_that_differ_in_their_fences_alone_are_the_same(texts, system):
 
     one, two = (canonical(request(Fence()), Scrubber()) for _ in range(2))
     assert one == two
-    assert key_of(one) == key_of(two)
+    assert request_hash(one) == request_hash(two)
     assert difference(one, two) is None
 
 
@@ -83,7 +83,7 @@ def test_requests_that_differ_in_their_words_differ(texts):
         canonical(ChatRequest(model="m", messages=(Message(role="user", content=f"= {text}"),)), Scrubber())
         for text in texts
     )
-    assert key_of(one) != key_of(two)
+    assert request_hash(one) != request_hash(two)
     assert difference(one, two) is not None
 
 
@@ -99,7 +99,7 @@ def test_a_difference_is_found_exactly_where_there_is_one(one, two):
     assert (difference(one, two) is None) == (one == two)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=min(30, settings().max_examples), deadline=None)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_equal_calls_come_back_in_their_order_whatever_lies_between(asked, random):
     async def run(path):

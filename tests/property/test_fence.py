@@ -51,12 +51,22 @@ HOSTILE = (
     "\ud83d\ude00",
     "\U000e0041",
 )
-hostile = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=8) | st.characters(), max_size=12).map("".join)
-everything = st.text(st.characters(codec=None, exclude_categories=()), max_size=60) | hostile
-SPECIAL = re.compile(
-    r"<[|\uff5c/]|[|\uff5c]>|<(s|think|start_of_turn|end_of_turn)>|\[/?(INST|TOOL_RESULTS)\]|<</?SYS|(BEGIN|END)[^\S\n]+QUOTE",
-    re.IGNORECASE,
+MARKS = (
+    *("<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|im_middle|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"),
+    *("<|start_header_id|>", "<|header_start|>", "<|user|>", "<|assistant|>", "<|system|>", "<|end|>", "<|channel|>"),
+    *("<|START_OF_TURN_TOKEN|>", "<|start_of_role|>", "<|role_start|>", "<\uff5cUser\uff5c>", "[|endofturn|]"),
+    *("<\uff5cbegin\u2581of\u2581sentence\uff5c>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
+    *("[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[THINK]", "[/THINK]", "[gMASK]"),
+    *("<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>", "<pad>", "<unk>", "<sop>", "<start_of_turn>"),
+    *("<end_of_turn>", "<end_of_utterance>", "<think>", "</think>", "<tool_call>", "</tool_call>", "<extra_id_0>"),
+    *("<SPECIAL_10>", "<reserved_106>", "<seed:bos>", "<\u7528\u6237>", "<AI>", "<role>HUMAN</role>"),
 )
+"""What starts or ends turns in the chat templates that llama.cpp and the models' own pages list."""
+MARKER = re.compile(r"(BEGIN|END)[^\S\n]+QUOTE", re.IGNORECASE)
+hostile = st.lists(
+    st.sampled_from(HOSTILE) | st.sampled_from(MARKS) | st.text(max_size=8) | st.characters(), max_size=12
+).map("".join)
+everything = st.text(st.characters(codec=None, exclude_categories=()), max_size=60) | hostile
 
 
 @given(everything, everything)
@@ -72,11 +82,39 @@ def test_a_quotation_is_one_begin_line_then_marked_lines_then_one_end_line(text:
 @given(everything)
 def test_no_special_sequence_and_no_hidden_character_is_left(text: str) -> None:
     clean = neutralise(text)
-    assert not SPECIAL.search(clean)
+    assert not MARKER.search(clean)
+    assert not [mark for mark in MARKS if mark.casefold() in clean.casefold()]
     hidden = [char for char in clean if unicodedata.category(char) in {"Cc", "Cs"} and char not in "\n\t"]
     assert hidden == []
     assert not set(clean) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\ufeff\u00ad")
     clean.encode()
+
+
+@pytest.mark.parametrize("mark", MARKS, ids=ascii)
+def test_a_mark_of_a_chat_template_is_broken_up_and_stays_readable(mark: str) -> None:
+    assert neutralise(f"a{mark}b") == f"a{mark[0]} {mark[1:]}b"
+    hidden = f"a{mark[0]}\u200b{mark[1:]}b"
+    assert neutralise(hidden) == neutralise(f"a{mark}b")
+
+
+CODE = (
+    '<div class="a"><p>x</p><br/></div>',
+    "<script>let f = (a) => a < b || c > d;</script>",
+    "list |> Enum.map(&f/1) |> Enum.sum()",
+    "result = f <| g <| x; y |>> h; (<|>) p q",
+    "std::vector<std::vector<int>> v; a <<= 1; cout << x;",
+    "if a<b and c>d or (e|f)>g: x[i] = y[j]",
+    "git log [--oneline] [<path>...]; cmd [OPTIONS] [ARGS]",
+    "[link](https://example.org/a?b=<c>&d=[e]) </br> <!-- note -->",
+    "<|> and <||> and [||] and [|x| for x in y]",
+    "<strong>s</strong> <summary> <AIR> <eosin> <thinker> </tool>",
+)
+
+
+@pytest.mark.parametrize("code", CODE)
+def test_code_under_discussion_is_quoted_letter_for_letter(code: str) -> None:
+    assert neutralise(code) == code
+    assert Fence(NONCE).quote(code, label="code").split("\n")[1] == f"| {code}"
 
 
 @given(everything)
@@ -134,7 +172,7 @@ def test_quotations_of_one_request_share_its_id() -> None:
     assert fence.quote("a", label="x").split()[2] == fence.quote("b", label="y").split()[2] == fence.nonce
 
 
-@pytest.mark.parametrize("size", [100_000, 1_000_000])
+@pytest.mark.parametrize("size", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("piece", ["<", "<|", "[INST", "END ", "é\n", "\u202e", "<a_of_turn"], ids=ascii)
 def test_a_megabyte_is_neutralised_within_seconds(piece: str, size: int) -> None:
     neutralise(piece * (size // len(piece)))
@@ -145,6 +183,7 @@ def test_a_line_is_one_line_without_tokens_that_keeps_its_brackets(text: str, li
     line = Fence.line(text, limit)
     assert len(line) <= limit
     assert len(line.splitlines()) <= 1
-    assert not SPECIAL.search(line)
+    assert not MARKER.search(line)
+    assert not [mark for mark in MARKS if mark.casefold() in line.casefold()]
     whole = Fence.line(text)
     assert [char for char in whole if char in "()<>[]{}|"] == [char for char in text if char in "()<>[]{}|"]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from roundtable.errors import AgentError
 from roundtable.http import SseEvent, SseFramer
+from roundtable.http.sse import BARE
 
 LINE = st.one_of(
     st.builds(
@@ -104,3 +105,35 @@ def test_an_event_beyond_the_limit_is_refused(chunks):
 def test_many_small_events_have_no_limit_in_all():
     framer = SseFramer(max_event_bytes=100)
     assert sum(len(framer.feed(b"data: " + b"x" * 80 + b"\n\n")) for _ in range(1000)) == 1000
+
+
+BARE_LINE = st.sampled_from(
+    ['{"error": 1}', "{", '  "a": "b: c",', "}", "[1,", "]", "[x]", "words", "data: 1", "event: e", ": c", ""]
+)
+
+
+@given(
+    lines=st.lists(st.tuples(BARE_LINE, st.sampled_from(["\n", "\r", "\r\n"])), max_size=12),
+    cuts=st.lists(st.integers(0, 200), max_size=12),
+    unfinished=st.booleans(),
+)
+def test_bare_json_is_given_in_its_place_however_it_is_cut(lines, cuts, unfinished):
+    body = "".join(line + end for line, end in lines).encode()
+    body = body.rstrip(b"\r\n") if unfinished else body
+
+    def read(*pieces):
+        framer = SseFramer(bare=True)
+        events = [event for piece in pieces for event in framer.feed(piece)]
+        return [*events, *framer.rest()]
+
+    ends = sorted(min(cut, len(body)) for cut in cuts)
+    whole = read(body)
+    assert read(*(body[start:end] for start, end in zip([0, *ends], [*ends, len(body)], strict=True))) == whole
+    plain = SseFramer()
+    events = [*plain.feed(body), *filter(None, [plain.finish()])]
+    assert [event for event in whole if event.event != BARE] == events
+    # Nothing but what stands between an opening line and the next field.
+    bare = [event.data.decode() for event in whole if event.event == BARE]
+    assert all(text[0] in "{[" for text in bare)
+    named = {line for line, _ in lines if line.startswith(("data", "event", ":"))}
+    assert not any(line in named for text in bare for line in text.split("\n"))

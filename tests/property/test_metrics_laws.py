@@ -11,14 +11,11 @@ import pytest
 from hypothesis import strategies as st
 from property.scoring_strategies import EFFORT, holds
 
-from roundtable.scoring import (
-    Measure,
+from roundtable.metrics import (
     basic_agreement,
-    casefold,
     cohen_kappa,
     conformity,
     entropy_agreement,
-    exact,
     fleiss_kappa,
     flip_rate,
     gwet_ac1,
@@ -28,13 +25,13 @@ from roundtable.scoring import (
     lead_margin,
     mean_spearman,
     modal_share,
-    normalise,
     obstinacy,
     pairwise_agreement,
     tastle_wierman,
     total_variation,
     van_der_eijk_a,
 )
+from roundtable.scoring import Measure, casefold, exact, normalise
 
 Metric = Callable[[Sequence[str | None]], Measure]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from roundtable.modes import CollaborativeMode
 from roundtable.prompts import load_mode_prompt
-from roundtable.testing.mode_samples import Played, debates, opening_views
+from roundtable.testing.mode_suite import SimulatedDebate, debates, opening_views
 from roundtable.types import DebateContext, EndRound, FailedTurn, Stage
 
 LAW = settings(deadline=None)
@@ -16,7 +16,7 @@ played_debates = debates(CollaborativeMode())
 
 @LAW
 @given(played_debates)
-def test_each_round_is_one_stage_of_everybody_in_the_order_of_the_seats(played: Played) -> None:
+def test_each_round_is_one_stage_of_everybody_in_the_order_of_the_seats(played: SimulatedDebate) -> None:
     plans = [plan for _, plan in played.steps]
     assert [plan.kind for plan in plans] == ["stage", "end_round"] * (len(plans) // 2)
     for view, stage in played.stages:
@@ -27,7 +27,7 @@ def test_each_round_is_one_stage_of_everybody_in_the_order_of_the_seats(played: 
 
 @LAW
 @given(played_debates)
-def test_everybody_sees_every_answered_position_of_earlier_rounds_and_nothing_else(played: Played) -> None:
+def test_everybody_sees_every_answered_position_of_earlier_rounds_and_nothing_else(played: SimulatedDebate) -> None:
     for view, stage in played.stages:
         wanted = [
             (turn.key, turn.agent_name)
@@ -40,7 +40,7 @@ def test_everybody_sees_every_answered_position_of_earlier_rounds_and_nothing_el
 
 @LAW
 @given(played_debates)
-def test_the_number_of_rounds_played_is_the_number_planned(played: Played) -> None:
+def test_the_number_of_rounds_played_is_the_number_planned(played: SimulatedDebate) -> None:
     assert len(played.stages) == played.steps[0][0].total_rounds
 
 
@@ -70,7 +70,7 @@ def test_after_a_round_in_which_everybody_failed_it_is_as_if_nothing_was_said(vi
 
 @LAW
 @given(played_debates)
-def test_instructions_change_once_there_is_something_to_answer(played: Played) -> None:
+def test_instructions_change_once_there_is_something_to_answer(played: SimulatedDebate) -> None:
     prompt = load_mode_prompt("collaborative").role("participant")
     for _, stage in played.stages:
         for spec in stage.turns:

@@ -171,7 +171,13 @@ SHAPES: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+UNLIKE = {"nested objects", "quotes within quotes", "objects with slips", "cut list"}
+"""Shapes that are read in different ways: these are tried every day."""
+
+
+@pytest.mark.parametrize(
+    "shape", [pytest.param(shape, marks=() if shape in UNLIKE else pytest.mark.slow) for shape in SHAPES]
+)
 def test_no_shape_of_a_megabyte_takes_long(shape: str) -> None:
     taken = []
     for size in (2**19, 2**20):

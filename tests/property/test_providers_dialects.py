@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roundtable.errors import RoundtableError
 from roundtable.http.json_array import JsonArrayFramer
 from roundtable.providers import BUILTIN_SPECS
-from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_or_not, transformed
+from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, transformed
 from roundtable.types import ChatRequest, Message, ToolCall
 
 DIALECTS = {name: spec.dialect for name, spec in BUILTIN_SPECS.items()}
@@ -204,7 +204,7 @@ def history(turns: list[tuple[str, list[Any]]]) -> tuple[Message, ...]:
 
 
 def events_of(messages: tuple[Message, ...]) -> list[tuple[str, ...]]:
-    """Give a history as a flat list of what was said, called and returned."""
+    """Return a history as a flat list of what was said, called and returned."""
     flat: list[tuple[str, ...]] = []
     for message in messages:
         if message.role == "tool":
@@ -317,7 +317,7 @@ SCHEMAS = st.recursive(
 
 
 def shape(schema: Any) -> Any:
-    """Give the names of properties and what is required, wherever they stand."""
+    """Return the names of properties and the required ones, at every level of a schema."""
     if schema.get("type") == "object":
         inner = {name: shape(one) for name, one in schema["properties"].items()}
         return {"properties": inner, "required": schema.get("required")}
@@ -331,7 +331,7 @@ def test_no_property_is_lost_or_becomes_required(schema: Any) -> None:
         made = transformed(schema, dialect)
         assert made is not None
         assert shape(made) == shape(schema)
-    made, strict = strict_or_not(schema)
+    made, strict = strict_schema(schema)
     assert shape(made) == shape(schema)
     assert not strict or schema["type"] == "object"
     assert json.dumps(schema) == before

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.errors import RoundtableError
-from roundtable.providers.failures import redacted, retry_after_of
+from roundtable.providers.failures import redact, retry_after_of
 from roundtable.providers.openai_chat import OpenAIChat
 from roundtable.types import ChatResponse
 
@@ -92,6 +92,6 @@ def test_any_header_text_gives_a_wait_or_none(value, date):
 @given(key=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=60), data=st.data())
 def test_redaction_takes_out_any_key_wherever_it_stands(key, data):
     words = data.draw(st.lists(st.just(key) | st.text("abc ", max_size=10), max_size=5))
-    error = redacted(RoundtableError("-".join(words) or "x"), key)
+    error = redact(RoundtableError("-".join(words) or "x"), key)
     assert key not in error.message
-    assert error.message == redacted(error, key).message
+    assert error.message == redact(error, key).message

@@ -12,7 +12,7 @@ from integration.engine_kit import CountingModel, asking, by_agent, engine_of, l
 from roundtable.errors import AgentError
 from roundtable.providers.scripted import Reply
 from roundtable.record import Fold, advance, start_progress
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.types import DurableEvent, SessionRecord
 

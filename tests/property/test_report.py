@@ -329,7 +329,7 @@ class Words(HTMLParser):
 
 
 def read(page: str) -> list[str]:
-    """Give the blocks of text on a page."""
+    """Return the blocks of text on a page."""
     words = Words()
     words.feed(page)
     words.close()
@@ -340,7 +340,7 @@ marks = st.text(st.sampled_from("ab1 .)(*_#-+>~`\\[]!&;:/@<|="), max_size=12)
 said = (text | marks | st.text(max_size=12)).filter(lambda given: plain(given) != "")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(said)
 @pytest.mark.parametrize("preset", ["commonmark", "gfm-like"])
 def test_markdown_shows_every_text_as_it_was_written(preset: str, given: str) -> None:
@@ -378,7 +378,7 @@ def test_markdown_shows_every_text_as_it_was_written(preset: str, given: str) ->
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples, deadline=None)
 @given(said)
 def test_markdown_makes_no_address_of_a_text_a_link(given: str) -> None:
     """Not even where a renderer makes links of whatever looks like an address."""

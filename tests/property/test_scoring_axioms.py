@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from property.scoring_strategies import (
     BALLOTS,
@@ -42,6 +44,7 @@ from roundtable.scoring import (
     Trajectory,
     Verdict,
     decide,
+    exact,
     order,
 )
 from roundtable.scoring.pairwise import condorcet_winner, margins_of, pairwise_matrix
@@ -152,6 +155,44 @@ def test_abstaining_changes_nothing_but_the_quorum(rule: str, effort: int) -> No
     holds(effort, check, profiles(rule), st.integers(1, 3))
 
 
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100))
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+def test_a_float_is_read_as_a_number_that_rounds_to_it(number: float) -> None:
+    """So that different floats stay different, in the same order, and a printed float is the float."""
+    found = exact(number)
+    assert float(found) == number
+    assert exact(str(number)) == exact(Decimal(str(number))) == found == -exact(-number)
+
+
+@given(st.integers(1, 10**6).flatmap(lambda parts: st.tuples(st.integers(0, parts), st.just(parts))))
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+def test_a_share_computed_as_a_float_is_that_share(share: tuple[int, int]) -> None:
+    part, parts = share
+    assert exact(part / parts) == Fraction(part, parts)
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(0, 9))
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+def test_a_decimal_that_was_typed_is_that_decimal(digits: int, places: int) -> None:
+    typed = Decimal(digits).scaleb(-places)
+    assert exact(float(typed)) == Fraction(typed)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+def test_floats_keep_their_order(one: float, other: float) -> None:
+    assert (exact(one) < exact(other)) == (one < other)
+
+
+@EVERY_RULE
+@pytest.mark.parametrize("options", [None, ["a"], ["a", "b"]])
+@pytest.mark.parametrize("ballots", [[], [None], [None, None], [{}], [object()]])
+def test_where_nobody_voted_nobody_wins(rule: str, options: list[str] | None, ballots: list[Ballot]) -> None:
+    decision = decide(ballots, rule=rule, options=options)
+    assert (decision.winners, decision.tied, decision.cast) == ((), (), 0)
+    assert [decision.is_tie, decision.passed, decision.is_unanimous] == [False] * 3
+
+
 @EFFORT
 @EVERY_RULE
 def test_a_decision_is_consistent_in_itself(rule: str, effort: int) -> None:
@@ -193,7 +234,7 @@ def test_no_ballot_can_break_a_rule(rule: str, effort: int) -> None:
 
 
 def raised(ballot: Ballot, winner: str) -> Ballot:
-    """Give a ballot that likes the winner better, and else is the same."""
+    """Return a ballot that puts the winner higher, and else is the same."""
     match ballot:
         case Ranking():
             others = (tuple(option for option in group if option != winner) for group in ballot.groups)

@@ -15,17 +15,16 @@ import random
 from collections import Counter
 from fractions import Fraction
 from importlib.metadata import version
+from itertools import chain, permutations, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from roundtable.scoring import (
-    Ballot,
+from roundtable.metrics import (
     brier_score,
     coefficient_of_variation,
     cohen_kappa,
-    decide,
     entropy,
     expected_calibration_error,
     fleiss_kappa,
@@ -37,6 +36,7 @@ from roundtable.scoring import (
     mean_spearman,
     quantile,
 )
+from roundtable.scoring import Ballot, decide
 
 EFFORT = pytest.mark.parametrize(
     "cases", [pytest.param(25, id="everyday"), pytest.param(600, id="deep", marks=pytest.mark.deep)]
@@ -49,7 +49,7 @@ DEEP = pytest.mark.parametrize("cases", [pytest.param(300, id="deep", marks=pyte
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pref_voting run as plain Python: compiling it takes longer than all elections."""
+    """Run pref_voting as plain Python: compiling it takes longer than all elections."""
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
@@ -86,7 +86,7 @@ RECORDED = 60
 
 
 def theirs_of(rule: str, size: int, rankings: list[list[int]]) -> list[int]:
-    """Give the winners of pref_voting, and none where it elects everybody for want of a Condorcet winner."""
+    """Return the winners of pref_voting; none where it elects everybody for want of a Condorcet winner."""
     methods = pytest.importorskip("pref_voting.voting_methods")
     profiles = pytest.importorskip("pref_voting.profiles")
     options = {"algorithm": "from_stacks"} if rule == "ranked-pairs" else {}
@@ -95,7 +95,7 @@ def theirs_of(rule: str, size: int, rankings: list[list[int]]) -> list[int]:
 
 
 def recorded() -> dict[str, Any]:
-    """Give the recorded elections and their winners, by rule, as pref_voting of the version noted counts them."""
+    """Return the recorded elections and their winners, by rule, as counted by the noted version of pref_voting."""
     found: dict[str, Any] = json.loads(TABLE.read_text("utf-8"))
     return found
 
@@ -178,6 +178,95 @@ def test_rankings_with_ties_and_gaps_agree_with_pref_voting(rule: str, method: s
         mine = sorted(int(winner) for winner in decide(ballots, rule=rule).winners)
         options = {"algorithm": "from_stacks"} if rule == "ranked-pairs" else {}
         assert mine == sorted(getattr(methods, method)(profile, **options)), (rule, ranks)
+
+
+def truncated(cases: int, seed: int) -> list[list[list[int]]]:
+    """Draw rankings that leave options out, where margins and winning votes differ: one order per voter."""
+    draw = random.Random(seed)
+    drawn: list[list[list[int]]] = []
+    for _ in range(cases):
+        size = draw.randint(2, 4)
+        voters = range(draw.randint(1, 9))
+        drawn.append([[*range(size)], *(draw.sample(range(size), draw.randint(1, size)) for _ in voters)])
+    return drawn
+
+
+def winning_votes(rankings: list[list[int]]) -> dict[tuple[int, int], int]:
+    """Count for each pair the ballots of the winner, straight from the definition."""
+
+    def above(one: int, other: int) -> int:
+        return sum(one in row and (other not in row or row.index(one) < row.index(other)) for row in rankings)
+
+    pairs = permutations(sorted({option for row in rankings for option in row}), 2)
+    return {(one, other): above(one, other) for one, other in pairs if above(one, other) > above(other, one)}
+
+
+def beat_path_of(wins: dict[tuple[int, int], int], options: list[int]) -> list[int]:
+    """Return the Schulze winners by the widest paths, after Floyd and Warshall."""
+    wide = {pair: wins.get(pair, 0) for pair in permutations(options, 2)}
+    for via, one, other in permutations(options, 3):
+        wide[one, other] = max(wide[one, other], min(wide[one, via], wide[via, other]))
+    return [one for one in options if all(wide[one, other] >= wide[other, one] for other in options if other != one)]
+
+
+def locked_by(order: tuple[tuple[int, int], ...], options: list[int]) -> set[int]:
+    """Lock pairs in this order where they close no cycle, and return all that stay unbeaten."""
+    below: dict[int, set[int]] = {option: set() for option in options}
+    for one, other in order:
+        if one not in below[other]:
+            for above in options:
+                if above == one or one in below[above]:
+                    below[above] |= {other} | below[other]
+    return {one for one in options if not any(one in under for under in below.values())}
+
+
+def ranked_pairs_of(wins: dict[tuple[int, int], int], options: list[int]) -> list[int]:
+    """Return who wins for some order of equally strong pairs; all orders are tried."""
+    levels = [[pair for pair in wins if wins[pair] == votes] for votes in sorted(set(wins.values()), reverse=True)]
+    orders = product(*(permutations(level) for level in levels))
+    return sorted(set().union(*(locked_by(tuple(chain(*order)), options) for order in orders)))
+
+
+@EFFORT
+def test_winning_votes_agree_with_the_definitions(cases: int) -> None:
+    """Independent of our code: widest paths by Floyd and Warshall, and all orders of equally strong pairs."""
+    for rankings in truncated(cases * 4, seed=15):
+        wins, options = winning_votes(rankings), sorted(rankings[0])
+        ballots: list[Ballot] = [[str(option) for option in row] for row in rankings]
+        by_votes = {
+            rule: sorted(int(winner) for winner in decide(ballots, rule=f"{rule}(winning-votes)").winners)
+            for rule in ("schulze", "ranked-pairs")
+        }
+        assert by_votes["schulze"] == beat_path_of(wins, options), rankings
+        assert by_votes["ranked-pairs"] == ranked_pairs_of(wins, options), rankings
+
+
+@EFFORT
+def test_seats_sums_and_exact_purses_agree_with_plain_counting(cases: int) -> None:
+    draw = random.Random(16)
+    for _ in range(cases):
+        choices: list[Ballot] = [draw.choice(["a", "a", "b", None]) for _ in range(draw.randint(1, 12))]
+        q = Fraction(draw.randint(1, 12), 12)
+        most = max(choices.count("a"), choices.count("b"))
+        alone = choices.count("a") != choices.count("b")
+        for of, total in (("cast", len(choices) - choices.count(None)), ("seats", len(choices))):
+            passed = bool(most) and alone and most >= q * total
+            assert decide(choices, rule="supermajority", q=q, of=of).passed == passed, (choices, q, of)
+            majority = bool(most) and most * 2 > total
+            assert decide(choices, rule="majority", of=of).passed == majority
+        voters = range(draw.randint(1, 6))
+        graded = [{o: draw.randint(-3, 5) for o in "abc" if draw.random() < 0.7} for _ in voters]
+        ballots: list[Ballot] = [*graded]
+        sums = {o: sum(row.get(o, 0) for row in graded) for o in "abc" if any(o in row for row in graded)}
+        decision = decide(ballots, rule="score", by="sum")
+        assert decision.scores == sums
+        assert set(decision.winners) == {o for o in sums if sums[o] == max(sums.values())}
+        spent = [{o: draw.randint(0, 3) for o in "ab"} for _ in voters]
+        exact = [row for row in spent if sum(row.values()) == 4]
+        purses: list[Ballot] = [*spent]
+        counted = decide(purses, rule="cumulative", points=4, spend="exactly")
+        assert counted.cast == len(exact)
+        assert counted.scores == ({o: sum(row[o] for row in exact) for o in "ab"} if exact else {})
 
 
 @DEEP

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from roundtable.server import Limits
-from roundtable.server.accounts import DAY_S, HOUR_S, LEASE_S
 from roundtable.server.limits import Admission, RateLimited, UserLimits
+from roundtable.server.quota import DAY_S, HOUR_S, LEASE_S
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ManualClock
 
@@ -90,4 +90,4 @@ class LimitsMachine(RuleBasedStateMachine):
 
 
 TestLimits = LimitsMachine.TestCase
-TestLimits.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestLimits.settings = settings(max_examples=min(25, settings().max_examples), stateful_step_count=20, deadline=None)

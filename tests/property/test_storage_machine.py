@@ -368,7 +368,14 @@ class Storages(RuleBasedStateMachine):
 
     @rule(hours=st.sampled_from([-1, 1]))
     def clock_jumps(self, hours: int) -> None:
-        """Somebody sets the clock; leases move with it, the order of events does not."""
+        """Somebody sets the clock; leases move with it, the order of events does not.
+
+        Whether a value that lapsed is there again after the clock was set back depends on what was swept meanwhile, and
+        is promised by no storage: so those are removed first.
+        """
+        if hours < 0:
+            for tenant, key in [place for place in self.values if not self.lives(*place)]:
+                self.drop(0, tenant, key)
         self.clock.move(hours * 3600)
 
     @invariant()
@@ -393,8 +400,9 @@ def run(examples: int, steps: int) -> None:
     )
 
 
-def test_memory_and_sqlite_do_what_the_model_does() -> None:
-    run(examples=25, steps=25)
+@pytest.mark.parametrize("examples", [10, pytest.param(25, marks=pytest.mark.slow)])
+def test_memory_and_sqlite_do_what_the_model_does(examples: int) -> None:
+    run(examples=examples, steps=25)
 
 
 @pytest.mark.deep

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.tools.arguments import misfits
+from roundtable.tools.toolkit import misfits
 
 NAMES = st.sampled_from(["a", "b", "c"])
 SCALARS = st.one_of(

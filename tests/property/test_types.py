@@ -46,7 +46,9 @@ UNIONS: dict[str, Any] = {
     "Event": Event,
     "Plan": Plan,
 }
-LAW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+LAW = settings(
+    max_examples=max(4, settings().max_examples // 12), deadline=None, suppress_health_check=list(HealthCheck)
+)
 every_type = pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
 
 
@@ -158,7 +160,7 @@ def test_every_public_name_is_there() -> None:
 
 @pytest.mark.parametrize("name", UNIONS)
 @given(data=st.data())
-@settings(LAW, max_examples=40)
+@settings(LAW, max_examples=settings().max_examples)
 def test_a_member_of_a_union_keeps_its_class(name: str, data: st.DataObject) -> None:
     adapter = TypeAdapter[Any](UNIONS[name])
     value = data.draw(drawn_from(UNIONS[name]))
@@ -172,14 +174,14 @@ def test_a_member_of_a_union_keeps_its_class(name: str, data: st.DataObject) -> 
 
 
 @given(event=drawn_from(DurableEvent))
-@settings(LAW, max_examples=60)
+@settings(LAW, max_examples=settings().max_examples)
 def test_a_stored_event_is_read_back(event: DurableEvent) -> None:
     assert durable_event(event.to_json()) == event
     assert durable_event(event.to_json().encode()) == event
 
 
 @given(event=drawn_from(Event))
-@settings(LAW, max_examples=60)
+@settings(LAW, max_examples=settings().max_examples)
 def test_the_wire_form_of_an_event_has_a_type_and_data(event: Event) -> None:
     wire = _strict(json.dumps(event.to_wire(), allow_nan=False))
     assert set(wire) == {"type", "data"}

@@ -15,6 +15,8 @@ SPENT = Usage(input_tokens=10, output_tokens=5, calls=1, cost_usd=0.5)
 class Ear:
     """A listener that remembers, and may refuse a call."""
 
+    wants_pieces = True
+
     def __init__(self, refuse: BaseException | None = None, after: int = 0) -> None:
         self.heard: list[str] = []
         self.calls = 0

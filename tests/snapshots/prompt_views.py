@@ -8,7 +8,7 @@ from roundtable.agents import BaseAgent
 from roundtable.modes import CollaborativeMode
 from roundtable.prompts import Fence
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.stages import narrow
+from roundtable.stages import restrict_view
 from roundtable.types import (
     AgentConfig,
     AgentResponse,
@@ -84,11 +84,11 @@ def planned(context: DebateContext, /, agent: str = "ada", **changes: object) ->
     plan = CollaborativeMode().next_stage(context)
     assert isinstance(plan, Stage)
     (spec,) = (turn for turn in plan.turns if turn.agent == agent)
-    return narrow(context, TurnSpec.model_validate(spec.model_dump(by_alias=False) | changes))
+    return restrict_view(context, TurnSpec.model_validate(spec.model_dump(by_alias=False) | changes))
 
 
 def ask(config: AgentConfig, profile: ModelProfile, context: DebateContext) -> Sequence[Message]:
-    """Give the messages that an agent sends for a turn."""
+    """Return the messages that an agent sends for a turn."""
     agent = BaseAgent(config, ScriptedModel([], profile=profile))
     return agent.build_messages(context, Fence(NONCE))
 

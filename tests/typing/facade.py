@@ -23,6 +23,10 @@ async def asynchronous(table: rt.Roundtable) -> None:
             assert_type(event, Event)
             if event.type == "agent_complete":
                 assert_type(event.turn.answer, Answer)
+            if event.durable is True:  # a plain `if event.durable` narrows in mypy alone
+                assert_type(event.seq, int)
+            else:
+                assert_type(event.after, int)
     handle = await table.start("Tea or coffee?")
     assert_type(handle.session_id, str)
     assert_type(await handle.result(), rt.DebateResult)

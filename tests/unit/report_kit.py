@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from roundtable.record import fold_debate
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.types import (
     AgentComplete,
     AgentConfig,
@@ -62,7 +62,7 @@ modules/
 def events(
     session: str, *, rounds: int = 3, said: str | None = None, url: str = "https://example.org/study?a=1&b=2"
 ) -> Iterator[DurableEvent]:
-    """Give the events of a debate of four, of whom one differs to the end and one fails once.
+    """Yield the events of a debate of four: one differs to the end, and one fails once.
 
     Args:
         session: Session id.
@@ -143,7 +143,7 @@ def _measured(where: dict[str, Any], number: int, ids: tuple[str, ...], said: st
 
 
 def record(session: str = "4f1c" * 8, *, said: str | None = None, **config: Any) -> SessionRecord:
-    """Give the session of that debate."""
+    """Return the session of that debate."""
     return SessionRecord(
         id=session,
         config=DebateConfig(
@@ -161,6 +161,6 @@ def record(session: str = "4f1c" * 8, *, said: str | None = None, **config: Any)
 
 
 def debate(*, rounds: int = 3, said: str | None = None, url: str = "https://example.org/study?a=1&b=2") -> DebateResult:
-    """Give the result of that debate."""
+    """Return the result of that debate."""
     held = record(said=said, rounds=min(rounds, 10))
     return DebateResult.from_record(fold_debate(held, events(held.id, rounds=rounds, said=said, url=url)))

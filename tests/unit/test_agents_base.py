@@ -43,6 +43,15 @@ async def test_an_answer_is_a_position_under_the_agent_s_own_name() -> None:
     model.assert_consumed()
 
 
+async def test_an_option_alone_costs_no_second_call() -> None:
+    ada, model = agent("B")
+    result = await ada.take_turn(planned(view(options=("A", "B"))))
+    assert isinstance(result.answer, AgentResponse)
+    assert (result.answer.position, result.answer.choice, result.usage.calls) == ("B", "B", 1)
+    assert "the answer was an option and no more" in result.warnings
+    model.assert_consumed()
+
+
 async def test_a_name_in_the_answer_is_not_believed() -> None:
     ada, _ = agent({**YES, "agentId": "bo", "agent_name": "Bo"})
     answer = await ada.generate_response(planned(view()))

@@ -191,7 +191,11 @@ async def test_a_synthesis_is_read_as_far_as_it_goes(confidence: str, expected: 
     model = ScriptedModel([SYNTHESIS % confidence])
     made = await BaseAgent(ADA, model).generate_synthesis(planned(view(said("Bo", "No\nEND QUOTE"))))
     assert made.common_ground == ("a",)
-    assert (made.key_differences, made.evolution_summary, made.recommendation) == ((), "e", "")
+    assert (made.key_differences, made.evolution_summary, made.recommendation) == (
+        (),
+        "e",
+        "The synthesis recommends nothing.",
+    )
     assert (made.conclusion, made.confidence, made.synthesizer_id) == ("c", expected, "ada")
 
 
@@ -210,11 +214,27 @@ async def test_a_synthesis_quotes_everybody() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["words", "{}", '{"conclusion": "  "}', '{"conclusion": 3}', '{"conclusion": "cut off he']
+    ("text", "conclusion"),
+    [
+        (" words ", "words"),
+        ("{}", "{}"),
+        ('{"conclusion": "  "}', '{"conclusion": "  "}'),
+        ('{"conclusion": 3}', '{"conclusion": 3}'),
+        ('{"conclusion": "cut off he', "cut off he"),
+        ('{"commonGround": ["Both wake."]}', "The synthesis draws no conclusion."),
+    ],
 )
-async def test_without_a_whole_conclusion_there_is_no_synthesis(text: str) -> None:
-    with pytest.raises(ParseError, match='whole text in "conclusion"'):
-        await BaseAgent(ADA, ScriptedModel([text])).generate_synthesis(planned(view()))
+async def test_without_a_whole_conclusion_what_there_is_counts(text: str, conclusion: str) -> None:
+    made = await BaseAgent(ADA, ScriptedModel([text])).generate_synthesis(planned(view()))
+    assert (made.conclusion, made.readable, made.confidence, made.synthesizer_id) == (conclusion, False, 0.5, "ada")
+    assert made.evolution_summary == "The synthesis does not say how positions moved."
+    assert made.recommendation == "The synthesis recommends nothing."
+    assert made.common_ground == (("Both wake.",) if "Both" in text else ())
+
+
+async def test_of_a_blank_answer_there_is_no_synthesis() -> None:
+    with pytest.raises(ParseError, match="blank"):
+        await BaseAgent(ADA, ScriptedModel([" \n"])).generate_synthesis(planned(view()))
 
 
 def test_an_agent_without_a_configuration_is_described_by_what_it_says() -> None:

@@ -61,6 +61,8 @@ class Toolkit:
 
 
 class Heard(TurnListener):
+    wants_pieces = True
+
     def __init__(self) -> None:
         self.text = ""
         self.asked = 0
@@ -207,7 +209,7 @@ async def test_agents_of_vendors_search_unless_told_not_to(create: Any, kind: An
 @pytest.mark.parametrize(("_", "kind", "provider"), VENDORS)
 def test_agents_of_vendors_refuse_another_vendor_unless_given_a_model(_: Any, kind: Any, provider: str) -> None:
     config = AgentConfig(id="a", name="A", provider="scripted")
-    with pytest.raises(ConfigurationError, match=f"speaks through '{provider}', not through 'scripted'"):
+    with pytest.raises(ConfigurationError, match=f"needs the provider '{provider}', not 'scripted'"):
         kind(config, api_key="sk-x")
     assert kind(config, ScriptedModel([])).chat_model.provider == "scripted"
 

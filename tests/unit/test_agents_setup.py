@@ -24,8 +24,8 @@ from roundtable.agents import (
     setup_agents,
     setup_providers,
 )
-from roundtable.api.options import Options
-from roundtable.api.wiring import Wiring
+from roundtable.api.assembly import TableParts
+from roundtable.api.table_options import TableOptions
 from roundtable.errors import APINetworkError
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel
 from roundtable.providers import Delay, chat_model
@@ -129,7 +129,7 @@ async def test_without_keys_there_are_warnings_and_no_agents() -> None:
 
 
 def table_registry(**providers: ProviderConfig) -> AgentRegistry:
-    return Wiring(Options(settings=ALL, storage="memory://", providers=providers)).agents
+    return TableParts(TableOptions(settings=ALL, storage="memory://", providers=providers)).agents
 
 
 def test_a_light_agent_stands_beside_its_base() -> None:
@@ -208,7 +208,11 @@ async def test_a_health_check_has_little_time() -> None:
     guarded = Gateway(timeout_s=0.05).guard(silent)
     health = await BaseAgent(AgentConfig(id="ada", name="Ada", provider="scripted"), guarded).health_check()
     assert health.error == "no complete answer within 0.05 s"
-    assert [Gateway(timeout_s=of).guard(silent).tried_once(15).guard.timeout_s for of in (None, 5, 120)] == [15, 5, 15]
+    assert [Gateway(timeout_s=of).guard(silent).without_retries(15).guard.timeout_s for of in (None, 5, 120)] == [
+        15,
+        5,
+        15,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from snapshots.prompt_views import ADA, planned, view
 from roundtable.agents import BaseAgent
 from roundtable.errors import AgentError, APINetworkError
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.stages import Halt
+from roundtable.stages import TurnCancelled
 from roundtable.types import ChatDelta, ChatRequest
+
+pytestmark = pytest.mark.both_loops
 
 
 async def test_a_listener_hears_each_piece_and_is_asked_before_each_call() -> None:
@@ -18,7 +20,7 @@ async def test_a_listener_hears_each_piece_and_is_asked_before_each_call() -> No
     ear = Ear()
     await ada.take_turn(planned(view()), ear)
     assert ear.calls == 2
-    assert "".join(ear.heard).startswith("words only{")
+    assert "".join(ear.heard).startswith("words onlyagain (2){")
     assert len(ear.heard) >= 6
     model.assert_consumed()
 
@@ -38,15 +40,15 @@ async def test_without_a_listener_nothing_is_streamed() -> None:
 
 async def test_a_listener_can_keep_a_turn_from_starting() -> None:
     ada, model = agent("words", YES, chunks=2)
-    with pytest.raises(Halt):
-        await ada.take_turn(planned(view()), Ear(Halt()))
+    with pytest.raises(TurnCancelled):
+        await ada.take_turn(planned(view()), Ear(TurnCancelled()))
     assert model.calls == 0
 
 
 async def test_a_turn_halted_after_a_paid_call_fails_and_states_what_was_spent() -> None:
     ada, model = agent(costly("words"), YES)
     with pytest.raises(AgentError, match="asked to stop within this turn") as raised:
-        await ada.take_turn(planned(view()), Ear(Halt(), 1))
+        await ada.take_turn(planned(view()), Ear(TurnCancelled(), 1))
     assert (raised.value.code, raised.value.usage) == ("AGENT_HALTED", SPENT)
     assert model.calls == 1
 

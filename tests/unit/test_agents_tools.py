@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from snapshots.prompt_views import ADA, planned, view
 
 from roundtable.agents import BaseAgent
 from roundtable.protocols import AgentToolkit
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.types import (
+    AgentConfig,
     AgentResponse,
     AgentTool,
     ChatRequest,
@@ -63,10 +66,10 @@ def wish(*calls: tuple[str, str, JsonObject], text: str = "") -> ChatResponse:
 
 
 async def turn(
-    *replies: ChatResponse | str, toolkit: AgentToolkit | None = None, **spec: object
+    *replies: ChatResponse | str, toolkit: AgentToolkit | None = None, config: AgentConfig = ADA, **spec: object
 ) -> tuple[TurnResult, list[ChatRequest]]:
     model = ScriptedModel(list(replies))
-    agent = BaseAgent(ADA, model, toolkit=toolkit)
+    agent = BaseAgent(config, model, toolkit=toolkit)
     result = await agent.take_turn(planned(view(), **spec))
     model.assert_consumed()
     return result, model.requests
@@ -206,10 +209,17 @@ async def test_the_last_of_the_allowed_steps_has_no_tools(steps: int) -> None:
     assert [bool(request.tools) for request in requests] == [True] * (steps - 1) + [False]
 
 
-async def test_eight_rounds_of_tools_are_the_most_where_nothing_else_is_said() -> None:
-    wishes = [wish((f"c{number}", "echo", {})) for number in range(8)]
-    _, requests = await turn(*wishes, YES, toolkit=Toolkit(), tools=ToolPolicy(max=99))
-    assert [bool(request.tools) for request in requests] == [True] * 8 + [False]
+@pytest.mark.parametrize(("rounds", "config"), [(10, ADA), (1, ADA.model_copy(update={"max_tool_rounds": 1}))])
+async def test_ten_rounds_of_tools_are_the_most_where_nothing_else_is_said(rounds: int, config: AgentConfig) -> None:
+    wishes = [wish((f"c{number}", "echo", {})) for number in range(rounds)]
+    _, requests = await turn(*wishes, YES, toolkit=Toolkit(), tools=ToolPolicy(max=99), config=config)
+    assert [bool(request.tools) for request in requests] == [True] * rounds + [False]
+
+
+@pytest.mark.parametrize("rounds", [0, 51, 1.5, "many"])
+def test_rounds_of_tools_out_of_range_are_refused(rounds: Any) -> None:
+    with pytest.raises(ValidationError, match="max_tool_rounds"):
+        AgentConfig(id="a", name="A", provider="scripted", max_tool_rounds=rounds)
 
 
 async def test_tools_asked_for_where_none_are_offered_are_not_run() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import anyio
 import pytest
@@ -20,7 +21,7 @@ from roundtable.analysis import (
     StanceAnalyzer,
     detect_groupthink,
 )
-from roundtable.analysis.reading import read_analysis
+from roundtable.analysis.ai import read_analysis
 from roundtable.errors import APINetworkError, ConfigurationError, ParseError
 from roundtable.providers.scripted import Reply, ScriptedModel
 from roundtable.types import (
@@ -38,6 +39,10 @@ from roundtable.types import (
 )
 
 
+def _said(name: str, position: str, *, stance: Any = None) -> AgentResponse:
+    return AgentResponse(agent_id=name, agent_name=name, position=position, stance=stance)
+
+
 def hold(*positions: str, **more: Sequence[object]) -> list[AgentResponse]:
     """Make one answer per position, by agents named a, b, c and so on."""
     return [
@@ -52,7 +57,7 @@ def hold(*positions: str, **more: Sequence[object]) -> list[AgentResponse]:
 READING = {
     "agreementLevel": 0.75,
     "clusters": [
-        {"theme": "No", "agentIds": ["A3"], "summary": "It costs."},
+        {"theme": "No", "agentIds": ["c"], "summary": "It costs."},
         {"theme": "Yes", "agentIds": ["a", "B", "a", "nobody"], "summary": "It scales."},
         {"theme": "Of nobody", "agentIds": []},
         "no cluster",
@@ -63,7 +68,7 @@ READING = {
     "summary": "Two of three agree.",
     "reasoning": "Two say the same.",
     "keyPoints": [
-        {"agentId": "A1", "points": ["It scales.", "Teams are free.", "c", "d", "e"]},
+        {"agentId": "a", "points": ["It scales.", "Teams are free.", "c", "d", "e"]},
         {"agentId": "x", "points": ["?"]},
     ],
     "groupthinkWarning": {"detected": True, "indicators": ["all are sure"], "recommendation": "Ask a critic."},
@@ -74,14 +79,16 @@ async def test_every_field_of_a_model_s_reading_is_kept() -> None:
     model = ScriptedModel([READING], model="light", provider="acme")
     found = await AIConsensusAnalyzer(model).analyze_consensus(hold("Yes", "yes, it scales", "No"), "Microservices?")
     assert found == AIConsensusResult(
-        agreement_level=0.75,
+        agreement_level=1 / 3,  # the lead of the camps; the model says more
+        agreement_at_most=0.75,
+        answers=3,
         common_ground=("Teams matter",),
         disagreement_points=("The cost",),
         summary="Two of three agree.",
         method="ai",
         clusters=(
-            Cluster(theme="Yes", agent_ids=("a", "b"), summary="It scales."),
-            Cluster(theme="No", agent_ids=("c",), summary="It costs."),
+            Cluster(theme="Yes", agent_ids=("a", "b"), summary="It scales.", answers=(0, 1)),
+            Cluster(theme="No", agent_ids=("c",), summary="It costs.", answers=(2,)),
         ),
         groupthink_warning=GroupthinkWarning(
             detected=True, indicators=("all are sure",), recommendation="Ask a critic."
@@ -163,7 +170,8 @@ async def test_several_readings_give_the_middle_one_and_how_far_they_lie_apart()
     measured = await AIConsensusAnalyzer([one, other], samples=2).measure(hold("Tea", "Coffee"), "?")
     found = measured.consensus
     assert isinstance(found, AIConsensusResult)
-    assert (found.agreement_level, found.samples, found.spread) == (0.5, 3, pytest.approx(0.7))
+    assert (found.summary, found.samples, found.spread) == ("0.5", 3, pytest.approx(0.7))
+    assert found.level_in_words == "not measured"  # a level alone groups no answers
     assert found.causes == ("ai: the answer holds no readable agreement level",)
     assert measured.usage is not None
     assert measured.usage.calls == 4
@@ -174,7 +182,7 @@ async def test_one_answer_or_none_needs_no_model() -> None:
     analyzer = AIConsensusAnalyzer()
     alone = await analyzer.analyze_consensus(hold("Tea"), "?")
     assert (alone.agreement_level, alone.common_ground, alone.analyzer_id) == (1.0, ("Tea",), "self")
-    assert alone.clusters == (Cluster(theme="Tea", agent_ids=("a",), summary="Tea"),)
+    assert alone.clusters == (Cluster(theme="Tea", agent_ids=("a",), summary="Tea", answers=(0,)),)
     nobody = await analyzer.analyze_consensus([], "?")
     assert (nobody.agreement_level, nobody.common_ground, nobody.analyzer_id) == (0.0, (), None)
 
@@ -191,28 +199,28 @@ async def test_nobody_reads_one_answer_where_there_is_no_model_to_say_so() -> No
 @pytest.mark.parametrize(
     ("reading", "clusters"),
     [
-        ({"agreementLevel": 1}, [("Tea", "ab"), ("Milk", "cd")]),
-        ("agreementLevel: 0.9, I think", [("Tea", "ab"), ("Milk", "cd")]),
+        ({"agreementLevel": 1}, [("Milk", "cd"), ("Tea", "ab")]),
+        ("agreementLevel: 0.9, I think", [("Milk", "cd"), ("Tea", "ab")]),
         (
-            {"agreementLevel": 0.4, "clusters": [{"theme": "tea!", "agentIds": ["A1"]}]},
-            [("tea!", "ab"), ("Milk", "cd")],
+            {"agreementLevel": 0.4, "clusters": [{"theme": "A leaf", "agentIds": ["a", "b"]}]},
+            [("Milk", "cd"), ("A leaf", "ab")],
         ),
         (
             {
                 "agreementLevel": 0.4,
-                "clusters": [{"theme": "Milk", "agentIds": ["A3"]}, {"theme": "milk", "agentIds": ["A4", "A1"]}],
+                "clusters": [{"theme": "Dairy", "agentIds": ["c"]}, {"theme": "dairy", "agentIds": ["d", "a"]}],
             },
-            [("Milk", "cda"), ("tea", "b")],
+            [("Milk", "cd"), ("Tea", "ab")],  # equal answers stay together, whatever a model says
         ),
         (
             {
                 "agreementLevel": 0.4,
                 "clusters": [
-                    {"theme": "Hot", "agentIds": ["Answer A1", "(a3): Milk", "A2 and A4", 4, None]},
+                    {"theme": "Hot", "agentIds": ["a", "b", "c", "D", "A1 and A4", 4, None]},
                     {"theme": "Other", "agentIds": ["nobody", "A9"]},
                 ],
             },
-            [("Hot", "ac"), ("tea", "b"), ("milk", "d")],
+            [("Hot", "abcd")],
         ),
     ],
     ids=["none", "a level alone", "some", "one theme twice", "wordy names"],
@@ -230,7 +238,7 @@ async def test_no_answer_is_left_out_of_the_clusters_of_a_model(
 @pytest.mark.parametrize(
     ("models", "method", "level", "cause"),
     [
-        ([ScriptedModel({"*": READING})], "ai", 0.75, None),
+        ([ScriptedModel({"*": READING})], "ai", 1 / 3, None),
         ([ScriptedModel({"*": APINetworkError("down")})], "basic", 2 / 3, "ai: down"),
         ([], "basic", 2 / 3, "ai: no model can read the answers: no model was given"),
     ],
@@ -295,7 +303,7 @@ async def test_a_chain_states_all_causes_and_charges_what_failed() -> None:
     assert measured.usage is not None
     assert measured.usage.calls == 1
     free = await AnalyzerChain([]).measure(hold("Tea"), "?")
-    assert (free.consensus.method, free.usage) == ("basic", None)
+    assert (free.consensus.method, free.usage) == ("declared", None)
 
 
 # ---------------------------------------------------------------- stances and options
@@ -350,7 +358,7 @@ def test_stances_are_counted_where_nobody_chose_an_option() -> None:
     ],
 )
 def test_a_pair_is_scored_with_its_reasons(one: str, other: str, low: float, high: float, reason: str) -> None:
-    there, back = LexicalScorer().score([(one, other), (other, one)])
+    there, back = LexicalScorer().score("?", [(one, other), (other, one)])
     assert there == back
     assert low <= there.score <= high, there
     assert any(reason in told for told in there.reasons), there
@@ -377,7 +385,7 @@ def test_semantic_agreement_is_that_of_the_pair_and_a_lead_among_many() -> None:
         "apart": 0.0,
         "two to one": pytest.approx(1 / 3),
         "three to one": 0.5,
-        "hedged": 0.55,
+        "hedged": 0.0,  # common words are a hint, no agreement
     }
 
 
@@ -386,15 +394,14 @@ def test_semantic_result_names_camps_pairs_and_reasons() -> None:
         hold("Remote work helps teams", "Remote work does not help teams", "Remote work helps all teams")
     )
     assert found.method == "semantic"
-    assert [cluster.agent_ids for cluster in found.clusters] == [("a", "c"), ("b",)]
-    assert found.common_ground == ("Remote work helps teams",)
-    assert found.disagreement_points == ("Remote work helps teams", "Remote work does not help teams")
+    assert [cluster.agent_ids for cluster in found.clusters] == [("b",), ("c",), ("a",)]
+    assert (found.level_in_words, found.common_ground, found.disagreement_points) == ("not measured", (), ())
     assert [(pair.agent_ids, pair.score) for pair in found.pairs] == [
         (("a", "b"), 0.1),
         (("a", "c"), 1.0),
         (("b", "c"), 0.1),
     ]
-    assert found.summary == "2 of 3 agents share a position; there are 2 different ones."
+    assert found.summary == "None of 3 answers is known to be shared: nobody compared them."
 
 
 def test_what_was_ticked_counts_before_the_wording() -> None:
@@ -402,8 +409,8 @@ def test_what_was_ticked_counts_before_the_wording() -> None:
     assert analyzer.analyze(hold("same", "same", choice=["Tea", "Milk"])).pairs[0].reasons == ("different options",)
     assert analyzer.analyze(hold("one", "two", choice=["Tea", "tea"])).agreement_level == 1.0
     assert analyzer.analyze(hold("same", "same", stance=["YES", "NO"])).agreement_level == 0.0
-    assert analyzer.analyze(hold("It scales", "Cheap to run", stance=["YES", "YES"])).agreement_level == 0.75
-    assert analyzer.analyze(hold("Tea", "Tea now", stance=["NEUTRAL", "NEUTRAL"])).agreement_level < 0.75
+    alike = analyzer.analyze(hold("It scales", "Cheap to run", stance=["YES", "YES"]))
+    assert alike.level_in_words == "not measured"  # one side, and yet perhaps two answers
 
 
 class Scores:
@@ -412,17 +419,25 @@ class Scores:
     def __init__(self, *given: float) -> None:
         self.given = given
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[PairScore]:
+    def score(self, topic: str, pairs: Sequence[tuple[str, str]]) -> Sequence[PairScore]:
+        self.topic = topic
         return [PairScore(score=one) for one in self.given]
 
 
 def test_another_scorer_can_be_plugged_in_and_is_checked() -> None:
-    assert SemanticAnalyzer(Scores(0.7)).analyze(hold("Tea", "Coffee")).agreement_level == pytest.approx(0.7)
+    assert SemanticAnalyzer(LexicalScorer()).analyze(hold("Tea is fine", "Tea is fine today")).agreement_level == 0
+    read = {score: SemanticAnalyzer(Scores(score)).analyze(hold("Tea", "Coffee")) for score in (0.6, 0.5, 0.4)}
+    assert [found.level_in_words for found in read.values()] == ["1.00", "not measured", "0.00"]
+    apart = SemanticAnalyzer(Scores(1.0)).analyze(hold("4 km", "5 km"))
+    assert apart.level_in_words == "0.00"  # numbers overrule it
+    scorer = Scores(0.5)
+    SemanticAnalyzer(scorer).analyze(hold("Tea", "Coffee"), topic="Which?")
+    assert scorer.topic == "Which?"
     for wrong in (Scores(), Scores(1.5), Scores(0.1, 0.2)):
-        with pytest.raises(ValueError, match="did not give a score"):
+        with pytest.raises(ValueError, match="did not return a score"):
             SemanticAnalyzer(wrong).analyze(hold("Tea", "Coffee"))
     many = [AgentResponse(agent_id=str(n), agent_name="x", position=f"p{n}") for n in range(201)]
-    with pytest.raises(ValueError, match="201 different positions"):
+    with pytest.raises(ValueError, match="201 different answers"):
         SemanticAnalyzer().analyze(many)
 
 
@@ -435,7 +450,8 @@ def test_another_scorer_can_be_plugged_in_and_is_checked() -> None:
         ((0.9, 0.9), ("YES", "YES"), ("Ship it", "Wait for tests"), 2),
         ((0.9, 0.8), ("YES", "YES"), ("alpha", "beta"), 2),
         ((0.9, 0.79), ("YES", "YES"), ("Ship release", "Wait tests"), 1),
-        ((0.9, 0.9), ("YES", "NO"), ("Ship this release", "Ship this release"), 2),
+        ((0.9, 0.9), ("YES", "NO"), ("Ship this release", "Ship this release"), 1),
+        ((0.9, 0.9), (None, None), ("Ship this release", "ship this release."), 2),
         ((0.5, 0.9), (None, None), ("Tea", "Coffee"), 0),
         ((0.5, 0.9), ("YES", None), ("Tea", "Coffee"), 0),
     ],
@@ -463,7 +479,7 @@ async def test_analyzers_without_a_model_look_for_groupthink_where_told_to() -> 
 
 async def test_a_response_without_usage_is_read_all_the_same() -> None:
     model = ScriptedModel([ChatResponse(text='{"agreementLevel": 0.3}', usage=Usage())])
-    assert (await AIConsensusAnalyzer(model).analyze_consensus(hold("a", "b"), "?")).agreement_level == 0.3
+    assert (await AIConsensusAnalyzer(model).analyze_consensus(hold("a", "b"), "?")).method == "ai"
 
 
 class Endless(ScriptedModel):
@@ -491,3 +507,95 @@ async def test_a_cancellation_goes_through_and_is_no_cause(what: str) -> None:
 def test_the_base_of_analyzers_measures_nothing() -> None:
     with pytest.raises(NotImplementedError):
         PlainAnalyzer().analyze(hold("Tea"))
+
+
+class _Own:
+    """A meter with a result of its own."""
+
+    def __init__(self, **figures: Any) -> None:
+        self.figures = {"agreement_level": 0.5, "method": "own"} | figures
+
+    async def measure(
+        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
+    ) -> Measured:
+        return Measured(consensus=ConsensusResult(**self.figures))
+
+
+class _Comparing(_Own):
+    compares_earlier = True
+
+    async def measure(  # type: ignore[override]
+        self,
+        responses: Sequence[AgentResponse],
+        topic: str,
+        *,
+        session_id: str | None = None,
+        groupthink: bool = True,
+        earlier: Any = None,
+    ) -> Measured:
+        return Measured(consensus=ConsensusResult(agreement_level=0.5, method=f"own, earlier: {earlier}"))
+
+
+class _NotComparing(_Own):
+    compares_earlier = False
+
+
+@pytest.mark.parametrize(
+    ("figures", "cause"),
+    [
+        ({"agreement_at_most": 0.2}, "own: agreement_at_most is 0.2, below agreement_level, 0.5"),
+        ({"clusters": (Cluster(theme="x", agent_ids=("zoe",)),)}, "own: a group has 'zoe', who gave no answer"),
+    ],
+)
+async def test_a_measurement_that_contradicts_itself_fails(figures: dict[str, Any], cause: str) -> None:
+    chain = AnalyzerChain([NamedMeter("own", _Own(**figures))])
+    consensus = (await chain.measure([_said("ada", "Tea"), _said("bo", "Tea")], "?")).consensus
+    assert (consensus.method, consensus.causes) == ("declared", (cause,))
+
+
+async def test_earlier_answers_go_to_meters_that_compare_them() -> None:
+    for meter, method in ((_Comparing(), "own, earlier: {}"), (_NotComparing(), "own"), (_Own(), "own")):
+        chain = AnalyzerChain([NamedMeter("own", meter)])
+        assert (
+            await chain.measure([_said("ada", "Tea"), _said("bo", "Milk")], "?", earlier={})
+        ).consensus.method == method
+
+
+async def test_an_answer_in_several_groups_of_the_reader_counts_in_none() -> None:
+    said = [_said("ada", "Lisbon"), _said("bo", "The capital"), _said("cy", "Porto")]
+
+    def groups(*members: Sequence[int]) -> Any:
+        def reply(request: ChatRequest) -> Any:
+            text = request.messages[-1].content
+            names = {
+                place: next(
+                    name for name in ("A1", "A2", "A3") if f"(answer {name})\n| Position: {one.position}" in text
+                )
+                for place, one in enumerate(said)
+            }
+            clusters = [
+                {"theme": "t", "summary": "s", "agentIds": [names[place] for place in group]} for group in members
+            ]
+            return {"agreementLevel": 0.5, "clusters": clusters, "summary": "x"}
+
+        return reply
+
+    found = []
+    for order in (((0, 1), (1, 2)), ((1, 2), (0, 1))):
+        reader = AIConsensusAnalyzer(ScriptedModel(groups(*order)))
+        found.append((await reader.measure(said, "Where?")).consensus)
+    assert [len(consensus.clusters) for consensus in found] == [3, 3]
+    assert (
+        found[0].causes
+        == found[1].causes
+        == ("ai: the reader put 1 answer into several groups, so they count in none",)
+    )
+
+
+def test_with_options_stances_are_no_answers() -> None:
+    said = [_said(name, city, stance="YES") for name, city in (("a", "Lisbon"), ("b", "Porto"), ("c", "Faro"))]
+    assert StanceAnalyzer().analyze(said).agreement_level == 1
+    with pytest.raises(ValueError, match="no answer states an option"):
+        StanceAnalyzer(options_only=True).analyze(said)
+    chosen = [one.model_copy(update={"choice": "Tea"}) for one in said]
+    assert StanceAnalyzer(options_only=True).analyze(chosen).agreement_level == 1

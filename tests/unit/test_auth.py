@@ -21,7 +21,7 @@ from roundtable.auth import (
     Unauthorized,
     until_invalid,
 )
-from roundtable.auth.errors import told_elsewhere
+from roundtable.auth.identity import public_error
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.storage_samples import ManualClock
@@ -148,7 +148,7 @@ async def test_a_token_that_cannot_be_is_refused(tokens: TokenStore, asked: dict
 
 
 async def test_a_storage_without_values_cannot_keep_tokens() -> None:
-    with pytest.raises(ConfigurationError, match="object keeps no values"):
+    with pytest.raises(ConfigurationError, match="object has no key-value store"):
         TokenStore.of(object())  # type: ignore[arg-type]
 
 
@@ -187,7 +187,7 @@ async def test_a_local_user_needs_no_token_and_a_stranger_to_the_store_may_not_s
 def test_nothing_but_the_digest_decides() -> None:
     """No `==` on a secret: what is compared is compared in constant time."""
     source = (Path(__file__).parents[2] / "src/roundtable/auth/tokens.py").read_text("utf-8")
-    assert "hmac.compare_digest(kept.digest, digest)" in source
+    assert "hmac.compare_digest(stored.digest, digest)" in source
     assert not [line for line in source.splitlines() if "==" in line and ("digest" in line or "secret" in line)]
 
 
@@ -200,8 +200,8 @@ def test_users_elsewhere_hear_that_a_storage_failed_and_no_names_of_files() -> N
     file = "/srv/ada/debates.db"
     error = StorageError(f"{file!r} is full", retryable=True, hint=f"Free {file}.", details={"path": file})
     error.session_id = "7"
-    told = told_elsewhere(error)
+    told = public_error(error)
     assert (told.code, told.retryable, told.session_id) == ("STORAGE_ERROR", True, "7")
     assert "/srv" not in str(told.to_dict())
     other = Unauthorized()
-    assert told_elsewhere(other) is other
+    assert public_error(other) is other

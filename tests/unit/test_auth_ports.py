@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from roundtable.auth.ports import listen
+from roundtable.auth.listening import listen
 
 
 @pytest.mark.parametrize("reuse_port", [False, True])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable.bench import (
     BenchmarkMetrics,
     ConsensusMetrics,
@@ -159,11 +159,22 @@ def test_answers_that_left_their_side_are_counted() -> None:
     assert metrics_of(result).content.role_violations == 1
 
 
-def test_without_a_measure_the_words_stand_in_and_say_so() -> None:
-    found = collected([says("ada", "green tea", confidence=1.0), says("bo", "black tea", confidence=0.5)]).consensus
-    assert (found.method, found.agreement_level) == ("lexical", 0.4 * 0.75 + 0.6 / 3)
-    assert collected([says("ada", "tea")]).consensus.agreement_level == 1.0
-    assert collected([says("ada", "a"), says("bo", "b")]).consensus.agreement_level == 0.2
+@pytest.mark.parametrize(
+    ("texts", "least", "most"),
+    [
+        pytest.param(("It is green tea", "It is black tea"), 0.0, 1.0, id="common words say nothing"),
+        pytest.param(("Tea", "tea."), 1.0, 1.0, id="equal"),
+        pytest.param(("7 cups", "8 cups"), 0.0, 0.0, id="told apart"),
+        pytest.param(("Tea",), 1.0, 1.0, id="one answer"),
+    ],
+)
+def test_without_a_measure_the_evidence_of_the_answers_counts_and_never_common_words(
+    texts: tuple[str, ...], least: float, most: float
+) -> None:
+    said = [says(agent, text, confidence=1.0) for agent, text in zip(("ada", "bo"), texts, strict=False)]
+    found = collected(said).consensus
+    assert (found.method, found.agreement_level, found.agreement_at_most) == ("declared", least, most)
+    assert found.groupthink_warning is (len(texts) > 1 and least == 1)
 
 
 def test_a_measured_round_keeps_its_level_and_method() -> None:
@@ -174,14 +185,39 @@ def test_a_measured_round_keeps_its_level_and_method() -> None:
     assert (found.agreement_level, found.method, found.groupthink_warning) == (0.25, "stance", False)
 
 
-def test_a_debate_converges_where_neither_confidence_nor_words_move() -> None:
+def test_a_debate_converges_where_neither_confidence_nor_answers_move() -> None:
     first, same = [says("ada", "green tea leaves")], [says("ada", "green tea leaves", confidence=0.59)]
     assert collected(first, same).consensus.convergence_round == 2
     assert collected(first, [says("ada", "green tea leaves", confidence=0.6)]).consensus.convergence_round is None
     assert collected(first, [says("ada", "black coffee beans")]).consensus.convergence_round is None
     assert collected(first, same, min_convergence_rounds=3).consensus.convergence_round is None
     assert collected(first, same, same, min_convergence_rounds=3).consensus.convergence_round == 3
-    assert collected([says("ada", "?")], [says("ada", "!")]).consensus.convergence_round == 2
+    assert collected(first, [*same, says("bo", "tea")]).consensus.convergence_round is None
+    silent = [says("ada", "ABSTAIN")]
+    assert collected(silent, silent).consensus.convergence_round is None
+    with_silent = [*first, says("bo", "ABSTAIN")]
+    assert collected(with_silent, with_silent).consensus.convergence_round == 2
+    assert collected(with_silent, [*same, says("bo", "coffee")]).consensus.convergence_round is None
+
+
+def test_nearly_the_same_words_are_no_convergence_and_two_that_swap_have_moved() -> None:
+    frame = "After weighing the size, the harbour and the history of each, I would say that it is {}."
+    one = [says("ada", frame.format("Lisbon")), says("bo", frame.format("Porto"))]
+    other = [says("ada", frame.format("Porto")), says("bo", frame.format("Lisbon"))]
+    assert collected(one, other).consensus.convergence_round is None
+    assert collected(one, one).consensus.convergence_round == 2
+
+
+@pytest.mark.parametrize(("own", "converged"), [("same", 2), ("different", None)])
+def test_an_agent_that_says_so_itself_gave_its_last_answer_again(own: str, converged: int | None) -> None:
+    def says_it(number: int, verdict: str) -> dict[str, Any]:
+        line = f"Words of round {number}"
+        return {"position": line, "bottomLine": line, "confidence": 0.8, "compared": {"you": verdict}}
+
+    script = {"ada": [says_it(1, "same"), says_it(2, "same")], "bo": [says_it(1, own), says_it(2, own)]}
+    with Roundtable(scripted_agents(script), storage="memory://") as table:
+        result = table.debate("Tea?", rounds=2)
+    assert metrics_of(result).consensus.convergence_round == converged
 
 
 @pytest.mark.parametrize(

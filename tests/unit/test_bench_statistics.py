@@ -39,6 +39,7 @@ def test_the_bootstrap_is_close_to_the_normal_interval_and_repeats_itself() -> N
     assert wider.low < low < high < wider.high
 
 
+@pytest.mark.slow
 def test_19_of_20_intervals_hold_the_truth() -> None:
     draw, held = Random(7), 0
     for seed in range(100):

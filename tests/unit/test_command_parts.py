@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import suppress
 
@@ -11,10 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.errors import AgentError, ConfigurationError
-from roundtable.providers.command import CLAUDE, CODEX, GEMINI, CommandModel, CommandProvider, plain_profile
-from roundtable.providers.command.calls import Call
-from roundtable.providers.command.process import started
-from roundtable.providers.command.readers import clean, parse_output, read_claude, read_codex, read_gemini, read_plain
+from roundtable.providers.command import (
+    CLAUDE,
+    CODEX,
+    GEMINI,
+    CommandModel,
+    CommandProfile,
+    CommandProvider,
+    plain_profile,
+    visible_environment,
+)
+from roundtable.providers.command.model import CommandRun
+from roundtable.providers.command.parsers import clean, parse_output, read_claude, read_codex, read_gemini, read_plain
+from roundtable.providers.command.process import run_command, started
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
@@ -25,11 +35,56 @@ def line(**facts: object) -> str:
     return json.dumps(facts) + "\n"
 
 
+# ------------------------------------------------------------------ what a program sees
+
+
+ENVIRONMENT = {
+    "PATH": "/bin",
+    "AWS_SECRET_ACCESS_KEY": "canary-aws",
+    "AWS_REGION": "eu-west-1",
+    "AZURE_CLIENT_SECRET": "canary-azure",
+    "GOOGLE_APPLICATION_CREDENTIALS": "/canary-google.json",
+    "GOOGLE_CLIENT_SECRET": "canary-login",
+    "GOOGLE_CLOUD_ACCESS_TOKEN": "canary-token",
+    "CLOUD_ML_REGION": "europe-west1",
+    "CLAUDE_CODE_OAUTH_TOKEN": "own-claude",
+    "OPENAI_API_KEY": "own-codex",
+    "GOOGLE_API_KEY": "own-gemini",
+}
+
+
+@pytest.mark.parametrize(
+    ("profile", "chosen", "more"),
+    [
+        (CLAUDE, {}, set()),
+        (CLAUDE, {"CLAUDE_CODE_USE_BEDROCK": "0", "CLAUDE_CODE_USE_VERTEX": ""}, set()),
+        (CLAUDE, {"CLAUDE_CODE_USE_BEDROCK": "1"}, {"AWS_SECRET_ACCESS_KEY", "AWS_REGION"}),
+        (CLAUDE, {"CLAUDE_CODE_USE_VERTEX": "True"}, {"GOOGLE_APPLICATION_CREDENTIALS", "CLOUD_ML_REGION"}),
+        (CLAUDE, {"CLAUDE_CODE_USE_FOUNDRY": "1"}, {"AZURE_CLIENT_SECRET"}),
+        (CODEX, {"CLAUDE_CODE_USE_BEDROCK": "1"}, set()),
+        (GEMINI, {}, set()),
+        (GEMINI, {"GOOGLE_GENAI_USE_VERTEXAI": "true"}, {"GOOGLE_APPLICATION_CREDENTIALS"}),
+        (GEMINI, {"GOOGLE_GENAI_USE_GCA": "true"}, {"GOOGLE_CLOUD_ACCESS_TOKEN"}),
+        (plain_profile("mytool"), {"CLAUDE_CODE_USE_BEDROCK": "1"}, set()),
+    ],
+)
+def test_a_program_sees_the_login_of_a_cloud_only_where_that_cloud_was_chosen(
+    profile: CommandProfile, chosen: dict[str, str], more: set[str]
+) -> None:
+    seen = visible_environment(profile, ENVIRONMENT | chosen)
+    own = {
+        "claude-cli": {"CLAUDE_CODE_OAUTH_TOKEN", *chosen},
+        "codex-cli": {"OPENAI_API_KEY"},
+        "gemini-cli": {"GOOGLE_API_KEY", *chosen},
+    }
+    assert set(seen) == {"PATH", *own.get(profile.name, ()), *more}
+
+
 # ------------------------------------------------------------------ words
 
 
 def test_codex_goes_on_with_a_thread() -> None:
-    call = Call(profile=CODEX, prompt="Why?", session="th_1", system="Be brief.", yolo=True)
+    call = CommandRun(profile=CODEX, prompt="Why?", session="th_1", system="Be brief.", yolo=True)
     assert call.words == (
         *("exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "resume", "th_1"),
         *("--dangerously-bypass-approvals-and-sandbox", "-"),
@@ -38,27 +93,27 @@ def test_codex_goes_on_with_a_thread() -> None:
 
 
 def test_who_it_is_stands_before_the_prompt_where_there_is_no_option_for_it() -> None:
-    call = Call(profile=GEMINI, prompt="Why?", system="Be brief.", model="flash")
+    call = CommandRun(profile=GEMINI, prompt="Why?", system="Be brief.", model="flash")
     assert call.words == ("--output-format", "json", "--model", "flash")
     assert call.stdin == "Be brief.\n\nWhy?"
 
 
 @pytest.mark.parametrize("system", ["\u8336" * 50_000, "nul\0"])
 def test_who_it_is_stands_before_the_prompt_where_no_argument_can_hold_it(system: str) -> None:
-    call = Call(profile=CLAUDE, prompt="Tea?", system=system)
+    call = CommandRun(profile=CLAUDE, prompt="Tea?", system=system)
     assert not [word for word in call.words if "append" in word]
     assert call.stdin == f"{system}\n\nTea?"
 
 
 def test_an_option_without_a_value_is_left_out() -> None:
-    assert Call(profile=CLAUDE, prompt="?").words == ("-p", "--output-format", "json")
-    assert Call(profile=CODEX, prompt="?").words[-2:] == ("read-only", "-")
-    assert Call(profile=plain_profile("mytool"), prompt="?").words == ()
+    assert CommandRun(profile=CLAUDE, prompt="?").words == ("-p", "--output-format", "json")
+    assert CommandRun(profile=CODEX, prompt="?").words[-2:] == ("read-only", "-")
+    assert CommandRun(profile=plain_profile("mytool"), prompt="?").words == ()
 
 
 @given(system=TEXT, model=TEXT.filter(lambda text: text not in {"{turns}", "{session}"}), session=TEXT)
 def test_what_is_put_in_is_one_word_behind_its_option(system: str, model: str, session: str) -> None:
-    words = Call(profile=CLAUDE, prompt="", model=model, system=system, session=session, turns=3).words
+    words = CommandRun(profile=CLAUDE, prompt="", model=model, system=system, session=session, turns=3).words
     known = {"-p", "--output-format", "json", "--model", "--resume", "--max-turns", "3"}
     given = {session} if session else {model, f"--append-system-prompt={system}"}
     assert set(words) <= known | given
@@ -189,3 +244,15 @@ def test_where_this_program_is_no_python_there_is_no_keeper(monkeypatch: pytest.
     monkeypatch.delattr(sys, "frozen")
     monkeypatch.setattr(sys, "executable", "")
     assert started(("/bin/tool", "x")) == ["/bin/tool", "x"]
+
+
+# ------------------------------------------------------------------ systems
+
+
+async def test_a_system_without_process_groups_is_named_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "killpg")
+    with pytest.raises(ConfigurationError, match=r"process groups, which '.+' lacks") as refused:
+        CommandProvider(CLAUDE)(None, ProviderConfig(), Settings())
+    assert "over HTTP" in str(refused.value.hint)
+    with pytest.raises(ConfigurationError, match="process groups"):
+        await run_command([sys.executable, "-c", ""], stdin="", timeout_s=60, environment={})

@@ -19,7 +19,7 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
     members,
-    unmet,
+    without_met,
 )
 from roundtable.exits.base import as_json
 from roundtable.protocols import ExitRound
@@ -82,9 +82,9 @@ def test_the_first_that_ends_gives_the_reason_and_all_asked_are_recorded() -> No
             {"exit": "max_rounds", "ends": True, "figures": {"round": 2, "maxRounds": 2}},
         ]
     }
-    going_on = (Never() | MaxRounds(3)).check(held(2))
-    assert (going_on.should_exit, going_on.reason) == (False, None)
-    assert len(going_on.figures["checked"]) == 2  # type: ignore[arg-type]
+    not_ended = (Never() | MaxRounds(3)).check(held(2))
+    assert (not_ended.should_exit, not_ended.reason) == (False, None)
+    assert len(not_ended.figures["checked"]) == 2  # type: ignore[arg-type]
 
 
 def test_all_must_end_and_a_precondition_gives_no_reason() -> None:
@@ -117,7 +117,7 @@ def test_a_criterion_comes_back_from_json() -> None:
         pytest.param({}, "needs the name of its kind, not None; known: any, all, max_rounds", id="no kind"),
         pytest.param({"kind": 3}, "not 3", id="kind is no name"),
         pytest.param({"kind": "max_round"}, "unknown exit 'max_round'. Did you mean 'max_rounds'", id="unknown"),
-        pytest.param({"kind": "max_rounds"}, "'max_rounds' cannot be built", id="missing"),
+        pytest.param({"kind": "max_rounds"}, "'max_rounds' needs 'rounds'", id="missing"),
         pytest.param({"kind": "max_rounds", "rounds": 0}, "at least 1", id="out of range"),
         pytest.param({"kind": "max_rounds", "n": 0}, "has no field 'n'; it has: rounds", id="unknown field"),
         pytest.param({"kind": "any"}, "'any' needs a list of criteria", id="no members"),
@@ -130,14 +130,33 @@ def test_json_that_describes_no_criterion_is_refused(spec: JsonObject, message: 
         exit_from_spec(spec)
 
 
+@dataclass(frozen=True, slots=True)
+class Longer(Exit):
+    """An exit of a plugin that compares its field, whatever it is."""
+
+    kind = "longer"
+    words: int = 5
+
+    def __post_init__(self) -> None:
+        assert self.words > 0
+
+
+def test_a_field_of_a_type_that_the_class_cannot_use_is_refused() -> None:
+    exits = exit_registry()
+    exits.add("longer", Longer.from_spec, source="test")
+    assert exit_from_spec({"kind": "longer", "words": 3}, exits) == Longer(3)
+    with pytest.raises(ConfigurationError, match=r"'longer' cannot be built: '>' not supported"):
+        exit_from_spec({"kind": "longer", "words": "many"}, exits)
+
+
 def test_only_criteria_can_be_joined() -> None:
-    with pytest.raises(ConfigurationError, match="3 is no stop criterion"):
+    with pytest.raises(ConfigurationError, match="3 is not a stop criterion"):
         MaxRounds(1) | 3  # type: ignore[operator]
 
     class Half:
         def check(self, rounds: object) -> None: ...
 
-    with pytest.raises(ConfigurationError, match="is no stop criterion"):
+    with pytest.raises(ConfigurationError, match="is not a stop criterion"):
         MaxRounds(1) & Half()  # type: ignore[operator]
 
 
@@ -162,7 +181,7 @@ def test_a_criterion_of_your_own_joins_in_and_is_found_again() -> None:
 
 
 def test_a_criterion_must_say_when_it_ends() -> None:
-    with pytest.raises(NotImplementedError, match="Exit must say when it ends a debate"):
+    with pytest.raises(NotImplementedError, match="Exit must override check"):
         Exit().check([])
 
 
@@ -198,15 +217,15 @@ def test_the_members_of_a_criterion_are_listed_in_order() -> None:
 
 def test_what_held_before_an_extension_is_left_out_after_it() -> None:
     joined = MaxRounds(2) | MaxRounds(4) | MinRounds(1) & Never()
-    assert unmet(joined, held(1)) == joined
-    assert unmet(joined, held(2)) == AnyOf((MaxRounds(4), MinRounds(1) & Never()))
-    assert unmet(MaxRounds(1) | MinRounds(1), held(1)) is None
-    assert unmet(MaxRounds(2), held(2)) is None
-    assert unmet(MaxRounds(2), held(1)) == MaxRounds(2)
-    assert unmet(MaxRounds(2) & MinRounds(1), held(2)) is None
+    assert without_met(joined, held(1)) == joined
+    assert without_met(joined, held(2)) == AnyOf((MaxRounds(4), MinRounds(1) & Never()))
+    assert without_met(MaxRounds(1) | MinRounds(1), held(1)) is None
+    assert without_met(MaxRounds(2), held(2)) is None
+    assert without_met(MaxRounds(2), held(1)) == MaxRounds(2)
+    assert without_met(MaxRounds(2) & MinRounds(1), held(2)) is None
     foreign = Foreign()
-    assert unmet(foreign, held(1)) is foreign
-    assert unmet(foreign, held(2)) is None
+    assert without_met(foreign, held(1)) is foreign
+    assert without_met(foreign, held(2)) is None
 
 
 def test_without_rounds_before_it_nothing_is_left_out_and_nothing_is_asked() -> None:
@@ -215,4 +234,4 @@ def test_without_rounds_before_it_nothing_is_left_out_and_nothing_is_asked() -> 
             raise AssertionError("asked")
 
     greedy = Greedy()
-    assert unmet(greedy, ()) is greedy
+    assert without_met(greedy, ()) is greedy

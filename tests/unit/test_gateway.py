@@ -7,9 +7,12 @@ import pytest
 
 from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, ConfigurationError
 from roundtable.gateway import Gateway, GuardedModel
-from roundtable.gateway.usage import sane_usage
+from roundtable.gateway.prices import sane_usage
 from roundtable.providers import Delay, ScriptedModel
+from roundtable.testing.storage_samples import ManualClock
 from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile, Usage
+
+pytestmark = pytest.mark.both_loops
 
 ASK = ChatRequest(model="", messages=())
 
@@ -17,7 +20,10 @@ ASK = ChatRequest(model="", messages=())
 async def test_a_lane_shows_its_state():
     gateway = Gateway()
     await gateway.guard(ScriptedModel(["Yes."])).complete(ASK)
-    assert repr(gateway.lanes) == "(Lane('scripted:scripted', breaker='closed', failures=0, budget=500),)"
+    assert (
+        repr(gateway.endpoint_states)
+        == "(EndpointState('scripted:scripted', breaker='closed', failures=0, budget=500),)"
+    )
 
 
 class Plain:
@@ -168,8 +174,8 @@ async def test_what_ends_the_program_passes_untouched(kind):
 @pytest.mark.parametrize("value", [None, "text", ChatDelta(text="x")])
 async def test_a_model_that_gives_something_else_is_named_as_faulty(value):
     error, streamed = await both(Gateway().guard(giving(value)))
-    assert "where a ChatResponse was due" in str(error)
-    assert "where a ChatResponse was due" in str(streamed)
+    assert "instead of a ChatResponse" in str(error)
+    assert "instead of a ChatResponse" in str(streamed)
 
 
 async def test_a_call_ends_at_its_deadline():
@@ -179,7 +185,7 @@ async def test_a_call_ends_at_its_deadline():
         assert type(error) is APITimeoutError
         assert "within 0.05 s" in str(error)
         assert error.retryable
-    assert anyio.current_time() - start < 1
+    assert anyio.current_time() - start < 2 * 0.05 + 2
 
 
 async def test_a_model_may_have_its_own_deadline():
@@ -188,17 +194,36 @@ async def test_a_model_may_have_its_own_deadline():
         await gateway.guard(ScriptedModel([Delay(60, "x")]), timeout_s=0.02).complete(ASK)
 
 
+async def test_a_stream_that_never_waits_ends_at_the_deadline():
+    """No cancel scope can end a step that does not wait; the answer itself counts, however late."""
+    clock = ManualClock()
+
+    class Rushing(Plain):
+        async def stream(self, request):
+            for _ in range(pieces):
+                clock.move(1)
+                yield ChatDelta(text="a")
+            yield ChatResponse(text="a" * pieces)
+
+    pieces = 4
+    assert (await collect(Gateway(timeout_s=5, clock=clock).guard(Rushing(None))))[-1].text == "aaaa"
+    pieces = 9
+    with pytest.raises(APITimeoutError, match="within 5 s") as caught:
+        await collect(Gateway(timeout_s=5, clock=clock).guard(Rushing(None)))
+    assert caught.value.details["partial_answer"] == "aaaa"
+
+
 async def test_a_slow_stream_ends_at_the_deadline_of_the_whole():
     class Dripping(Plain):
         async def stream(self, request):
-            for _ in range(100):
+            for _ in range(1000):
                 await anyio.sleep(0.02)
                 yield ChatDelta(text="a")
 
     start = anyio.current_time()
     with pytest.raises(APITimeoutError):
         await collect(Gateway(timeout_s=0.1).guard(Dripping(None)))
-    assert anyio.current_time() - start < 1
+    assert anyio.current_time() - start < 0.1 + 2
 
 
 async def test_time_outs_inside_a_model_are_the_models_own():
@@ -243,11 +268,13 @@ async def test_models_of_one_endpoint_share_the_limit():
     assert shared.most == 1
 
 
+@pytest.mark.slow
 async def test_waiting_for_a_place_does_not_count_as_time_of_the_call():
-    model = Gateway(concurrency=1, timeout_s=0.2).guard(ScriptedModel({"*": Delay(0.1, "x")}))
+    gateway, inner = Gateway(concurrency=1, timeout_s=2), ScriptedModel([Delay(2.3, "x"), "y"])
     async with anyio.create_task_group() as tasks:
-        for _ in range(4):
-            tasks.start_soon(model.complete, ASK)
+        tasks.start_soon(gateway.guard(inner, timeout_s=60).complete, ASK)
+        await anyio.wait_all_tasks_blocked()
+        assert (await gateway.guard(inner).complete(ASK)).text == "y"
 
 
 async def test_a_place_is_given_up_when_a_stream_is_closed_or_a_call_cancelled():
@@ -259,7 +286,7 @@ async def test_a_place_is_given_up_when_a_stream_is_closed_or_a_call_cancelled()
         await stream.aclose()
         with anyio.move_on_after(0.01):
             await model.complete(ASK.model_copy(update={"metadata": {"agent": "a"}}))
-    with anyio.fail_after(2):
+    with anyio.fail_after(20):
         assert (await model.complete(ASK)).text == "x" * 50
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import anyio
 import pytest
 
-from roundtable._ledger import Account, Amount
+from roundtable._core.ledger import Account, Amount
 from roundtable.errors import (
     APIAuthError,
     APINetworkError,
@@ -16,7 +16,7 @@ from roundtable.errors import (
     BudgetExceeded,
 )
 from roundtable.gateway import Ledger, MeteredModel, PriceTable
-from roundtable.gateway.metering import SYNTHESIS, prompt_tokens
+from roundtable.gateway.budget import SYNTHESIS, prompt_tokens
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.types import (
     AgentTool,
@@ -30,6 +30,8 @@ from roundtable.types import (
     ToolCall,
     Usage,
 )
+
+pytestmark = pytest.mark.both_loops
 
 ASK = ChatRequest(model="", messages=(), max_tokens=100)
 ANSWER = ChatResponse(text="Yes.", usage=Usage(output_tokens=10, calls=1))
@@ -54,8 +56,16 @@ def test_a_refusal_says_what_was_spent_of_what_and_what_comes():
         account.reserve(Amount(Decimal("0.6")))
     account = Account(Budget(max_calls=1))
     account.reserve(Amount(calls=1)).settle()
-    with pytest.raises(BudgetExceeded, match="the table has made 1 of 1 calls"):
+    with pytest.raises(BudgetExceeded, match="the table has made 1 call; its budget is 1"):
         account.reserve(Amount(calls=1))
+    for budget, words in (
+        (Budget(max_tokens=1), "the table has spent 60 tokens; its budget is 1"),
+        (Budget(max_cost_usd=0.25), "the table has spent 0.5 USD; its budget is 0.25"),
+        (Budget(max_calls=1), "the table has made 2 calls; its budget is 1"),
+    ):
+        account = Account(budget)
+        account.catch_up(Usage(calls=2, output_tokens=60, cost_usd=0.5))
+        assert account.shortage(may_use_reserve=True) == account.check() == words
 
 
 def test_after_a_refusal_nothing_is_let_through_until_the_debate_goes_on():
@@ -88,11 +98,11 @@ def test_what_is_kept_is_for_the_synthesis_alone():
         account.reserve(Amount(tokens=61))
     account.refusal = None
     account.reserve(Amount(tokens=60)).settle()
-    account.reserve(Amount(tokens=40), from_aside=True).settle()
+    account.reserve(Amount(tokens=40), may_use_reserve=True).settle()
     dollars = Account(Budget(max_cost_usd=1, max_calls=3, synthesis_share=0.25))
-    assert dollars.aside == Amount(Decimal("0.25"), 0, 1)
+    assert dollars.synthesis_reserve == Amount(Decimal("0.25"), 0, 1)
     dollars.reserve(Amount(Decimal("0.75"), 0, 2)).settle()
-    with pytest.raises(BudgetExceeded, match="made 2 of 3 calls and some is kept"):
+    with pytest.raises(BudgetExceeded, match="made 2 calls and some is kept for the synthesis; its budget is 3"):
         dollars.reserve(Amount(calls=1))
 
 

@@ -18,7 +18,17 @@ from roundtable.errors import (
 )
 from roundtable.gateway import FallbackModel, Gateway
 from roundtable.providers import Delay, ScriptedModel
-from roundtable.types import ChatDelta, ChatRequest, ChatResponse, Message, ModelProfile, OutputSchema, Usage
+from roundtable.types import (
+    ChatDelta,
+    ChatRequest,
+    ChatResponse,
+    Message,
+    ModelProfile,
+    NativeSearch,
+    OutputSchema,
+    SearchProfile,
+    Usage,
+)
 
 ASK = ChatRequest(model="", messages=(Message(role="user", content="Tea?"),))
 
@@ -175,6 +185,15 @@ async def test_a_request_is_put_in_the_terms_of_each_model():
     sent = [model.requests[0] for model in (*models, last)]
     assert [one.model for one in sent] == ["mine", "b", "c"]
     assert [one.output_schema is None for one in sent] == [False, True, False]
+
+
+async def test_a_search_that_cannot_keep_to_its_domains_is_switched_off_where_it_is_built_in():
+    sonar = ModelProfile(search=SearchProfile(built_in=True, takes=("allowed_domains",), most_domains=1))
+    first, last = saying(APINetworkError()), saying("Yes.", model="sonar", profile=sonar)
+    asked = NativeSearch(allowed_domains=("a.example", "b.example"))
+    response = await FallbackModel(first, last).complete(ASK.model_copy(update={"search": asked}))
+    assert last.requests[0].search is False
+    assert "without a search" in response.warnings[-1]
 
 
 def test_prompts_are_made_for_the_first_model_and_the_smallest_window():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway, MeteredModel, ModelPrice, PriceTable
-from roundtable.gateway.prices import to_usd
+from roundtable.gateway.prices import searches_usd, to_usd
 from roundtable.providers import ScriptedModel
 from roundtable.types import ChatRequest, ChatResponse, Usage
 
@@ -214,7 +214,7 @@ async def test_what_a_model_gives_that_is_no_response_reaches_the_gateway():
         async def complete(self, request):
             return "text"
 
-    with pytest.raises(AgentError, match="gave str"):
+    with pytest.raises(AgentError, match="returned str"):
         await Gateway().guard(MeteredModel(Odd([]), bare())).complete(ASK)
 
 
@@ -233,10 +233,47 @@ async def test_the_packaged_table_is_read_before_it_is_needed_and_only_where_it_
         prepared, called = PriceTable(), PriceTable()
         await MeteredModel(model, prepared).prepare()
         await MeteredModel(model, called).complete(ASK)
-        assert (prepared.knows_without("openai"), called.knows_without("openai")) == (read, read)
+        assert (prepared.can_skip_load("openai"), called.can_skip_load("openai")) == (read, read)
 
 
 @pytest.mark.parametrize("wrong", ["x", 1.5, -1, 0, [], float("nan")])
 def test_prices_that_are_no_mapping_are_refused(wrong):
     with pytest.raises(ConfigurationError, match="prices must map"):
         PriceTable(wrong)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "searches", "usd"),
+    [
+        ("anthropic", "claude-sonnet-4-5", 3, "0.03"),
+        ("openai", "gpt-5.2", 2, "0.02"),
+        ("google", "gemini-3-flash-preview", 2, "0.028"),
+        ("google", "gemini-2.5-pro", 2, "0.035"),  # an answer, however many searches it took
+        ("google", "gemini-10-pro", 1, "0.014"),
+        ("perplexity", "sonar-pro", 1, "0"),  # part of the price of the call
+        ("acme", "large", 0, "0"),
+        ("acme", "large", 1, None),
+    ],
+)
+def test_searches_have_their_list_price(provider, model, searches, usd):
+    found = searches_usd(provider, model, Usage(searches=searches, calls=1))
+    assert found == (None if usd is None else Decimal(usd))
+
+
+def test_searches_are_part_of_the_price_of_a_call():
+    usage = ONE.model_copy(update={"searches": 2})
+    table = bare({"anthropic:*": {"input": 1, "output": 10}, "openai:*": {"input": 1, "output": 10, "per_search": 0}})
+    assert table.cost("anthropic", "x", usage) == Decimal("0.002") + Decimal("0.02")
+    assert table.cost("openai", "x", usage) == Decimal("0.002")
+    assert table.worst("anthropic", "x", 1000, 100, searches=5) == Decimal("0.002") + Decimal("0.05")
+    # Whoever states a price for a provider whose searches have no list price has said all there is to pay.
+    assert bare({"acme:*": {"input": 1, "output": 10}}).cost("acme", "x", usage) == Decimal("0.002")
+
+
+def test_the_price_of_a_search_is_added_to_that_of_the_packaged_table():
+    pytest.importorskip("genai_prices")
+    table = PriceTable()
+    with_it, without = (
+        table.cost("anthropic", "claude-sonnet-4-5", ONE.model_copy(update={"searches": n})) for n in (1, 0)
+    )
+    assert with_it - without == Decimal("0.01")

@@ -22,10 +22,12 @@ from roundtable.errors import (
     error_kinds,
 )
 from roundtable.gateway import CircuitBreaker, Gateway, RetryRule, retry_with_backoff
-from roundtable.gateway.retry import kind_of
+from roundtable.gateway.retry import EVERY_KIND, kind_of
 from roundtable.providers import Delay
 from roundtable.testing.storage_samples import ManualClock
-from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile, RetryPolicy, Usage
+from roundtable.types import AgentConfig, ChatDelta, ChatRequest, ChatResponse, ModelProfile, RetryPolicy, Usage
+
+pytestmark = pytest.mark.both_loops
 
 ASK = ChatRequest(model="", messages=())
 GONE = APINetworkError("gone")
@@ -161,24 +163,43 @@ async def test_a_wait_the_provider_asks_for_is_kept_to(gateway, clock):
 
 
 @pytest.mark.parametrize(
-    ("asked", "timeout_s"),
+    ("asked", "timeout_s", "why"),
     [
-        pytest.param(121, 1000, id="too long"),
-        pytest.param(86400, None, id="a day"),
-        pytest.param(50, 40, id="too late"),
+        pytest.param(121, 1000, "it asks to wait 121 s; the longest allowed wait is 120 s", id="too long"),
+        pytest.param(86400, None, "it asks to wait 86400 s; the longest allowed wait is 120 s", id="a day"),
+        pytest.param(50, 40, "it asks to wait 50 s, which goes past the call's deadline of 40 s", id="too late"),
+        pytest.param(39.9666, 40, "it asks to wait 40 s, which goes past the call's deadline of 40 s", id="by chance"),
+        pytest.param(1e12, 40, "it asks to wait 1e+12 s, which goes past the call's deadline of 40 s", id="both"),
     ],
 )
-async def test_a_wait_that_is_too_long_ends_the_call_at_once(gateway, clock, asked, timeout_s):
+async def test_a_wait_that_is_too_long_ends_the_call_at_once_and_is_named(gateway, clock, asked, timeout_s, why):
     gateway.timeout_s = timeout_s
-    inner = Script(APIRateLimitError("slow down", retry_after_s=asked))
+    inner = Script(cause := APIRateLimitError("slow down", retry_after_s=asked))
     error = await failure(gateway.guard(inner))
     assert (inner.calls, clock.waits, error.retry_after_s) == (1, [], asked)
+    assert str(error) == f"slow down ({why})"
+    assert "`timeout_s`" in error.hint
+    assert str(cause) == "slow down"
+
+
+async def test_a_wait_that_is_too_long_later_on_names_the_tries_too(gateway):
+    gateway.timeout_s = 40
+    error = await failure(gateway.guard(Script(BUSY, APIRateLimitError("slow down", retry_after_s=60))))
+    why = "it asks to wait 60 s, which goes past the call's deadline of 40 s"
+    assert str(error) == f"slow down ({why}; after 2 attempts)"
+
+
+@pytest.mark.parametrize("error", [APIAuthError("no", retry_after_s=500), APIRateLimitError("no")], ids=repr)
+async def test_an_error_says_nothing_of_waits_where_no_wait_is_why_it_ended(gateway, error):
+    assert "wait" not in str(await failure(gateway.guard(Script(error))))
 
 
 async def test_a_deadline_around_the_call_counts_like_its_own(clock):
-    model = Gateway(clock=clock).guard(Script(APINetworkError(retry_after_s=50), "x"))
+    model = Gateway(clock=clock).guard(Script(APINetworkError("down", retry_after_s=50), "x"))
     with anyio.fail_after(30):
-        assert (await failure(model)).retry_after_s == 50
+        error = await failure(model)
+    assert error.retry_after_s == 50
+    assert str(error) == "down (it asks to wait 50 s, which goes past the deadline of the turn or the debate)"
     assert clock.waits == []
 
 
@@ -194,11 +215,41 @@ async def test_a_policy_wins_over_the_rule_of_the_gateway(gateway, clock):
     assert inner.calls == 3
     assert str(error).endswith("(after 3 attempts)")
     inner = Script(GONE)
-    await failure(gateway.guard(inner, retry=RetryPolicy()))
+    await failure(gateway.guard(inner, retry=RetryPolicy(on=("rate_limit",))))
     assert inner.calls == 1
     inner = Script(GONE)
     await failure(gateway.guard(inner, retry=RetryPolicy(max_attempts=1, on=("network",))))
     assert inner.calls == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BUSY,
+        GONE,
+        APINetworkError("fault of the server", details={"status": 503}),
+        APITimeoutError(details={"status": 504}),
+        AgentError("the answer is empty", retryable=True),
+    ],
+    ids=["rate limit", "network", "server", "time-out", "answer"],
+)
+async def test_a_policy_that_names_no_kinds_retries_all_that_the_gateway_retries(gateway, error):
+    inner = Script(error, error, "fine")
+    assert (await gateway.guard(inner, retry=RetryPolicy()).complete(ASK)).text == "fine"
+    (kind,) = {kind_of(error)}
+    narrowed = Script(error, error, "fine")
+    others = tuple(other for other in RetryPolicy().on if other != kind)
+    await failure(gateway.guard(narrowed, retry=RetryPolicy(on=others)))
+    assert (inner.calls, narrowed.calls) == (3, 1)
+
+
+@pytest.mark.parametrize("given", [{}, {"maxAttempts": 5}, {"base_delay_ms": 3}])
+def test_a_policy_stands_for_the_kinds_of_the_gateway_wherever_it_is_read(given):
+    seat = {"id": "a", "name": "A", "provider": "acme", "retry": given}
+    read = AgentConfig.model_validate(seat).retry
+    again = AgentConfig.model_validate_json(AgentConfig.model_validate(seat).model_dump_json(by_alias=True)).retry
+    assert read == again == RetryPolicy.model_validate(given)
+    assert frozenset(read.on) == EVERY_KIND == RetryRule.of(read).on
 
 
 async def test_rate_limited_once_then_fine_logs_one_retry(gateway, caplog):
@@ -265,19 +316,19 @@ async def test_a_question_that_is_answered_no_ends_the_tries(gateway):
 
 
 async def test_a_cancellation_ends_the_wait_for_a_retry_at_once():
-    model = Gateway().guard(Script(GONE))
+    model = Gateway(retry=RetryRule(base_delay_s=30)).guard(Script(GONE))
     began = anyio.current_time()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(model.complete, ASK)
         await anyio.sleep(0.05)
         tasks.cancel_scope.cancel()
-    assert anyio.current_time() - began < 0.9
-    assert model.lane.breaker.failures == 1
+    assert anyio.current_time() - began < 0.05 + 2
+    assert model.endpoint_state.breaker.failures == 1
 
 
 async def test_failures_are_final_when_the_budget_is_used_up(gateway):
     model = gateway.guard(Script(BUSY))
-    while model.lane.budget.take(5):
+    while model.endpoint_state.budget.take(5):
         pass
     inner = Script(BUSY)
     await failure(gateway.guard(inner))
@@ -285,7 +336,7 @@ async def test_failures_are_final_when_the_budget_is_used_up(gateway):
     for _ in range(5):
         await gateway.guard(Script("x")).complete(ASK)
     await gateway.guard(Script(BUSY, "x")).complete(ASK)
-    assert model.lane.budget.available == 5  # what the retry had cost came back with its success
+    assert model.endpoint_state.budget.available == 5  # what the retry had cost came back with its success
 
 
 async def test_a_provider_that_is_down_sees_few_more_calls_than_were_made(clock):
@@ -307,18 +358,18 @@ async def test_the_breaker_opens_after_five_failures_and_lets_one_try_through_a_
     await failure(model)
     error = await failure(model)
     # The first call made four tries; the second one's first is the fifth failure, and its retry would be refused.
-    assert (inner.calls, type(error), model.lane.breaker.state) == (5, APINetworkError, "open")
+    assert (inner.calls, type(error), model.endpoint_state.breaker.state) == (5, APINetworkError, "open")
     error = await failure(model)
     assert (inner.calls, type(error), error.retryable, error.provider) == (5, CircuitOpen, False, "acme")
     assert "Circuit breaker open for acme:m" in str(error)
     assert 59 <= error.retry_after_s <= 60
     clock.move(60)
     await failure(model)
-    assert (inner.calls, model.lane.breaker.state) == (6, "open")
+    assert (inner.calls, model.endpoint_state.breaker.state) == (6, "open")
     clock.move(60)
     inner.acts = ["back"]
     assert (await model.complete(ASK)).text == "back"
-    assert model.lane.breaker.state == "closed"
+    assert model.endpoint_state.breaker.state == "closed"
 
 
 async def test_while_one_call_tries_the_others_are_refused(gateway, clock):
@@ -352,7 +403,7 @@ async def test_a_trial_that_says_nothing_leaves_the_next_call_to_try(gateway, cl
             await gateway.guard(Script(Delay(60, "x"))).complete(ASK)
     else:
         await failure(gateway.guard(Script(end)))
-    assert model.lane.breaker.state == "half_open"
+    assert model.endpoint_state.breaker.state == "half_open"
     assert (await gateway.guard(Script("back")).complete(ASK)).text == "back"
 
 
@@ -395,12 +446,12 @@ async def test_a_model_of_another_gateway_is_taken_over_and_not_guarded_twice(ga
     assert (ours.inner, ours.guard.timeout_s, ours.gateway) == (inner, 9, gateway)
     assert gateway.guard(ours, retry=RetryPolicy()).guard.rule.max_retries == 2
     assert ours.endpoint == ""
-    assert [lane.key.provider for lane in gateway.lanes] == ["acme"]
+    assert [endpoint_state.key.provider for endpoint_state in gateway.endpoint_states] == ["acme"]
 
 
 @pytest.mark.parametrize("rate", [0, -1, math.nan])
 def test_a_rate_is_positive(gateway, rate):
-    with pytest.raises(RoundtableError, match="per_minute must be a positive number, not"):
+    with pytest.raises(RoundtableError, match="per_minute must be a number above 0, not"):
         gateway.guard(Script("x"), tokens_per_minute=rate)
 
 
@@ -446,8 +497,37 @@ async def test_the_helper_of_seed_000_waits_twice_as_long_each_time(clock):
     with pytest.raises(APINetworkError) as caught:
         await retry_with_backoff(operation, clock=clock)
     assert caught.value is GONE
-    assert clock.waits == [1, 2, 4]
     assert inner.calls == 4
+    for wait, most in zip(clock.waits, (1, 2, 4), strict=True):
+        assert most / 2 <= wait <= most
+
+
+async def test_the_helper_waits_at_most_thirty_seconds_or_what_it_is_told(clock):
+    inner = Script(GONE)
+    for told, most in (({}, 30), ({"max_delay_ms": 2500}, 2.5), ({"max_delay_ms": 0}, 0)):
+        clock.waits.clear()
+        with pytest.raises(APINetworkError):
+            await retry_with_backoff(lambda: inner.complete(ASK), 8, random=Random(7), clock=clock, **told)
+        assert len(clock.waits) == 8
+        assert all(most / 2 <= wait <= most for wait in clock.waits[5:])
+    # As many as a number can hold, and more.
+    with pytest.raises(APINetworkError):
+        await retry_with_backoff(lambda: inner.complete(ASK), 1200, 1, random=Random(7), clock=clock)
+    assert max(clock.waits) <= 30
+
+
+async def test_chance_spreads_the_waits_of_the_helper(clock):
+    inner = Script(GONE)
+    for seed in range(200):
+        with pytest.raises(APINetworkError):
+            await retry_with_backoff(lambda: inner.complete(ASK), 1, random=Random(seed), clock=clock)
+    waits = sorted(clock.waits)
+    assert 0.5 <= waits[0] < 0.55
+    assert 0.7 < waits[100] < 0.8
+    assert 0.95 < waits[-1] <= 1
+    with pytest.raises(APINetworkError):
+        await retry_with_backoff(lambda: inner.complete(ASK), 1, random=Random(0), clock=clock)
+    assert clock.waits[-1] == clock.waits[0]
 
 
 async def test_the_helper_of_seed_000_raises_what_cannot_be_retried_at_once(clock):
@@ -462,7 +542,7 @@ def test_a_breaker_shows_its_state():
 
 
 def test_a_breaker_that_another_thread_closed_lets_a_call_in():
-    assert CircuitBreaker()._enter_open() is False
+    assert CircuitBreaker()._enter_as_probe() is False
 
 
 def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
@@ -473,6 +553,16 @@ def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
     breaker.record_failure()
     breaker.record_success()
     assert (breaker.state, breaker.wait_s) == ("open", 30)
+
+
+def test_no_breaker_asks_for_a_longer_wait_than_its_own(clock):
+    clock.move(4.281)  # 4.281 + 60 - 4.281 is more than 60
+    breaker = CircuitBreaker(clock=clock)
+    for _ in range(5):
+        breaker.record_failure()
+    with pytest.raises(CircuitOpen) as refused:
+        breaker.enter()
+    assert refused.value.retry_after_s == breaker.wait_s == 60
 
 
 async def test_an_error_that_a_model_keeps_is_never_changed(gateway):
@@ -494,11 +584,16 @@ async def test_an_error_that_a_model_keeps_is_never_changed(gateway):
         ({"base_delay_ms": -1}, "base_delay_ms"),
         ({"base_delay_ms": math.nan}, "base_delay_ms"),
         ({"base_delay_ms": math.inf}, "base_delay_ms"),
+        ({"base_delay_ms": True}, "base_delay_ms"),
+        ({"max_delay_ms": -1}, "max_delay_ms must be a number of at least 0, not -1"),
+        ({"max_delay_ms": None}, "max_delay_ms"),
+        ({"random": 7}, "random must be a random.Random, not 7"),
     ],
 )
 async def test_the_helper_refuses_numbers_that_make_no_sense(wrong, what):
-    with pytest.raises(ConfigurationError, match=what):
+    with pytest.raises(ConfigurationError, match=what) as caught:
         await retry_with_backoff(lambda: None, **wrong)
+    assert caught.value.hint
 
 
 def test_a_rule_says_how_many_tries_it_allows_at_most():

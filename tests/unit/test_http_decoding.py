@@ -8,8 +8,7 @@ import os
 import pytest
 
 from roundtable.errors import AgentError, APINetworkError
-from roundtable.http.decoding import BodyDecoder
-from roundtable.http.messages import HttpLimits
+from roundtable.http.client import BodyDecoder, HttpLimits
 
 LIMITS = HttpLimits(body_bytes=3_000_000, ratio=200, ratio_from_bytes=100_000)
 TEXT = b"".join(b"line %d\n" % number for number in range(5000))
@@ -60,7 +59,7 @@ def test_corrupt_bytes_are_an_error(body):
 
 @pytest.mark.parametrize("coding", ["br", "deflate", "zstd", "gzip, gzip", "x" * 500])
 def test_a_coding_nobody_asked_for_is_an_error(coding):
-    with pytest.raises(APINetworkError, match="not asked for") as caught:
+    with pytest.raises(APINetworkError, match="not requested") as caught:
         BodyDecoder(coding, LIMITS)
     assert len(str(caught.value)) < 200
 

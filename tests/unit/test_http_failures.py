@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from roundtable.errors import AgentError, APINetworkError, APITimeoutError, ConfigurationError, RoundtableError
-from roundtable.http.failures import as_our_error, our_errors
+from roundtable.http.failures import library_errors, to_library_error
 
 SECRET = "sk-canary-0000000000"
 KINDS = sorted(
@@ -64,7 +64,7 @@ def test_the_table_is_complete():
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_each_is_mapped_once_and_says_nothing_secret(kind):
-    with pytest.raises(RoundtableError) as caught, our_errors("acme", "https://h.example/v1"):
+    with pytest.raises(RoundtableError) as caught, library_errors("acme", "https://h.example/v1"):
         raise make(kind)
     error = caught.value
     assert type(error) is EXPECTED[kind.__name__]
@@ -77,31 +77,31 @@ def test_each_is_mapped_once_and_says_nothing_secret(kind):
 
 @pytest.mark.parametrize("exc", [ConnectionResetError("reset"), OSError("broken"), ssl.SSLError("alert")])
 def test_errors_of_the_system_count_as_the_network(exc):
-    assert isinstance(as_our_error(exc, "acme", ""), APINetworkError)
+    assert isinstance(to_library_error(exc, "acme", ""), APINetworkError)
 
 
 def test_a_closed_client_of_the_callers_is_named_as_the_cause():
-    error = as_our_error(RuntimeError("Cannot send a request, as the client has been closed."), "acme", "")
+    error = to_library_error(RuntimeError("Cannot send a request, as the client has been closed."), "acme", "")
     assert isinstance(error, AgentError)
     assert error.hint is not None
-    assert "client of your own" in error.hint
+    assert "your own client" in error.hint
 
 
 def test_a_certificate_that_does_not_hold_is_not_tried_again():
     fault = httpx.ConnectError("handshake")
     fault.__cause__ = OSError("layer between")
     fault.__cause__.__context__ = ssl.SSLCertVerificationError(1, "self-signed")
-    error = as_our_error(fault, "acme", "https://h.example")
+    error = to_library_error(fault, "acme", "https://h.example")
     assert isinstance(error, APINetworkError)
     assert not error.retryable
     assert "certificate" in str(error)
-    assert as_our_error(httpx.ConnectError("refused"), "acme", "").retryable
+    assert to_library_error(httpx.ConnectError("refused"), "acme", "").retryable
 
 
 def test_what_is_ours_already_passes_unchanged():
     error = AgentError("mine")
-    with pytest.raises(AgentError) as caught, our_errors("acme", ""):
+    with pytest.raises(AgentError) as caught, library_errors("acme", ""):
         raise error
     assert caught.value is error
-    with pytest.raises(KeyboardInterrupt), our_errors("acme", ""):
+    with pytest.raises(KeyboardInterrupt), library_errors("acme", ""):
         raise KeyboardInterrupt

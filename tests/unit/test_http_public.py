@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.http import AddressRefused
-from roundtable.http.public import is_public, web_address
+from roundtable.http.guard_public import is_public, web_address
 
 REFUSED = (
     # this machine, as numbers

@@ -14,9 +14,11 @@ from roundtable.errors import AgentError, APINetworkError, ConfigurationError, C
 from roundtable.gateway import Gateway
 from roundtable.providers import LocalProvider, chat_model
 from roundtable.providers.local import Weights
-from roundtable.providers.local.header import trained_context
+from roundtable.providers.local.weights import trained_context
 from roundtable.settings import Settings
 from roundtable.types import ChatRequest, ChatResponse, Message, OutputSchema, ProviderConfig, Usage
+
+pytestmark = pytest.mark.both_loops
 
 ASK = ChatRequest(model="", messages=(Message(role="system", content="Be brief."), Message(role="user", content="Hi")))
 CONFIG = ProviderConfig()
@@ -210,7 +212,7 @@ async def test_closing_a_model_that_was_never_used(provider, file, engines):
 async def test_one_answer_at_a_time_and_the_event_loop_goes_on(provider, file, engines):
     models = [provider(str(file), CONFIG, Settings()) for _ in range(4)]
     await models[0].prepare()
-    engines[0].pause_s = 0.03
+    engines[0].pause_s = 0.1
     ticks = 0
 
     async with anyio.create_task_group() as tasks:
@@ -231,8 +233,8 @@ async def test_a_cancelled_call_is_left_at_once_and_stops_at_the_next_token(prov
     start = anyio.current_time()
     with anyio.move_on_after(0.15):
         await Gateway().guard(model).complete(ASK)
-    assert anyio.current_time() - start < 0.25
-    with anyio.fail_after(2):
+    assert anyio.current_time() - start < 0.15 + 2
+    with anyio.fail_after(8):
         while engine.running:  # noqa: ASYNC110
             await anyio.sleep(0.01)
     assert engine.stopped_after < 5
@@ -255,7 +257,7 @@ async def test_failures_of_the_runtime_are_ours(provider, file, engines):
     with pytest.raises(ContextTooLong):
         await model.complete(ASK)
     engine.first = ValueError("unrecognized type")
-    with pytest.raises(AgentError, match="cannot carry this out: unrecognized type"):
+    with pytest.raises(AgentError, match="rejects the request: unrecognized type"):
         await model.complete(ASK)
     engine.first, engine.pieces = None, []
     with pytest.raises(AgentError, match="empty"):
@@ -305,7 +307,7 @@ class TestEmbedded:
     async def test_another_file_in_its_place_is_refused(self, weights, settings):
         self.put(settings, b"changed")
         model = LocalProvider(weights=weights, load=Engine)(None, CONFIG, settings)
-        with pytest.raises(ConfigurationError, match="not the file that was expected"):
+        with pytest.raises(ConfigurationError, match="not the expected file"):
             await model.prepare()
 
     async def test_what_is_not_there_is_fetched(self, weights, settings, monkeypatch, tmp_path):
@@ -326,7 +328,7 @@ class TestEmbedded:
         with anyio.move_on_after(0.3) as scope:
             await model.prepare()
         assert scope.cancelled_caught
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             await model.aclose()
 
 

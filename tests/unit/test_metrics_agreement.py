@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from roundtable.errors import ConfigurationError
-from roundtable.scoring import (
-    Measure,
+from roundtable.metrics import (
     basic_agreement,
     coefficient_of_variation,
     cohen_kappa,
@@ -38,6 +37,7 @@ from roundtable.scoring import (
     total_variation,
     van_der_eijk_a,
 )
+from roundtable.scoring import Measure
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_krippendorffs_own_example(level: str, published: float) -> None:
 
 def test_alpha_is_undefined_without_variation_or_pairs() -> None:
     assert krippendorff_alpha([["a", "a"], ["a", "A."]]).reason == (
-        "all ratings are equal, so that nothing can be told from chance"
+        "all ratings are equal, so agreement cannot be told apart from chance"
     )
     assert krippendorff_alpha([["a", None], [None, "b"]]).reason == "no unit has two ratings"
     assert krippendorff_alpha([]).value is None
@@ -148,7 +148,7 @@ def test_fleiss_kappa_is_undefined_without_pairs_or_variation() -> None:
     )
     assert fleiss_kappa([["a", "b"]]).reason == "no unit has two ratings"
     assert fleiss_kappa([]).value is None
-    assert fleiss_kappa([["a"], ["a"]]).reason == "all ratings are equal, so that nothing can be told from chance"
+    assert fleiss_kappa([["a"], ["a"]]).reason == "all ratings are equal, so agreement cannot be told apart from chance"
 
 
 def test_cohen_kappa() -> None:

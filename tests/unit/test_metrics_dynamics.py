@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from roundtable.errors import ConfigurationError
-from roundtable.scoring import (
+from roundtable.metrics import (
     Transitions,
     brier_score,
     conformity,
@@ -84,7 +84,7 @@ def test_disagreement_that_collapses() -> None:
     assert disagreement_collapse(debates, gold=["x", "x", "x", "x", "x"]).value == 0
     assert disagreement_collapse(debates, gold=["Y.", None, None, None, None]).value == 1
     assert disagreement_collapse([[agreed]]).reason == "no debate began in disagreement"
-    with pytest.raises(ConfigurationError, match="1 debates need as many gold answers, not 2"):
+    with pytest.raises(ConfigurationError, match="1 debate needs as many gold answers, not 2"):
         disagreement_collapse([[split]], gold=["x", "y"])
 
 
@@ -114,7 +114,7 @@ def test_the_oracle_gap() -> None:
     assert oracle_gap([["4", "5", "5"]], ["4"]).figures == {"oracle": 1, "vote": 0}
     assert oracle_gap([["7", "7", "8"]], ["7"]).figures == {"oracle": 1, "vote": 1}
     assert oracle_gap([], []).reason == "there are no questions"
-    with pytest.raises(ConfigurationError, match="1 questions need as many gold answers, not 0"):
+    with pytest.raises(ConfigurationError, match="1 question needs as many gold answers, not 0"):
         oracle_gap([["a"]], [])
 
 

@@ -37,7 +37,7 @@ from roundtable.modes import (
     Step,
     ValidatorChain,
     calculate_stats,
-    check_fits,
+    check_supported,
     fan_in,
     fit_perspectives,
     last_only,
@@ -53,14 +53,15 @@ from roundtable.modes import (
     with_facilitator,
     with_reask,
 )
-from roundtable.modes.statistics import key_position
+from roundtable.modes.context import key_position
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.stages import narrow, run_stage, shaper_of
+from roundtable.stages import as_shaper, restrict_view, run_stage
 from roundtable.testing import scripted_agents
 from roundtable.types import (
     AgentResponse,
     DebateContext,
     EndDebate,
+    EndRound,
     FailedTurn,
     GeneratedPerspective,
     Perspective,
@@ -72,6 +73,7 @@ from roundtable.types import (
     TurnResult,
     TurnSpec,
 )
+from roundtable.types.plan import MAX_STAGES
 
 
 class Shaped(BaseModeStrategy):
@@ -92,7 +94,7 @@ class Shaped(BaseModeStrategy):
 
 
 def plan(shape: Any, agents: int = 4) -> list[tuple[str, list[tuple[str, int]]]]:
-    """Give each stage of one round: who speaks, and how much each sees."""
+    """Return each stage of one round: who speaks, and how much each sees."""
     return [
         (planned.stage.name, [(spec.agent[-1], len(spec.sees)) for spec in planned.stage.turns])
         for planned in rehearse(Shaped(shape), agents=agents, rounds=1)
@@ -137,12 +139,34 @@ def test_a_mode_that_ends_the_debate_is_rehearsed_to_there() -> None:
     assert len(list(rehearse(Once(last_only), agents=3, rounds=5))) == 2
 
 
+@pytest.mark.parametrize("name", ModeRegistry().get_available_modes())
+def test_every_mode_plans_for_the_largest_table_it_offers(name: str) -> None:
+    mode = ModeRegistry().get_mode(name)
+    assert isinstance(mode, BaseModeStrategy)
+    largest = mode.agent_counts.stop - 1
+    assert largest == 100
+    asked = {
+        spec.agent for _, stage in rehearse(mode, agents=largest, rounds=mode.rounds.start) for spec in stage.turns
+    }
+    assert len(asked) == (1 if name == "self-consistency" else largest)
+
+
+def test_a_round_may_have_as_many_stages_as_count_as_no_endless_one() -> None:
+    class Long(Shaped):
+        def next_stage(self, view: DebateContext) -> Plan:
+            if len(view.transcript) == MAX_STAGES:
+                return EndRound()
+            return Stage(name=f"s{len(view.transcript)}", turns=(TurnSpec(slot=0, agent="agent-1", answer="plan"),))
+
+    assert len(list(rehearse(Long(last_only), rounds=1))) == MAX_STAGES == 256
+
+
 def test_a_mode_that_never_ends_is_found() -> None:
     class Endless(Shaped):
         def next_stage(self, view: DebateContext) -> Plan:
             return Stage(name=f"s{len(view.transcript)}", turns=(TurnSpec(slot=0, agent="agent-1", answer="plan"),))
 
-    with pytest.raises(ConfigurationError, match="does not end round 1: 100 stages"):
+    with pytest.raises(ConfigurationError, match="plans the stage 's256' after 256 others in one round"):
         list(rehearse(Endless(last_only)))
 
 
@@ -163,12 +187,12 @@ def test_what_can_be_set_in_a_mode_is_set_in_its_name() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("adversarial:visibility=some", "visibility: 'some' is none of all, predecessor"),
-        ("adversarial:loud=true", "there is no option 'loud'; there are: visibility"),
-        ("socratic:loud=true", "there is no option 'loud'; there are: none"),
-        ("adversarial:visibility", "'visibility' is no 'option=value'"),
-        ("self-consistency:samples=0", "'0' is no whole number from 1 to 1,000"),
-        ("self-consistency:samples=1001", "'1001' is no whole number from 1 to 1,000"),
+        ("adversarial:visibility=some", "visibility: 'some' is not one of all, predecessor"),
+        ("adversarial:loud=true", "unknown option 'loud'; known: visibility"),
+        ("socratic:loud=true", "unknown option 'loud'; known: none"),
+        ("adversarial:visibility", "'visibility' is not of the form 'option=value'"),
+        ("self-consistency:samples=0", "'0' is not a whole number from 1 to 1,000"),
+        ("self-consistency:samples=1001", "'1001' is not a whole number from 1 to 1,000"),
         ("adversarial:visibility=all,visibility=predecessor", "'visibility' is set twice"),
         ("red-team-blue-team:cross-team=maybe", "'maybe' is neither true nor false"),
         ("adversary:visibility=all", "unknown mode 'adversary'"),
@@ -182,7 +206,7 @@ def test_an_option_that_does_not_exist_is_refused(name: str, why: str) -> None:
 async def test_what_a_mode_has_no_use_for_is_refused_before_anybody_is_asked() -> None:
     model = ScriptedModel(answer)
     table = Roundtable(seats(model), storage="memory://")
-    with pytest.raises(ConfigurationError, match="mode 'delphi' does not look at perspectives"):
+    with pytest.raises(ConfigurationError, match="mode 'delphi' does not use perspectives"):
         await table.debate("Tea?", mode="delphi", rounds=1, perspectives=["Brewers"])
     with pytest.raises(ConfigurationError, match="mode 'oxford' takes 2 options, not 3"):
         await table.debate("Tea?", mode="oxford", rounds=1, options=["Tea", "Mate", "Milk"])
@@ -308,7 +332,7 @@ async def test_perspectives_are_written_for_the_question_where_the_caller_asks_f
     asked = [first[name].messages[1].content for name in ("ada", "bo", "cy", "dee")]
     for text, name in zip(asked, ("Brewers", "Drinkers", "Technical", "Economic"), strict=True):
         assert f"(your perspective)\n| {name}" in text
-    with pytest.raises(ConfigurationError, match="does not go with the mode 'delphi'"):
+    with pytest.raises(ConfigurationError, match="does not work with the mode 'delphi'"):
         await table.debate("Tea?", mode="delphi", perspectives="auto")
     with pytest.raises(ConfigurationError, match="perspectives must be a list"):
         await table.debate("Tea?", mode="expert-panel", perspectives="Law")  # type: ignore[arg-type]
@@ -359,6 +383,17 @@ def test_words_of_the_question_and_failures_give_nobody_away() -> None:
     assert nameless.transcript[1].agent_id == "Participant 2"
 
 
+def test_bottom_lines_and_comparisons_give_nobody_away() -> None:
+    compared = [{"turn": [1, "positions", 1], "verdict": "same"}]
+    context = view(said("Ada", "So.", bottom_line="What Bo said", compared=compared), current_round=2)
+    answer = AnonymizationProcessor().process(context).transcript[0].answer  # type: ignore[union-attr]
+    assert (answer.bottom_line, answer.compared) == ("What Participant 2 said", ())  # type: ignore[union-attr]
+    stats = calculate_stats(
+        (said("Ada", "Long.", bottom_line="42").answer, said("Bo", "Other.", bottom_line="42.0").answer)
+    )  # type: ignore[arg-type]
+    assert (dict(stats.position_distribution), stats.consensus_level) == ({"42": 2}, 100)
+
+
 def test_a_name_that_is_part_of_a_word_of_the_question_is_masked() -> None:
     context = view(
         said("Ada", "As Ada said, Canada gains."), topic="Should Canada build Bohemian cafes?", current_round=2
@@ -370,14 +405,14 @@ def test_a_name_that_is_part_of_a_word_of_the_question_is_masked() -> None:
 def test_the_chair_of_a_council_does_not_know_its_own_answer() -> None:
     mode = CouncilMode()
     chair = next(planned for planned in rehearse(mode, agents=4, rounds=1) if planned.stage.name == "chair")
-    context = shaper_of(mode).transform_context(narrow(chair.view, chair.stage.turns[0]))  # type: ignore[union-attr]
+    context = as_shaper(mode).transform_context(restrict_view(chair.view, chair.stage.turns[0]))  # type: ignore[union-attr]
     assert all(one.agent_id.startswith("Answer ") for one in context.previous_responses)
     assert "mean place" in context.turn.notes[0].text  # type: ignore[union-attr]
 
 
 def test_statistics_become_quoted_material_of_the_turn() -> None:
     spec = TurnSpec(slot=0, agent="ada", sees=())
-    context = narrow(view(*ROUND_ONE), spec).model_copy(update={"transcript": ROUND_ONE})
+    context = restrict_view(view(*ROUND_ONE), spec).model_copy(update={"transcript": ROUND_ONE})
     note = StatisticsProcessor().process(context).turn.notes[0]  # type: ignore[union-attr]
     assert "Participants: 4" in note.text
     assert note.brief == "25 % say: Start with a monolith."
@@ -387,7 +422,7 @@ def test_statistics_become_quoted_material_of_the_turn() -> None:
 
 def test_more_positions_than_fit_are_counted() -> None:
     told = [said(f"A{place}", f"Position {place}.", slot=place).answer for place in range(7)]
-    from roundtable.modes.statistics import statistics_note
+    from roundtable.modes.context import statistics_note
 
     assert statistics_note(told).text.endswith("1 x Position 4.\nand 2 more")  # type: ignore[arg-type]
 
@@ -517,7 +552,7 @@ def test_hooks_of_a_plain_mode_change_nothing_and_say_the_common_role() -> None:
     assert mode.stage_turns(context.model_copy(update={"current_round": 1}), "positions") == ROUND_ONE
     assert [seen.shown_as for seen in mode.earlier_positions(context)] == ["Ada", "Bo", "Cy", "Dee"]
     planned_ = next(iter(rehearse(mode, rounds=1)))
-    turn = narrow(planned_.view, planned_.stage.turns[0])
+    turn = restrict_view(planned_.view, planned_.stage.turns[0])
     assert mode.build_agent_prompt(turn) == planned_.stage.turns[0].task
 
 
@@ -609,15 +644,15 @@ def test_a_mode_of_somebody_else_needs_no_hooks_and_no_counts() -> None:
         def build_agent_prompt(self, context: DebateContext) -> str:
             return ""
 
-    assert shaper_of(Foreign()) is None
-    check_fits(Foreign(), "foreign", agents=77, rounds=2)
+    assert as_shaper(Foreign()) is None
+    check_supported(Foreign(), "foreign", agents=77, rounds=2)
     assert (
         plan_table(Foreign(), agents=2, rounds=1).splitlines()[2]
         == "1 | last | 0 | agent-2 | participant | position | 1/first/0 as Agent 1"
     )
     modes = ModeRegistry()
     modes.register_mode("foreign", Foreign())
-    with pytest.raises(ConfigurationError, match="no option 'x'"):
+    with pytest.raises(ConfigurationError, match="unknown option 'x'"):
         modes.get_mode("foreign:x=1")
 
 

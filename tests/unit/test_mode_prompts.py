@@ -11,8 +11,8 @@ from snapshots.prompt_views import ADA, COMPACT, FULL, NONCE, SKEPTIC, TOPIC, as
 
 from roundtable.errors import ConfigurationError
 from roundtable.modes import BUILTIN_MODES, AdversarialMode, CollaborativeMode, DelphiMode, ModeRegistry, rehearse
-from roundtable.modes.instructions import instructed
-from roundtable.modes.lint import first_turn_findings
+from roundtable.modes.base import role_instructions
+from roundtable.modes.simulate import first_turn_findings
 from roundtable.prompts import (
     Fence,
     PromptLibrary,
@@ -23,7 +23,7 @@ from roundtable.prompts import (
     neutralise,
     render_layers,
 )
-from roundtable.stages import narrow, shaper_of
+from roundtable.stages import as_shaper, restrict_view
 from roundtable.types import ContextResult, DebateContext, EndRound, Plan, Stage, ToolPolicy, TurnSpec, Visible
 
 ROLES = [
@@ -74,7 +74,7 @@ def texts(mode: str, role: str) -> RolePrompt:
 
 
 def bullets(text: str, heading: str) -> list[str]:
-    """Give the lines under a heading, up to the first that is none of them."""
+    """Return the list items under a heading, up to the first other line."""
     after = text.partition(f"{heading}\n")[2].splitlines()
     return [line[2:] for line in itertools.takewhile(lambda line: line.startswith("- "), after)]
 
@@ -130,10 +130,10 @@ def test_sections_keep_their_names(mode: str) -> None:
 def test_compact_prompts_of_whole_debates_stay_within_their_limit(name: str) -> None:
     mode = ModeRegistry().get_mode(name)
     for planned, stage in rehearse(mode, agents=4, rounds=3, topic=TOPIC):
-        shaper = shaper_of(mode)
+        shaper = as_shaper(mode)
         assert shaper is not None
         for spec in stage.turns:
-            messages = ask(SKEPTIC, COMPACT, shaper.transform_context(narrow(planned, spec)))
+            messages = ask(SKEPTIC, COMPACT, shaper.transform_context(restrict_view(planned, spec)))
             assert sum(estimate_tokens(message.content) for message in messages) <= 350 + 110 * (len(messages) > 2)
             assert estimate_tokens(messages[0].content) + estimate_tokens(messages[-1].content) <= 350
 
@@ -237,8 +237,8 @@ def test_no_name_of_a_mode_leads_out_of_the_folder(tmp_path: Path, name: str) ->
 
 
 def test_a_role_without_texts_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ConfigurationError, match="know no role 'jester'; they know red, blue"):
-        instructed(PromptLibrary(), "red-team-blue-team", "jester", opening=True, focused=False)
+    with pytest.raises(ConfigurationError, match="have no role 'jester'; they have red, blue"):
+        role_instructions(PromptLibrary(), "red-team-blue-team", "jester", opening=True, focused=False)
 
 
 # ---------------------------------------------------------------- tools
@@ -246,7 +246,7 @@ def test_a_role_without_texts_is_refused_with_those_there_are() -> None:
 
 def turn(policy: ToolPolicy, *, seen: bool = False) -> DebateContext:
     sees = (Visible(turn=said("Bo", "No").key, shown_as="Bo"),) if seen else ()
-    return narrow(view(said("Bo", "No")), TurnSpec(slot=0, agent="ada", task="Speak.", tools=policy, sees=sees))
+    return restrict_view(view(said("Bo", "No")), TurnSpec(slot=0, agent="ada", task="Speak.", tools=policy, sees=sees))
 
 
 def test_a_prompt_speaks_of_the_tools_there_are_and_of_the_limits_that_are_kept() -> None:
@@ -280,7 +280,7 @@ def test_signs_in_a_topic_change_nothing(name: str, topic: str) -> None:
     signed = list(rehearse(mode, agents=3, rounds=2, topic=topic))
     tasks = [[(spec.task, spec.brief) for spec in stage.turns] for stage in plain]
     assert [[(spec.task, spec.brief) for spec in planned.stage.turns] for planned in signed] == tasks
-    first = narrow(signed[0].view, signed[0].stage.turns[0])
+    first = restrict_view(signed[0].view, signed[0].stage.turns[0])
     user = ask(ADA, FULL, first)[-1].content
     quoted = "\n".join(f"| {line}" for line in neutralise(topic).split("\n"))
     assert f"BEGIN QUOTE {NONCE} (question)\n{quoted}\nEND QUOTE {NONCE}" in user

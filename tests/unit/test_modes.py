@@ -149,7 +149,7 @@ async def test_tools_of_a_round_reach_every_agent_that_takes_tools() -> None:
 
 @pytest.mark.parametrize("mode", [Stuck(), Empty()], ids=lambda mode: mode.name)
 async def test_a_plan_that_would_never_end_is_refused(mode: BaseModeStrategy) -> None:
-    with pytest.raises(ConfigurationError, match="twice in one round, or for nobody"):
+    with pytest.raises(ConfigurationError, match=r"a second time in one round|without any turn"):
         await mode.execute_round(scripted_agents({"ada": "Yes"}), QUESTION)
 
 
@@ -176,7 +176,7 @@ def test_a_mode_without_hooks_has_defaults_for_all_but_its_plan() -> None:
     assert (bare.needs_groupthink_detection, bare.assigns_stances, bare.rounds) == (True, False, range(1, 101))
     assert bare.build_agent_prompt(QUESTION) == ""
     assert bare.get_agent_role(Plain(), 0, QUESTION) == "participant"
-    with pytest.raises(ConfigurationError, match=r"Bare does not say what happens next: override next_stage\(view\)"):
+    with pytest.raises(ConfigurationError, match=r"Bare plans no stages: override next_stage\(view\)"):
         bare.next_stage(QUESTION)
 
 

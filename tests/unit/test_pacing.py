@@ -6,13 +6,13 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from roundtable.engine.pacing import Pace
+from roundtable.engine.plan_checks import StepLimiter
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.both_loops]
 
 
 async def test_a_pass_of_the_loop_takes_up_a_few_steps_in_the_order_they_were_asked_for() -> None:
-    pace, taken, passes = Pace(4), list[int](), list[int]()
+    pace, taken, passes = StepLimiter(4), list[int](), list[int]()
 
     async def step(number: int) -> None:
         await pace.step()
@@ -34,7 +34,7 @@ async def test_a_pass_of_the_loop_takes_up_a_few_steps_in_the_order_they_were_as
 
 
 async def test_who_is_cancelled_while_waiting_leaves_room_for_others() -> None:
-    pace, taken = Pace(1), list[int]()
+    pace, taken = StepLimiter(1), list[int]()
 
     async def step(number: int) -> None:
         await pace.step()
@@ -53,6 +53,6 @@ async def test_who_is_cancelled_while_waiting_leaves_room_for_others() -> None:
 
 
 def test_a_pace_may_be_kept_on_one_loop_after_the_other() -> None:
-    pace = Pace(1)
+    pace = StepLimiter(1)
     for _ in range(2):
         anyio.run(pace.step)

@@ -68,11 +68,11 @@ def test_a_confidence_is_read_on_its_scale(value: str, scale: int, expected: flo
 def test_a_confidence_that_is_no_finite_number_is_one_half_with_a_warning(value: str) -> None:
     parsed = with_confidence(value)
     assert parsed.confidence == 0.5
-    assert parsed.warnings == ("no usable confidence was given; 0.5 stands in",)
+    assert parsed.warnings == ("no usable confidence was given; 0.5 is assumed",)
 
 
 def test_a_missing_confidence_is_one_half_with_a_warning() -> None:
-    assert read('{"position": "Yes"}').warnings == ("no usable confidence was given; 0.5 stands in",)
+    assert read('{"position": "Yes"}').warnings == ("no usable confidence was given; 0.5 is assumed",)
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,36 @@ def test_a_position_may_be_a_number(position: str, read_as: str) -> None:
     assert "cut off" in refused(f'{{"position": {position}').reason
 
 
+@pytest.mark.parametrize("text", ["B", " B\n", "b.", "**B**", '"B"', "<think>A or B?</think>\n(B)"])
+def test_an_option_alone_is_the_choice_without_asking_again(text: str) -> None:
+    position = parse_answer(text, options=("A", "B"))
+    assert isinstance(position, Parsed)
+    assert (position.position, position.choice, position.confidence, position.repaired) == ("B", "B", 0.5, True)
+    assert position.warnings == (
+        "the answer was an option and no more",
+        "no usable confidence was given; 0.5 is assumed",
+    )
+    ballot = parse_answer(text, "ballot", options=("A", "B"))
+    assert isinstance(ballot, Parsed)
+    assert (ballot.choice, ballot.warnings) == ("B", ("the answer was an option and no more",))
+    assert read("b", "ballot", options=("B", "b ")).choice == "b "
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "options"),
+    [
+        pytest.param("B", "position", None, id="no options"),
+        pytest.param("B, I think", "position", ("A", "B"), id="more than an option"),
+        pytest.param("C", "ballot", ("A", "B"), id="another"),
+        pytest.param("x", "ballot", ("X.", "X!"), id="ambiguous"),
+        pytest.param("B", "ranking", ("A", "B"), id="a ranking"),
+        pytest.param("<think>B</think>", "ballot", ("A", "B"), id="a thought"),
+    ],
+)
+def test_what_is_no_option_alone_is_no_choice(text: str, kind: AnswerKind, options: tuple[str, ...] | None) -> None:
+    refused(text, kind, options=options)
+
+
 def test_a_ballot_is_a_choice_or_an_abstention() -> None:
     assert read('{"choice": "no", "reasoning": " why "}', "ballot", options=OPTIONS) == Parsed(
         choice="No", reasoning="why"
@@ -245,11 +275,11 @@ def test_scores_are_finite_numbers_of_options() -> None:
     parsed = read(text, "scores", options=OPTIONS)
     assert parsed.scores == (("No", 1.0), ("C++", 2.5))
     assert parsed.warnings == (
-        "the score of '-5' is no finite number",
-        "the score of '5' is no finite number",
+        "the score of '-5' is not a finite number",
+        "the score of '5' is not a finite number",
         "the choice 'x' is none of the options",
         "'No' is scored twice; its first score counts",
-        "the score of 'C#' is no finite number",
+        "the score of 'C#' is not a finite number",
     )
     assert read('{"scores": {"anything": 0}}', "scores").scores == (("anything", 0.0),)
 
@@ -373,3 +403,75 @@ def test_what_tries_to_be_json_is_no_prose(text: str) -> None:
     failure = parse_prose(text)
     assert isinstance(failure, ParseFailure)
     assert failure.reason == "neither the JSON asked for nor plain prose"
+
+
+def test_verdicts_on_earlier_answers_are_read_by_label() -> None:
+    fields = {
+        "position": "Tea",
+        "bottom_line": 42,
+        "compared": {"Bo": "SAME", "Cy": "different", "Dee": None, "Eve": 1},
+    }
+    found = parse_answer(json.dumps(fields))
+    assert isinstance(found, Parsed)
+    assert (found.bottom_line, found.compared) == ("42", (("Bo", "same"), ("Cy", "different")))
+    assert [text for text in found.warnings if "compared" in text] == [
+        "the answer compared as 'Eve' is neither the same nor different"
+    ]
+    camel = parse_answer('{"position": "Tea", "bottomLine": " Green  tea ", "compared": []}')
+    assert isinstance(camel, Parsed)
+    assert camel.bottom_line == "Green tea"
+    many = parse_answer(json.dumps({"position": "Tea", "compared": {str(place): "same" for place in range(60)}}))
+    assert isinstance(many, Parsed)
+    assert len(many.compared) == 50
+
+
+LETTERS = ("A", "B", "C")
+
+
+class TestVotes:
+    def test_groups_are_read_and_a_letter_counts_once(self) -> None:
+        vote = {"same": [["A", "b"], ["B", "C"], ["motion C", "X"], "A", 7], "ranking": ["(a)", "Motion B"]}
+        parsed = read(json.dumps(vote), "ranking", options=LETTERS, motions=True)
+        assert (parsed.ranking, parsed.same) == ((("A",), ("B",)), (("A", "B"),))
+        assert parsed.warnings == (
+            "'B' is in two groups; the first counts",
+            "'C' is in two groups; the first counts",
+            "the choice 'X' is none of the options",
+            "'A' is in two groups; the first counts",
+            "the choice '7' is none of the options",
+        )
+
+    @pytest.mark.parametrize(("same", "warned"), [(None, False), ("A", True), ([], False), ([["A"]], False)])
+    def test_no_group_is_a_group_of_nobody(self, same: JsonValue, *, warned: bool) -> None:
+        parsed = read(json.dumps({"same": same, "choice": "A"}), "ballot", options=LETTERS, motions=True)
+        assert (parsed.choice, parsed.same, bool(parsed.warnings)) == ("A", (), warned)
+
+    def test_without_motions_no_groups_are_read(self) -> None:
+        assert read('{"same": [["A", "B"]], "choice": "A"}', "ballot", options=LETTERS).same == ()
+
+    @pytest.mark.parametrize(
+        ("kind", "text"),
+        [("ranking", '{"ranking": []}'), ("ranking", '{"ranking": null}'), ("scores", '{"scores": {}}')],
+    )
+    def test_an_empty_vote_abstains_where_motions_are_voted_on(self, kind: AnswerKind, text: str) -> None:
+        parsed = read(text, kind, options=LETTERS, motions=True)
+        assert (parsed.ranking, parsed.scores) == ((), ())
+        refused(text, kind, options=LETTERS)
+
+    def test_a_ranking_of_unknown_letters_is_refused(self) -> None:
+        assert refused('{"ranking": ["X"]}', "ranking", options=LETTERS, motions=True).reason == (
+            '"ranking" names no option; the letters of the motions are A, B, C'
+        )
+
+    @pytest.mark.parametrize(
+        ("approved", "expected"),
+        [(["A", "X", "A", "b"], ("A", "B")), ([], ()), (None, None)],
+    )
+    def test_approvals_are_options_each_once(self, approved: JsonValue, expected: tuple[str, ...] | None) -> None:
+        parsed = read(json.dumps({"approved": approved, "reasoning": "So."}), "approval", options=LETTERS)
+        assert (parsed.approved, parsed.reasoning) == (expected, "So.")
+        assert len(parsed.warnings) == (2 if approved else 0)
+
+    @pytest.mark.parametrize("approved", ["A", {"A": 1}, ["X"]])
+    def test_what_approves_of_no_option_is_refused(self, approved: JsonValue) -> None:
+        assert "give null to abstain" in refused(json.dumps({"approved": approved}), "approval", options=LETTERS).reason

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from roundtable import hookimpl, plugins
-from roundtable._registry import HOST, Entry
+from roundtable._core.registry import HOST, Entry
 from roundtable.api import AgentProfile
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import MaxRounds
@@ -29,7 +29,7 @@ from roundtable.plugins import (
     load_catalog,
     load_plugins,
 )
-from roundtable.plugins.using import make
+from roundtable.plugins.errors import make
 from roundtable.protocols import Tool
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule, decide, first_places
@@ -247,23 +247,23 @@ def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
         def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
             registrar.add(name, CollaborativeMode())
 
-    with pytest.raises(ConfigurationError, match=r"a mode name must be|the mode name 'acme/a' holds '/'"):
+    with pytest.raises(ConfigurationError, match=r"a mode name must be|the mode name 'acme/a' contains '/'"):
         load_catalog([Odd()])
 
 
 @pytest.mark.parametrize(
     ("kind", "thing", "message"),
     [
-        ("providers", 3, "'x' is registered with int, where a function is wanted"),
+        ("providers", 3, "'x' must be registered with a function, not int"),
         ("modes", 3, "mode 'x': int has no"),
         ("modes", CollaborativeMode, "not the class"),
-        ("storages", "redis", "'x' is registered with str, where a function is wanted"),
-        ("tools", None, "'x' is registered with NoneType, where a function is wanted"),
-        ("rules", veto, "'x' is registered with function, where a Rule is wanted"),
-        ("exits", MaxRounds(1), "'x' is registered with MaxRounds, where a function is wanted"),
-        ("personas", "Nurse", "'x' is registered with str, where a Persona is wanted"),
-        ("profiles", "scout", "'x' is registered with str, where an AgentProfile of this name is wanted"),
-        ("profiles", AgentProfile("y", instructions="Look."), "where an AgentProfile of this name is wanted"),
+        ("storages", "redis", "'x' must be registered with a function, not str"),
+        ("tools", None, "'x' must be registered with a function, not NoneType"),
+        ("rules", veto, "'x' must be registered with a Rule, not function"),
+        ("exits", MaxRounds(1), "'x' must be registered with a function, not MaxRounds"),
+        ("personas", "Nurse", "'x' must be registered with a Persona, not str"),
+        ("profiles", "scout", "'x' must be registered with an AgentProfile of this name, not str"),
+        ("profiles", AgentProfile("y", instructions="Look."), "must be registered with an AgentProfile of this name"),
     ],
 )
 def test_a_thing_of_another_kind_is_refused_where_it_is_registered(kind: str, thing: object, message: str) -> None:

@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from roundtable import Roundtable
+from roundtable.agents import BaseAgent
 from roundtable.errors import APIAuthError, ConfigurationError
 from roundtable.plugins.otel import CONTENT_VARIABLE, OpenTelemetryObserver, open_telemetry
 from roundtable.providers.scripted import Reply
@@ -21,7 +22,9 @@ from roundtable.settings import Settings
 from roundtable.testing import ScriptedModel, scripted_agents
 from roundtable.types import (
     AgentComplete,
+    AgentConfig,
     ChatRequest,
+    ChatResponse,
     ConversationComplete,
     DebateError,
     ErrorInfo,
@@ -107,9 +110,36 @@ async def test_a_failed_turn_has_its_error_without_its_words() -> None:
     assert SECRET not in traced.text
 
 
+class Renamed(ScriptedModel):
+    """A model that answers under another name than it was asked for, as an alias does."""
+
+    provider = "google"
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        answer = await super().complete(request)
+        return answer.model_copy(update={"model": "gemini-3-flash-001"})
+
+
+async def test_spans_say_which_model_was_asked_and_which_answered_in_failed_turns_too() -> None:
+    traced = Traced()
+    config = AgentConfig(id="ada", name="Ada", provider="google", model="gemini-3-flash")
+    ada = BaseAgent(config, Renamed([{"position": "Tea", "reasoning": "It keeps."}, APIAuthError("no")]))
+    bo = scripted_agents({"bo": "Tea"})[0]
+    table = Roundtable([ada, bo], storage="memory://", observers=[traced.observer])
+    result = await table.debate("Tea?", rounds=2)
+    answered, failed = (facts(span) for span in traced.named("invoke_agent Ada"))
+    for span in (answered, failed):
+        assert (span["gen_ai.provider.name"], span["gen_ai.request.model"]) == ("gcp.gemini", "gemini-3-flash")
+    assert answered["gen_ai.response.model"] == "gemini-3-flash-001"
+    assert "gen_ai.response.model" not in failed
+    assert [(turn.provider, turn.model) for held in result.rounds for turn in held.turns if turn.agent_id == "ada"] == [
+        ("google", "gemini-3-flash")
+    ] * 2
+
+
 async def test_tools_used_for_a_position_are_spans_too() -> None:
     def look_up(word: str) -> str:
-        """Say what a word means."""
+        """Return what a word means."""
         return f"{word} is a drink"
 
     def reply(request: ChatRequest) -> Reply:
@@ -173,6 +203,7 @@ async def test_it_is_asked_for_by_name() -> None:
     await table.aclose()
 
 
+@pytest.mark.slow
 def test_nobody_loads_it_who_has_not_asked_for_it() -> None:
     code = "import sys, roundtable; roundtable.Roundtable(storage='memory://').wiring; "
     code += "assert 'opentelemetry' not in sys.modules"

@@ -20,14 +20,14 @@ MODES = [name for name, _, _ in BUILTIN_MODES]
 
 
 def rendered(name: str) -> str:
-    """Give one prompt as a text file: its version, then each message under its role."""
+    """Return one prompt as a text file: its version, then each message under its role."""
     messages = ask(*VIEWS[name])
     blocks = [f"#### {message.role}\n{message.content}\n" for message in messages]
     return "\n".join([f"prompt version {PROMPT_VERSION}\n", *blocks])
 
 
 def instructions(mode: str) -> str:
-    """Give the instructions of one mode, in all their forms."""
+    """Return the instructions of one mode, in all their forms."""
     prompt = load_mode_prompt(mode)
     forms = [(True, False), (False, False), (False, True)]
     blocks = []

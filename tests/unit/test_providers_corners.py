@@ -9,9 +9,8 @@ from unit.test_providers_handmade import ANTHROPIC_START, DIALECTS, decode, sse
 
 from roundtable.errors import AgentError, APIAuthError, APINetworkError, ConfigurationError
 from roundtable.http.json_array import JsonArrayFramer
-from roundtable.providers import SERVERS, HttpProvider, OpenAIChat, chat_model
-from roundtable.providers.builtin import COMPATIBLE
-from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_or_not, transformed
+from roundtable.providers import BUILTIN_SPECS, SERVERS, HttpProvider, OpenAIChat, chat_model
+from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, transformed
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig
@@ -21,7 +20,7 @@ ANTHROPIC_END = [{"type": "message_delta", "delta": {"stop_reason": "tool_use"}}
 
 
 def blocks(*started):
-    """Give the events of blocks: what each starts with, and its deltas."""
+    """Return the events of blocks: what each starts with, and its deltas."""
     for index, (block, *deltas) in enumerate(started):
         yield {"type": "content_block_start", "index": index, "content_block": block}
         yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
@@ -103,7 +102,7 @@ class TestGoogle:
 
     @pytest.mark.parametrize("path", ["", "kind", "$", "$.a..b", "$.a[9]", "$[0]"])
     def test_a_piece_without_a_place_is_refused(self, path):
-        with pytest.raises(AgentError, match="a place that cannot be"):
+        with pytest.raises(AgentError, match="has an invalid path"):
             self.call({"jsonPath": path, "stringValue": "x"})
 
     def test_a_piece_of_no_call_is_passed_over(self):
@@ -113,8 +112,11 @@ class TestGoogle:
 
     def test_a_stream_that_repeats_its_end_is_refused(self):
         event = {"candidates": [{"content": {"parts": [{"text": "Tea."}]}, "finishReason": "STOP"}]}
-        with pytest.raises(AgentError, match="repeats itself"):
-            decode("google", sse(event, event))
+        counted = event | {"usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2}}
+        silent = {"candidates": [{"finishReason": "STOP"}]}
+        for ends in ([counted, counted], [event, silent, silent]):
+            with pytest.raises(AgentError, match="repeats itself"):
+                decode("google", sse(*ends))
 
     def test_an_image_by_its_address_and_a_tool_that_must_not_be_called(self):
         images = (ImagePart(url="https://a.example/i.jpeg?x=1"),)
@@ -164,16 +166,16 @@ class TestChatServers:
         assert (answer.text, answer.reasoning) == ("Tea.", "Hm.")
 
     def test_a_profile_that_is_not_known_is_refused_with_those_that_are(self):
-        make = HttpProvider(COMPATIBLE)
-        with pytest.raises(ConfigurationError, match=r"no profile 'grok'; there are: azure, .*xai"):
+        make = HttpProvider(BUILTIN_SPECS["compatible"])
+        with pytest.raises(ConfigurationError, match=r"no profile 'grok'; known profiles: azure, .*xai"):
             make("m", ProviderConfig(profile="grok"), Settings())
-        with pytest.raises(ConfigurationError, match="there are: none"):
+        with pytest.raises(ConfigurationError, match="known profiles: none"):
             chat_model("anthropic", api_key="k", profile="groq")
 
 
 class TestStreams:
     def test_an_event_that_is_no_object_breaks_the_stream(self):
-        with pytest.raises(AgentError, match="no JSON object"):
+        with pytest.raises(AgentError, match="not a JSON object"):
             decode("anthropic", b"data: [1]\n\n")
 
     @pytest.mark.parametrize("tail", [b'{"error": {"code": 401, "message": "no"}}', b'[{"error": {"code": 401}}]'])
@@ -219,7 +221,7 @@ class TestSchemas:
         for _ in range(5000):
             deep = {"type": "array", "items": deep}
         assert transformed(deep, ANTHROPIC) is None
-        assert strict_or_not(deep) == (deep, False)
+        assert strict_schema(deep) == (deep, False)
 
 
 def grounded(*chunks, supports=None, **more):
@@ -269,7 +271,7 @@ def test_a_key_that_is_empty_is_a_missing_one(key, monkeypatch):
 
 
 def test_an_address_that_is_empty_does_not_mean_the_vendor():
-    with pytest.raises(ConfigurationError, match="no http or https address"):
+    with pytest.raises(ConfigurationError, match="not an http or https address"):
         chat_model("anthropic:c", api_key="sk-ant-x", base_url="")
 
 

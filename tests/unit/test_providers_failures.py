@@ -18,7 +18,7 @@ from roundtable.errors import (
     APITimeoutError,
     ContextTooLong,
 )
-from roundtable.providers.failures import error_for, read_refusal, redacted, request_id_of, retry_after_of
+from roundtable.providers.failures import error_for, read_refusal, redact, request_id_of, retry_after_of
 
 
 def error(status, body=b"", **headers):
@@ -226,15 +226,15 @@ ECHOES = {
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
 def test_a_key_the_provider_repeats_is_taken_out(echo):
     key = "sk-canary+/=0123456789?"
-    found = redacted(error(401, told(f"Bad key {echo(key)} given"), x_request_id=f"id-{key}"), key)
+    found = redact(error(401, told(f"Bad key {echo(key)} given"), x_request_id=f"id-{key}"), key)
     assert "canary" not in str(found.to_dict())
     assert key[:12] not in repr(found)
     assert echo(key)[:12] not in str(found)
     assert "Bad key " in str(found)
     assert "***" in str(found)
-    assert str(redacted(found, key)) == str(found)
+    assert str(redact(found, key)) == str(found)
 
 
 @pytest.mark.parametrize("key", [None, "", "ollama"])
 def test_stand_ins_for_a_key_are_left_alone(key):
-    assert "ollama" in str(redacted(error(404, told("ollama has no such model")), key))
+    assert "ollama" in str(redact(error(404, told("ollama has no such model")), key))

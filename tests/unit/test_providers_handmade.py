@@ -106,7 +106,7 @@ def test_a_failed_search_of_anthropic_is_shown_and_cites_nothing():
     [
         ([ANTHROPIC_START, ANTHROPIC_START], "repeats"),
         ([ANTHROPIC_START, *ANTHROPIC_TEXT, *ANTHROPIC_TEXT], "repeats"),
-        ([ANTHROPIC_START, *ANTHROPIC_TEXT, ANTHROPIC_TEXT[1]], "no open block"),
+        ([ANTHROPIC_START, *ANTHROPIC_TEXT, ANTHROPIC_TEXT[1]], "not belong to an open block"),
     ],
 )
 def test_a_stream_of_anthropic_that_repeats_itself_is_refused(events, problem):

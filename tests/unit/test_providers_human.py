@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,21 @@ from snapshots.prompt_views import ADA, planned, view
 
 from roundtable import AgentConfig, Budget, Roundtable
 from roundtable.agents import BaseAgent
-from roundtable.errors import AgentError
+from roundtable.cli.context import CommandOptions, make_table
+from roundtable.cli.terminal import Terminal
+from roundtable.errors import AgentError, ConfigurationError
 from roundtable.providers import HumanModel, HumanProvider, HumanTurn, ScriptedModel
-from roundtable.providers.terminal import Terminal
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest, Message, ProviderConfig, TurnResult
+
+pytestmark = pytest.mark.both_loops
 
 ASK = ChatRequest(model="", messages=(Message(role="user", content="Well?"),))
 
 
 async def turn(reply: Any, **changes: Any) -> tuple[TurnResult, HumanTurn]:
-    """Let a person take one turn, and give what was asked and what was understood."""
+    """Run one turn of a person; return what was asked and what was understood."""
     asked: list[HumanTurn] = []
 
     def ask(turn: HumanTurn) -> Any:
@@ -116,6 +120,7 @@ async def test_an_async_callback_and_a_stream_give_the_same_answer() -> None:
     await model.aclose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_person_takes_part_in_every_mode(mode: str) -> None:
     asked: list[HumanTurn] = []
@@ -222,10 +227,15 @@ async def test_the_terminal_lists_the_options(pipe: tuple[int, int], capsys: pyt
             {"position": "Tea", "stance": "NO"},
             "YES, NO or NEUTRAL, please",
         ),
-        (("choice", "reasoning"), "Milk\n3\n2\nwhy\n", {"choice": "Coffee", "reasoning": "why"}, "'Milk' is none of"),
+        (
+            ("choice", "reasoning"),
+            "Milk\n3\n2\nwhy\n",
+            {"choice": "Coffee", "reasoning": "why"},
+            "'Milk' is not one of",
+        ),
         (("choice", "reasoning"), "-\nneither\n", {"choice": None, "reasoning": "neither"}, "choice (- to abstain)"),
-        (("ranking", "reasoning"), "2>Milk\n2>1\n\n", {"ranking": ["Coffee", "Tea"]}, "'Milk' is none of"),
-        (("scores", "reasoning"), "tea\ntea=2\n\n", {"scores": {"Tea": 2.0}}, "Such as"),
+        (("ranking", "reasoning"), "2>Milk\n2>1\n\n", {"ranking": ["Coffee", "Tea"]}, "'Milk' is not one of"),
+        (("scores", "reasoning"), "tea\ntea=2\n\n", {"scores": {"Tea": 2.0}}, "For example"),
     ],
     ids=lambda given: given[0] if isinstance(given, tuple) else None,
 )
@@ -265,21 +275,70 @@ async def test_the_end_of_input_leaves_the_turn(tmp_path: Any, capsys: pytest.Ca
         assert await terminal.ask(HumanTurn("", "", "", ())) == ""
 
 
-def test_the_provider_makes_people_of_one_terminal() -> None:
-    provider = HumanProvider()
-    ada, anybody = (provider(name, ProviderConfig(), Settings()) for name in ("ada", None))
+def test_the_provider_makes_people_where_the_table_says_how_they_are_asked() -> None:
+    provider, config = HumanProvider(), ProviderConfig(client=lambda turn: "Tea")
+    ada, anybody = (provider(name, config, Settings()) for name in ("ada", None))
     assert (ada.model, anybody.model) == ("ada", "human")
+    with pytest.raises(ConfigurationError, match="'human:ada'") as caught:
+        provider("ada", ProviderConfig(), Settings())
+    assert "HumanModel(ask, model='ada')" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize(("name", "own_s"), [("human:ada", 3600.0), ("claude-cli:opus", 600.0), ("command:tea", 600.0)])
+@pytest.mark.parametrize("ask", [None, "stdin", 3])
+def test_a_person_without_a_function_that_asks_is_refused(ask: Any) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(repr(ask))):
+        HumanModel(ask)
+
+
+@pytest.mark.parametrize(
+    ("kind", "replies", "field", "value"),
+    [
+        ("ballot", ["Milk", {"choice": "Water"}, "tea"], "choice", "Tea"),
+        ("ranking", ["Milk > Tea", "Coffee > Tea"], "ranking", (("Coffee",), ("Tea",))),
+        ("scores", ["Milk=2", "Tea=2, Coffee=1"], "scores", {"Tea": 2.0, "Coffee": 1.0}),
+        ("position", [{"position": "Milk", "choice": "Milk"}, {"position": "Tea", "choice": "Tea"}], "choice", "Tea"),
+    ],
+)
+async def test_an_invalid_choice_is_asked_for_again_with_what_was_wrong(
+    kind: str, replies: list[Any], field: str, value: object
+) -> None:
+    told: list[str] = []
+
+    def ask(turn: HumanTurn) -> Any:
+        told.append(turn.problem)
+        return replies[len(told) - 1]
+
+    agent = BaseAgent(ADA.model_copy(update={"provider": "human"}), HumanModel(ask))
+    result = await agent.take_turn(planned(view(options=("Tea", "Coffee")), answer=kind))
+    assert getattr(result.answer, field) == value
+    assert told[0] == ""
+    assert told[1] == "'Milk' is not one of the options: Tea, Coffee"
+    assert len(told) == len(replies)
+
+
+async def test_a_person_who_never_names_an_option_is_asked_three_times_and_fails_the_turn() -> None:
+    told: list[str] = []
+
+    def ask(turn: HumanTurn) -> dict[str, str]:
+        told.append(turn.problem)
+        return {"position": "Milk", "choice": "Milk"}
+
+    tea = BaseAgent(AgentConfig(id="bo", name="Bo", provider="scripted"), ScriptedModel({"*": said("Tea")}))
+    agents = [HumanModel(ask, model="ada"), tea]
+    result = await Roundtable(agents, storage="memory://").debate("Tea?", options=["Tea", "Coffee"], rounds=1)
+    assert not result.roster.complete
+    assert len(told) == 3
+
+
+@pytest.mark.parametrize("name", ["claude-cli:opus", "command:tea"])
 @pytest.mark.parametrize("is_taped", [False, True])
-def test_people_and_programs_have_more_time_than_a_server_unless_the_caller_says_otherwise(
-    name: str, own_s: float, *, is_taped: bool, tmp_path: Path
+def test_programs_have_more_time_than_a_server_unless_the_caller_says_otherwise(
+    name: str, *, is_taped: bool, tmp_path: Path
 ) -> None:
     provider, model = name.split(":")
     config = AgentConfig(id="ada", name="Ada", provider=provider, model=model)
     for more, seconds in (
-        ({}, own_s),
+        ({}, 600.0),
         ({"timeout_s": 5.0}, 5.0),
         ({"providers": {provider: ProviderConfig(timeout_s=120)}}, 120.0),
     ):
@@ -288,12 +347,24 @@ def test_people_and_programs_have_more_time_than_a_server_unless_the_caller_says
         assert table.wiring.models.get(provider, model).guard.timeout_s == seconds
 
 
+@pytest.mark.parametrize(("said_s", "seconds"), [(None, 3600.0), (5.0, 5.0)])
+def test_people_at_the_terminal_of_a_command_have_an_hour(said_s: float | None, seconds: float) -> None:
+    ask = CommandOptions(agents=("human:ada",), timeout_s=said_s)
+    table = make_table(ask, Settings(), "memory://", asks_people=True)
+    assert table.wiring.models.get("human", "ada").guard.timeout_s == seconds
+
+
 @pytest.mark.parametrize(
     ("patience", "stated"),
     [
-        pytest.param({"patience_s": 0.1}, {}, id="their own"),
-        pytest.param({"patience_s": 60}, {"providers": {"human": ProviderConfig(timeout_s=0.1)}}, id="the provider's"),
-        pytest.param({"patience_s": 60}, {"timeout_s": 0.1}, id="the table's"),
+        pytest.param({"patience_s": 1.0}, {}, id="their own"),
+        pytest.param(
+            {"patience_s": 60},
+            {"providers": {"human": ProviderConfig(timeout_s=1.0)}},
+            id="the provider's",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param({"patience_s": 60}, {"timeout_s": 1.0}, id="the table's", marks=pytest.mark.slow),
     ],
 )
 async def test_a_person_brought_as_a_model_is_waited_for_as_long_as_is_stated(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import httpx
 import pytest
@@ -19,9 +20,11 @@ from roundtable.providers import (
     chat_model,
     split_model_name,
 )
+from roundtable.providers.builtin import provider_modules
 from roundtable.providers.http_model import FIRST_LISTED
 from roundtable.providers.http_provider import ollama_url
-from roundtable.providers.shared import Shared
+from roundtable.providers.scripted import ScriptedProvider
+from roundtable.providers.shared import RefCounted
 from roundtable.settings import Settings
 from roundtable.types import ModelProfile, ProviderConfig
 
@@ -44,7 +47,7 @@ def test_names_are_split_at_the_first_colon(name, parts):
 
 @pytest.mark.parametrize("name", ["", ":m", "a:", " "])
 def test_half_a_name_is_refused(name):
-    with pytest.raises(ConfigurationError, match="names no model"):
+    with pytest.raises(ConfigurationError, match="does not name a model"):
         chat_model(name, settings=Settings())
 
 
@@ -174,8 +177,28 @@ def test_built_in_providers_are_made_anew_for_each_table():
     assert all(entry.summary for entry in one)
     assert one[0].factory is not two[0].factory
     assert one[6].factory is not two[6].factory
-    assert repr(one[0].factory) == "HttpProvider('anthropic')"
-    assert isinstance(one[6].factory, LocalProvider)
+    assert repr(one[0].factory.loaded) == "HttpProvider('anthropic')"
+    assert isinstance(one[6].factory.loaded, LocalProvider)
+
+
+def test_the_code_of_a_provider_is_loaded_with_its_first_model():
+    (entry,) = (entry for entry in builtin_providers() if entry.name == "scripted")
+    assert repr(entry.factory) == "DeferredProvider('scripted')"
+    assert not hasattr(entry.factory, "aclose")
+    assert "loaded" not in vars(entry.factory)
+    assert entry.factory.reads_files
+    assert isinstance(entry.factory.loaded, ScriptedProvider)
+    with pytest.raises(AttributeError):
+        entry.factory.nothing  # noqa: B018
+
+
+def test_the_modules_of_every_built_in_provider_can_be_loaded_ahead():
+    for entry in builtin_providers():
+        modules = provider_modules([entry.name])
+        assert modules
+        for name in modules:
+            import_module(name)
+    assert provider_modules(["acme", ""]) == ()
 
 
 async def test_models_of_one_provider_share_a_client_until_the_last_is_closed():
@@ -192,7 +215,7 @@ async def test_models_of_one_provider_share_a_client_until_the_last_is_closed():
 
 
 def test_shared_things_live_as_long_as_they_are_used():
-    shared = Shared[object]()
+    shared = RefCounted[object]()
     first = shared.take("k", object)
     assert shared.take("k", object) is first
     assert shared.give_back("k") is None
@@ -200,6 +223,7 @@ def test_shared_things_live_as_long_as_they_are_used():
     assert shared.take("k", object) is not first
 
 
+@pytest.mark.slow
 def test_naming_a_provider_loads_nothing_heavy():
     code = (
         "import sys; from roundtable.providers import chat_model; from roundtable.settings import Settings\n"

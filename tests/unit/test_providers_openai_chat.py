@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.errors import AgentError, APINetworkError, APIRateLimitError, ContextTooLong, RoundtableError
 from roundtable.providers import OpenAIChat
-from roundtable.providers.openai_chat.requests import is_strict
+from roundtable.providers.openai_chat import is_strict
 from roundtable.testing.servers import chat_chunks
 from roundtable.types import AgentTool, ChatRequest, Citation, Message, OutputSchema, ToolCall, Usage
 
@@ -260,7 +260,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("value", [None, [], 42, "ok", [{}]])
     def test_json_that_is_no_object_is_refused(self, value):
-        with pytest.raises(AgentError, match="no JSON object"):
+        with pytest.raises(AgentError, match="not a JSON object"):
             parse(value)
 
     @pytest.mark.parametrize("value", [{}, {"choices": []}, {"choices": None}, {"choices": "x"}])
@@ -395,7 +395,7 @@ class TestStreams:
         assert decode(b" \n", body[:9], body[9:], dialect=OPENAI)[0].text == "whole"
         with pytest.raises(APIRateLimitError):
             decode(json.dumps({"error": {"code": 429}}).encode())
-        with pytest.raises(AgentError, match="no JSON object"):
+        with pytest.raises(AgentError, match="not a JSON object"):
             decode(b"[1]")
 
     def test_a_web_page_instead_of_a_stream_is_refused(self):

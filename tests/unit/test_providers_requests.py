@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 
 import pytest
+from pydantic import ValidationError
 
 from roundtable.errors import ConfigurationError
-from roundtable.providers import AnthropicMessages, GoogleGenerate, OpenAIChat, OpenAIResponses, PerplexitySonar
+from roundtable.providers import (
+    BUILTIN_SPECS,
+    AnthropicMessages,
+    GoogleGenerate,
+    OpenAIChat,
+    OpenAIResponses,
+    PerplexitySonar,
+)
 from roundtable.providers.openai_chat import SERVERS
-from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeContent, NativeSearch, ToolCall
+from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeContent, NativeSearch, ToolCall, utc_now
 
 ANTHROPIC, RESPONSES, GOOGLE, SONAR = AnthropicMessages(), OpenAIResponses(), GoogleGenerate(), PerplexitySonar()
 CHAT = OpenAIChat("acme")
@@ -302,11 +311,12 @@ class TestSonar:
             "max_tokens": 50,
             "web_search_options": {"search_context_size": "low"},
             "search_recency_filter": "day",
-            "search_domain_filter": ["a.example", "b.example", "-c.example"],
+            "search_domain_filter": ["a.example", "b.example", "-c.example", "-d.example"],
             "return_images": True,
             "return_related_questions": True,
         }
         assert "search_recency_filter" not in body(SONAR)
+        assert (body(SONAR, search=False)["disable_search"], "disable_search" in body(SONAR)) == (True, False)
 
 
 class TestChatServers:
@@ -357,3 +367,71 @@ def test_both_wires_of_openai_agree_on_who_takes_a_temperature(model: str, goes:
     request = ChatRequest(model=model, messages=HI, temperature=0.3)
     sent = json.loads(openai.build_request(request, base_url=BASES[RESPONSES], stream=False).body)
     assert ("temperature" in sent, "temperature" in body(RESPONSES, model=model, temperature=0.3)) == (goes, goes)
+
+
+OPTIONS = {
+    "max_uses": 2,
+    "context_size": "high",
+    "recency": "day",
+    "allowed_domains": ("a.example",),
+    "blocked_domains": ("b.example",),
+    "images": True,
+    "related_questions": True,
+}
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai", "google", "perplexity"])
+@pytest.mark.parametrize("option", sorted(OPTIONS))
+def test_what_a_profile_says_of_a_search_is_what_the_wire_can_say(name, option):
+    spec = BUILTIN_SPECS[name]
+    model = spec.default_model
+    search = NativeSearch(**{option: OPTIONS[option]})
+    plain, told = (body(spec.dialect, model=model, search=one) for one in (NativeSearch(), search))
+    profile = spec.profile_of(model).search
+    assert (told != plain) is (option in profile.takes)
+    assert profile.misfits(search) == (() if option in profile.takes else (option,))
+
+
+@pytest.mark.parametrize(("age", "days"), [("hour", 1 / 24), ("day", 1), ("week", 7), ("month", 31), ("year", 366)])
+def test_google_is_told_the_age_of_pages_as_a_span(age, days):
+    (tool,) = body(BUILTIN_SPECS["google"].dialect, model="gemini-3-pro", search=NativeSearch(recency=age))["tools"]
+    span = tool["googleSearch"]["timeRangeFilter"]
+    since, until = (datetime.fromisoformat(span[name]) for name in ("startTime", "endTime"))
+    assert until - since == timedelta(days=days)
+    assert abs(utc_now() - until) < timedelta(minutes=5)
+
+
+def test_openai_is_told_how_often_it_may_search():
+    made = body(BUILTIN_SPECS["openai"].dialect, model="gpt-5.2", search=NativeSearch(max_uses=2))
+    assert made["max_tool_calls"] == 2
+    assert "max_tool_calls" not in body(BUILTIN_SPECS["openai"].dialect, model="gpt-5.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "has"),
+    [
+        ("anthropic", "claude-3-opus-20240229", False),
+        ("anthropic", "claude-3-7-sonnet-latest", True),
+        ("anthropic", "claude-opus-4-20250514", True),
+        ("openai", "gpt-4-turbo", False),
+        ("openai", "gpt-4.1-mini", True),
+        ("openai", "gpt-4.1-nano", False),
+        ("google", "gemini-1.5-pro", False),
+        ("google", "gemini-2.5-pro", True),
+        ("google", "gemini-flash-latest", True),
+        ("google", "gemma-3-27b-it", False),
+        ("perplexity", "sonar-reasoning-pro", True),
+        ("openai-chat", "gpt-5.2", False),
+        ("openai-chat", "gpt-4o-search-preview", True),
+        ("compatible", "llama3", False),
+    ],
+)
+def test_models_without_a_search_are_known(name, model, has):
+    assert (BUILTIN_SPECS[name].profile_of(model).search is not None) is has
+
+
+@pytest.mark.parametrize("domain", ["https://a.example", "a b.example", "-a.example", ".example", "a.example.", ""])
+def test_what_is_no_domain_is_refused(domain):
+    with pytest.raises(ValidationError, match="omains"):
+        NativeSearch(allowed_domains=(domain,))
+    assert NativeSearch(blocked_domains=("a.example/news", "münchen.example")).asked == {"blocked_domains"}

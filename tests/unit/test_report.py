@@ -14,21 +14,21 @@ import pytest
 from unit.report_kit import debate
 
 from roundtable.report import (
+    PairTable,
     ReportView,
     RoundView,
     SpeakerView,
     csv_parts,
+    pair_lines,
     plain,
     to_fragment,
     to_markdown,
     to_page,
     to_text,
 )
-from roundtable.report.chart import trajectory
-from roundtable.report.inert import safe_url
-from roundtable.report.page import SECTIONS
-from roundtable.report.prose import prose
-from roundtable.report.tags import tag
+from roundtable.report.html import SECTIONS, trajectory
+from roundtable.report.html_builder import prose, tag
+from roundtable.report.sanitize import safe_url
 from roundtable.types import BallotAnswer
 
 ADA = SpeakerView(
@@ -97,7 +97,7 @@ def test_markdown_is_a_document_of_headings() -> None:
         "\n"
         "Two positions.\n"
         "\n"
-        "### Ada\n"
+        "### Ada (judge)\n"
         "\n"
         "**Use a monolith.**\n"
         "\n"
@@ -177,7 +177,7 @@ def test_html_is_a_fragment_with_everything_in_it() -> None:
         '<div class="roundtable"><h3>Should we?</h3><p><strong>Missing</strong> Bo failed: no key</p>'
     )
     assert "<tr><th>Cost</th><td>unknown</td></tr>" in text
-    assert "<strong>Ada</strong> (85%): [No] Use a monolith.<p>It is simple.<br>It is cheap.</p>" in text
+    assert "<strong>Ada (judge)</strong> (85%): [No] Use a monolith.<p>It is simple.<br>It is cheap.</p>" in text
     assert '<a href="https://example.org/a?b=1&amp;c=&lt;2&gt;" rel="noopener noreferrer">Paper</a>' in text
     assert "<li>javascript:alert(1) (unsafe link left out)</li>" in text
     assert "<strong>Bo</strong> <em>failed:</em> no key" in text
@@ -245,7 +245,7 @@ def test_plain_text_is_one_line_without_hidden_characters() -> None:
 
 
 def shown(page: str) -> dict[str, str]:
-    """Give the words of each section of a page."""
+    """Return the text of each section of a page."""
     parts = re.split(r'<section class="[a-z ]+" id="([a-z]+)"', page)
     words = [html.unescape(" ".join(re.sub(r"<[^>]*>", " ", part).split())) for part in parts]
     return dict(zip(words[1::2], words[2::2], strict=True))
@@ -388,3 +388,46 @@ def test_an_answer_that_is_no_position_is_said_in_words() -> None:
     held = made.rounds[0].model_copy(update={"turns": (turn.model_copy(update={"result": voted}),)})
     page = made.model_copy(update={"rounds": (held,)}).to_html()
     assert "votes: Tea It keeps." in shown(page)["rounds"]
+
+
+PAIRS = PairTable(
+    caption="Head to head",
+    names=("Lisbon | *the* capital", "\u202eP" + "o" * 200, "<b>Faro</b>"),
+    cells=(("-", "3", "2.5"), ("1", "-", "2"), ("1.5", "2", "-")),
+)
+
+
+def test_pairs_of_a_vote_are_a_small_table_in_every_form() -> None:
+    view = replace(NOTHING, pairs=PAIRS)
+    assert to_text(view).splitlines()[-5:] == [
+        "Head to head",
+        "         1    2    3",
+        "    1    -    3  2.5  Lisbon | *the* capital",
+        f"    2    1    -    2  P{'o' * 76}\u2026",
+        "    3  1.5    2    -  <b>Faro</b>",
+    ]
+    assert max(map(len, pair_lines(PAIRS, 40))) == 40
+    assert (
+        "\nHead to head\n"
+        "\n"
+        "|  | 1 | 2 | 3 |\n"
+        "| --- | ---: | ---: | ---: |\n"
+        "| 1. Lisbon \\| \\*the\\* capital | - | 3 | 2.5 |\n"
+        f"| 2. P{'o' * 58}\u2026 | 1 | - | 2 |\n"
+        "| 3. \\<b>Faro\\</b> | 1.5 | 2 | - |\n"
+    ) in to_markdown(view)
+    for page in (to_page(view), to_fragment(view)):
+        assert '<th scope="row" dir="auto">3. &lt;b&gt;Faro&lt;/b&gt;</th><td class="number">1.5</td>' in page
+        assert "\u202e" not in page
+    for shown in (to_text(NOTHING), to_markdown(NOTHING), to_page(NOTHING), to_fragment(NOTHING)):
+        assert "Head to head" not in shown
+
+
+def test_a_role_is_shown_with_the_name_where_one_agent_speaks_twice() -> None:
+    speakers = (SpeakerView(name="Ada", role="independent", position="Tea"), SpeakerView(name="Ada", position="Milk"))
+    held = RoundView(number=1, complete=True, agreement=None, summary="", speakers=speakers)
+    view = replace(NOTHING, rounds=(held,))
+    assert "### Ada (independent)\n\n**Tea**\n\n### Ada\n\n**Milk**\n" in to_markdown(view)
+    assert "  Ada (independent): Tea\n  Ada: Milk\n" in to_text(view)
+    assert "<strong>Ada (independent)</strong>: Tea" in to_fragment(view)
+    assert '<span class="chip">independent</span>' in to_page(view)

@@ -28,7 +28,7 @@ from roundtable.scoring import (
     find_rule,
     rule_registry,
 )
-from roundtable.scoring.readings import first_places, order
+from roundtable.scoring.ballot_forms import first_places, order
 from roundtable.types import Decision
 
 
@@ -73,7 +73,7 @@ def test_a_failed_majority_says_who_leads() -> None:
     assert decide(["a", "a", "b", "c"], rule="majority").why == (
         "no decision: a leads with 2 of 4 votes (50 %), not more than half."
     )
-    assert decide(["a"], rule="majority").why == "a wins: 1 of 1 votes (100 %), more than half."
+    assert decide(["a"], rule="majority").why == "a wins: 1 vote, the only one, more than half."
     assert decide(["a", "b"], rule="majority").why == (
         "tie between a and b: 1 of 2 votes (50 %) each, not more than half."
     )
@@ -162,6 +162,54 @@ def test_a_quorum_counts_ballots_that_count(quorum: float | str | Fraction | Dec
     assert decision.scores == {"a": 2.0}
 
 
+@pytest.mark.parametrize(("votes", "seats"), [(5, 6), (5, 7), (7, 9), (1, 3), (2, 3), (6, 7), (11, 13), (97, 101)])
+def test_a_share_computed_as_a_float_is_met_by_exactly_that_share(votes: int, seats: int) -> None:
+    q, ballots = votes / seats, ["a"] * votes + ["b"] * (seats - votes)
+    for given in (q, str(q), Decimal(str(q))):
+        assert decide(ballots, rule="supermajority", q=given, tie="first").winner == ("a" if 2 * votes > seats else "b")
+        assert decide(["a"] * votes + [None] * (seats - votes), quorum=given).quorum_met
+    assert decide(ballots, rule=f"supermajority({q})", tie="first").why.endswith(f"at least {votes}/{seats}.")
+    assert not decide(["a"] * (votes - 1) + [None] * (seats - votes + 1), quorum=q).quorum_met
+
+
+def test_the_winner_is_named_without_the_white_space_around_it() -> None:
+    assert decide([" ALPHA. ", " ALPHA. ", "alpha"]).winner == "ALPHA."
+    assert decide([" a", "a ", "A"]).winner == "a"
+    assert decide([" ALPHA. "], options=["Alpha"]).winner == "Alpha"
+    apart = decide([" a", " a", "a"], normalise="exact")
+    assert (apart.winner, apart.scores) == (" a", {" a": 2, "a": 1})
+
+
+def test_voters_are_named_where_they_are_known() -> None:
+    ballots: list[Any] = ["a", None, {"a": "x"}]
+    decision = decide(ballots, voters=["ada", "bo", "7"])
+    assert decision.voters == ("ada", "bo", "7")
+    assert decision.abstained == ("bo",)
+    assert decision.invalid == {"7": "its value for 'a' is not a number: 'x'"}
+    assert decision.why.startswith("a wins: 1 vote, the only one; bo did not vote; 1 ballot is invalid (7: its")
+    places = decide(ballots)
+    assert (places.voters, places.abstained, set(places.invalid)) == ((), (1,), {2})
+    for one in (decision, places):
+        assert Decision.from_json(one.to_json()) == one
+    assert decide(ballots, voters=["ada", "bo", "cy"], weights=[1, 0, 1]).abstained == ()
+
+
+@pytest.mark.parametrize(
+    ("voters", "message"),
+    [
+        pytest.param("ada", "voters must be a list of names, not 'ada'", id="a text"),
+        pytest.param(["ada"], "2 ballots cannot have 1 voter", id="too few"),
+        pytest.param(["ada", " "], "a voter must be a name, not ' '", id="blank"),
+        pytest.param(["ada", 7], "a voter must be a name, not 7", id="a number"),
+        pytest.param(["ada", "ada"], "two ballots have the same voter 'ada'", id="twice"),
+    ],
+)
+def test_voters_that_do_not_fit_are_refused(voters: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        decide(["a", "b"], voters=voters)
+    assert caught.value.hint
+
+
 def test_a_missed_quorum_decides_nothing_and_says_so() -> None:
     decision = decide(["a", "b", None], quorum=3)
     assert (decision.winners, decision.is_tie, decision.tied) == ((), False, ())
@@ -233,7 +281,7 @@ def test_spellings_become_one_option_labelled_by_the_most_frequent() -> None:
 
 
 def test_a_normalisation_must_give_text() -> None:
-    with pytest.raises(ConfigurationError, match="must give text, not 1"):
+    with pytest.raises(ConfigurationError, match="must return text, not 1"):
         decide(["a"], normalise=lambda text: 1)  # type: ignore[arg-type, return-value]
     with pytest.raises(ConfigurationError, match="unknown normalisation 'upper'"):
         decide(["a"], normalise="upper")  # type: ignore[arg-type]
@@ -288,10 +336,10 @@ def test_a_ballot_that_names_nothing_abstains(ballot: object) -> None:
     ("ballot", "reason"),
     [
         pytest.param({"a": 1, "A": 2}, "it names 'A' twice", id="twice in a dict"),
-        pytest.param({"a": float("nan")}, "what it gives 'a' is not a number: nan", id="nan"),
-        pytest.param({"a": float("inf")}, "what it gives 'a' is not a number: inf", id="infinite"),
-        pytest.param({"a": True}, "what it gives 'a' is not a number: True", id="a truth value"),
-        pytest.param({"a": [1]}, "what it gives 'a' is not a number: [1]", id="a list"),
+        pytest.param({"a": float("nan")}, "its value for 'a' is not a number: nan", id="nan"),
+        pytest.param({"a": float("inf")}, "its value for 'a' is not a number: inf", id="infinite"),
+        pytest.param({"a": True}, "its value for 'a' is not a number: True", id="a truth value"),
+        pytest.param({"a": [1]}, "its value for 'a' is not a number: [1]", id="a list"),
         pytest.param({1: 1}, "1 is not the name of an option", id="a number as option"),
         pytest.param([["a", "b"], "A"], "it ranks 'a' twice", id="twice in a ranking"),
         pytest.param(object, "a ballot cannot be <class 'object'>", id="a class"),
@@ -318,7 +366,7 @@ def test_tied_first_places_share_a_vote() -> None:
 def test_equal_ballots_of_different_kinds_stay_apart() -> None:
     ballots = [{"a": 1}, {"a": True}, {"a"}, ["a"], ("a",), Choice("a", 1), Choice("a", 1.0), [["a"]], [["a"]]]
     decision = decide(ballots)  # type: ignore[arg-type]
-    assert decision.invalid == {1: "what it gives 'a' is not a number: True"}
+    assert decision.invalid == {1: "its value for 'a' is not a number: True"}
     assert decision.scores == {"a": 8.0}
     assert decide([["a"], [["a"]]]).scores == {"a": 2.0}
     assert decide([["a"], [["a"]]], weights=[1, 2]).scores == {"a": 3.0}
@@ -397,7 +445,7 @@ def test_a_call_that_makes_no_sense_is_refused_with_a_hint(ballots: Any, call: d
 def test_a_number_beyond_all_reason_makes_a_ballot_invalid(number: str | Decimal | float) -> None:
     decision = decide([{"a": number}, {"a": 1, "b": 2}], rule="score")
     assert decision.winner == "b"
-    assert decision.invalid[0] == "what it gives 'a' is beyond 1e100"
+    assert decision.invalid[0] == "its value for 'a' is beyond 1e100"
 
 
 def test_the_largest_numbers_still_count() -> None:

@@ -10,13 +10,14 @@ import sys
 import pytest
 
 import roundtable.exits
+import roundtable.metrics
 import roundtable.scoring
 from roundtable.scoring import decide
 
 HEAVY = ("httpx", "sqlite3", "pluggy", "xllamacpp", "mcp", "asyncio.runners", "rich", "numpy")
 
 
-@pytest.mark.parametrize("package", [roundtable.scoring, roundtable.exits])
+@pytest.mark.parametrize("package", [roundtable.scoring, roundtable.metrics, roundtable.exits])
 def test_every_public_name_is_there(package: object) -> None:
     names: list[str] = package.__all__  # type: ignore[attr-defined]
     assert names == sorted(set(names), key=names.index)
@@ -29,14 +30,15 @@ def test_every_public_name_is_there(package: object) -> None:
 
 def test_deciding_loads_no_transport_database_or_model() -> None:
     program = (
-        "import json, sys, roundtable.scoring as s, roundtable.exits as e;"
-        "[getattr(s, n) for n in s.__all__]; [getattr(e, n) for n in e.__all__]; s.decide(['a'], rule='schulze');"
+        "import json, sys, roundtable.scoring as s, roundtable.metrics as m, roundtable.exits as e;"
+        "[getattr(package, n) for package in (s, m, e) for n in package.__all__]; s.decide(['a'], rule='schulze');"
         f"print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
 
 
+@pytest.mark.slow
 def test_deciding_at_the_root_loads_no_more_than_that() -> None:
     program = (
         "import json, sys, roundtable as rt; rt.decide(['a'], rule='schulze'); rt.ConsensusReached(0.9) & rt.Stable();"
@@ -55,9 +57,10 @@ def test_the_exits_stand_at_the_root() -> None:
         assert kind.__name__ in roundtable.__all__
 
 
+@pytest.mark.slow
 def test_the_hash_seed_changes_no_decision() -> None:
     program = (
-        "from roundtable.scoring import decide, entropy_agreement;"
+        "from roundtable.metrics import entropy_agreement; from roundtable.scoring import decide;"
         "ballots = [{'x', 'y', 'z'}, {'z'}, {'y', 'w'}];"
         "ranked = [['x', {'y', 'z'}], [{'z', 'w'}, 'x']];"
         "print(decide(ballots, rule='approval').to_json(), decide(ranked, rule='ranked-pairs').to_json(),"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from roundtable.exits import AllConfident, Converged
-from roundtable.scoring import Choice, decide, kendall_w, modal_share, oracle_gap, transitions
+from roundtable.metrics import kendall_w, modal_share, oracle_gap, transitions
+from roundtable.scoring import Choice, decide
 from roundtable.types import AgentResponse, ConsensusResult, RoundRecord, Turn, TurnResult, utc_now
 
 

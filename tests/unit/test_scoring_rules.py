@@ -18,6 +18,7 @@ from roundtable.scoring import (
     Points,
     Prediction,
     Ranking,
+    Scores,
     Trajectory,
     Verdict,
     decide,
@@ -26,8 +27,8 @@ from roundtable.scoring import (
     schulze_paths,
     schulze_winners,
 )
-from roundtable.scoring.rules import elimination, ranked_pairs
-from roundtable.scoring.rules.weighted import reconcile_weight
+from roundtable.scoring.rules import ranked
+from roundtable.scoring.rules.pools import reconcile_weight
 
 
 def counted(*groups: tuple[int, str]) -> list[Ballot]:
@@ -71,7 +72,8 @@ def test_the_four_cities(rule: str, winner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("q", "passed"), [("2/3", True), (0.66, True), ("0.6667", False), (Fraction(2, 3), True), (1, False), (0, True)]
+    ("q", "passed"),
+    [("2/3", True), (2 / 3, True), (0.66, True), ("0.6667", False), (Fraction(2, 3), True), (1, False), (0, True)],
 )
 def test_a_supermajority_is_compared_exactly(q: str | float | Fraction, passed: bool) -> None:
     assert decide(["a", "a", "b"], rule="supermajority", q=q).passed == passed
@@ -82,10 +84,79 @@ def test_a_supermajority_needs_two_thirds_unless_told_otherwise() -> None:
     assert decide(["a", "a", "b"], rule="supermajority").passed
     decision = decide(["a"] * 666 + ["b"] * 334, rule="supermajority")
     assert not decision.passed
-    assert decision.parameters == {"q": "2/3"}
+    assert decision.parameters == {"q": "2/3", "of": "cast"}
     assert decision.why == "no decision: a leads with 666 of 1000 votes (66.6 %), not at least 2/3."
     with pytest.raises(ConfigurationError, match="q of the rule 'supermajority' must lie in"):
         decide([], rule="supermajority", q=66)
+
+
+def test_a_share_can_be_taken_of_all_seats() -> None:
+    ballots: list[Ballot] = ["a", "a", None, Scores({"a": "bad"})]  # type: ignore[dict-item]  # on purpose
+    assert decide(ballots, rule="majority").passed
+    decision = decide(ballots, rule="majority", of="seats")
+    assert (decision.winner, decision.parameters) == (None, {"of": "seats"})
+    assert decision.why.startswith("no decision: a leads with 2 of 4 seats (50 %), not more than half; 1 abstained;")
+    assert decide(["a", "a", None], rule="majority(seats)").why == (
+        "a wins: 2 of 3 seats (66.7 %), more than half; 1 abstained."
+    )
+    assert decide(["a"] * 5 + [None], rule="supermajority", q=5 / 6, of="seats").passed
+    assert not decide(["a"] * 4 + [None], rule="supermajority", q=5 / 6, of="seats").passed
+    assert not decide(["a", None], rule="unanimity", of="seats").passed
+    assert not decide(["a", "a", "a", None], rule="hybrid", of="seats").passed
+    assert not decide([Verdict("a"), None], rule="judge-panel", of="seats").passed
+    assert decide(["a", None], rule="majority", of="seats", weights=[3, 2]).passed
+    assert decide([None, None], rule="majority", of="seats").why == "no decision: nobody voted; 2 abstained."
+    with pytest.raises(ConfigurationError, match="the rule 'majority' takes of='cast' or of='seats', not 'all'"):
+        decide(["a"], rule="majority", of="all")
+
+
+def test_scores_can_be_summed() -> None:
+    ballots: list[Ballot] = [{"a": 5}, {"b": 4}, {"b": 3}]
+    assert decide(ballots, rule="score").winner == "a"
+    decision = decide(ballots, rule="score", by="sum")
+    assert (decision.winner, decision.scores) == ("b", {"a": 5, "b": 7})
+    assert decision.why == "b wins: sum of grades 7."
+    assert decide([{"a": "1/3"}] * 3, rule="score", by="sum").scores == {"a": 1}
+    assert decide(ballots, rule="score(by=sum)", weights=[2, 1, 1], options=["a", "b", "c"]).scores == {"a": 10, "b": 7}
+    with pytest.raises(ConfigurationError, match="the rule 'score' takes by='mean' or by='sum', not 'median'"):
+        decide(ballots, rule="score", by="median")
+
+
+@pytest.mark.parametrize("rule", ["score", "median", "star"])
+@pytest.mark.parametrize(("low", "high"), [(5, 0), (3, 3)])
+def test_a_scale_has_to_rise(rule: str, low: int, high: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"rule '{rule}' must rise from low to high, not from {low} to {high}"):
+        decide([{"a": 5}, {"b": 4}], rule=rule, low=low, high=high)
+
+
+def test_points_can_have_to_be_spent_to_the_last() -> None:
+    ballots: list[Ballot] = [{"a": 6, "b": 4}, {"b": 9}, {"a": "10/3", "b": "20/3"}, {"a": 11}, {"a": 0}, {}]
+    decision = decide(ballots, rule="cumulative", spend="exactly")
+    assert decision.cast == 2
+    assert decision.invalid == {
+        1: "it spends 9 of 10 points, and all are to be spent",
+        3: "it spends 11 of 10 points",
+        4: "it spends 0 of 10 points, and all are to be spent",
+    }
+    assert decision.abstained == (5,)
+    with pytest.raises(ConfigurationError, match="takes spend='at-most' or spend='exactly'"):
+        decide(ballots, rule="cumulative", spend="all")
+
+
+@pytest.mark.parametrize("rule", ["schulze", "ranked-pairs"])
+def test_head_to_head_wins_can_be_weighed_by_the_votes_of_the_winner(rule: str) -> None:
+    """a beats c by 5 to 4, c beats b by 4 to 2, b beats a by 6 to 3: the weakest is 5:4 by margin, 4:2 by votes."""
+    ballots = counted((3, "a"), (2, "bac"), (4, "cba"))
+    assert decide(ballots, rule=rule).winner == decide(ballots, rule=f"{rule}(margins)").winner == "c"
+    decision = decide(ballots, rule=rule, strength="winning-votes")
+    assert (decision.winner, decision.parameters) == ("b", {"strength": "winning-votes"})
+    assert decision.pairwise == decide(ballots, rule=rule).pairwise
+    assert "a > c > b > a" in decision.why
+    assert decide(ballots, rule=rule, strength="winning-votes", weights=["1/7"] * 9).winner == "b"
+    level = decide([["a"], ["b"]], rule=rule, strength="winning-votes")
+    assert (level.is_tie, level.winners) == (True, ("a", "b"))
+    with pytest.raises(ConfigurationError, match="takes strength='margins' or strength='winning-votes', not 'ratio'"):
+        decide(ballots, rule=rule, strength="ratio")
 
 
 def test_unanimity_is_all_who_voted() -> None:
@@ -121,7 +192,7 @@ def test_the_random_dictator_draws_by_share_and_seed() -> None:
     assert 0.65 < drawn.count("a") / 400 < 0.85
     assert set(drawn) == {"a", "b"}
     assert drawn == [decide(ballots[::-1], rule="lottery", seed=seed).winner for seed in range(400)]
-    assert decide(["a"], rule="random-dictator").why == "a wins: drawn at random with seed 0, for 1 of 1 votes (100 %)."
+    assert decide(["a"], rule="random-dictator").why == "a wins: drawn at random with seed 0, for 1 vote, the only one."
     assert decide([], rule="random-dictator").why == "no decision: nobody voted."
 
 
@@ -218,6 +289,7 @@ def test_star_ties() -> None:
     assert "one of 2" in second.why
     assert decide([{"a": 0}], rule="star").why == "a wins: the only option."
     assert decide([], rule="star").why == "no decision: nobody graded an option."
+    assert decide([None], rule="star", options=["a"]).why == "no decision: nobody graded an option; 1 abstained."
     assert decide([{"a": 1}, {"b": 2}], rule="star").winner == "b"
 
 
@@ -227,7 +299,7 @@ def test_cumulative_points_come_out_of_one_purse() -> None:
     assert decision.scores == {"a": 9, "b": 14}
     assert decision.invalid == {
         2: "it spends 11 of 10 points",
-        4: "it gives less than nothing to an option",
+        4: "it gives an option fewer than 0 points",
         5: "it holds no number for each option; use a dict",
     }
     assert decide(ballots, rule="cumulative", points=11).cast == 4
@@ -240,7 +312,7 @@ def test_borda_shares_places() -> None:
     unranked = decide([["a"], ["b", "c", "d", "a"]], rule="borda")
     assert unranked.scores == {"a": 3, "b": 4, "c": 3, "d": 2}
     assert unranked.why == "b wins: 4 points from 2 votes."
-    assert decide(["a", "b"], rule="borda").why == "tie between a and b: 1 points from 2 votes each."
+    assert decide(["a", "b"], rule="borda").why == "tie between a and b: 1 point from 2 votes each."
     assert decide([], rule="borda").why == "no decision: nobody voted."
 
 
@@ -272,7 +344,7 @@ def test_exhausted_ballots_stop_counting() -> None:
 
 
 def test_too_many_universes_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elimination, "MOST_STATES", 10)
+    monkeypatch.setattr(ranked, "MOST_ELIMINATION_STATES", 10)
     decision = decide(["a", "b", "c", "d"], rule="irv")
     assert decision.winners == ()
     assert decision.why == "no decision: ties can be broken in more than 10 ways: undecided."
@@ -345,7 +417,7 @@ def test_ranked_pairs_tries_all_orders_of_equal_margins() -> None:
 def test_ranked_pairs_says_when_there_are_too_many_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     hard = [list(row) for row in ("bacde", "debac", "cbdea", "cdabe", "dabce")]
     assert decide(hard, rule="ranked-pairs").winners == ("b", "c", "d")
-    monkeypatch.setattr(ranked_pairs, "MOST_STATES", 1)
+    monkeypatch.setattr(ranked, "MOST_STATES", 1)
     decision = decide(hard, rule="ranked-pairs")
     assert decision.winners == ()
     assert "more than 1 ways: undecided" in decision.why
@@ -416,8 +488,8 @@ def test_log_odds_weigh_by_accuracy() -> None:
     assert decide([Choice("a", accuracy=0.5)], rule="log-odds").why == "no decision: all weights are 0."
     unknown = decide(["a", Choice("a"), Choice("a", accuracy=1), Choice("a", accuracy=0), None], rule="log-odds")
     assert unknown.invalid == {
-        0: "no accuracy is known of its voter",
-        1: "no accuracy is known of its voter",
+        0: "its voter's accuracy is not known",
+        1: "its voter's accuracy is not known",
         2: "its voter's accuracy must lie strictly between 0 and 1, not be 1",
         3: "its voter's accuracy must lie strictly between 0 and 1, not be 0",
     }
@@ -504,7 +576,7 @@ def test_free_mad_scores_paths() -> None:
     assert decision.winner == "a"
     assert decision.abstained == (4,)
     assert decision.invalid == {
-        5: "it is no list of one answer per round",
+        5: "it is not a list with one answer per round",
         6: "1 is not the name of an option",
     }
     assert decide([["b", "a"]], rule="free-mad", leave=0, adopt=40).scores == {"a": 20, "b": 20}
@@ -519,7 +591,7 @@ def test_a_judge_decides_alone_and_several_verdicts_must_agree() -> None:
     assert decide(["a", "a", "b"], rule="judge-panel").winner == "a"
     assert decide(["a", "b"], rule="jury").is_tie
     assert decide([Verdict(None), Choice(None)], rule="judge").abstained == (0, 1)
-    assert decide([["a"]], rule="judge").invalid == {0: "it is no verdict"}
+    assert decide([["a"]], rule="judge").invalid == {0: "it is not a verdict"}
 
 
 def test_a_verdict_that_changes_with_the_order_does_not_count() -> None:
@@ -532,14 +604,14 @@ def test_a_verdict_that_changes_with_the_order_does_not_count() -> None:
 def test_a_verdict_for_the_judges_own_family_does_not_count() -> None:
     verdicts: list[Ballot] = [Verdict("a", own=["a"]), Verdict("b", own={"A"}), Verdict("b")]
     decision = decide(verdicts, rule="judge-panel")
-    assert decision.invalid == {0: "the judge found for an option of its own family"}
+    assert decision.invalid == {0: "the judge chose an option of its own family"}
     assert decision.cast == 2
     recused = decide(verdicts, rule="judge-panel", recuse="judge")
     assert set(recused.invalid.values()) == {"the judge's own family wrote one of the options"}
     assert recused.cast == 1
-    with pytest.raises(ConfigurationError, match="recuse of the rule 'judge' must be one of vote, judge, not 'never'"):
+    with pytest.raises(ConfigurationError, match="the rule 'judge' takes recuse='vote' or recuse='judge', not 'never'"):
         decide([], rule="judge", recuse="never")
-    with pytest.raises(ConfigurationError, match="must be one of"):
+    with pytest.raises(ConfigurationError, match="takes "):
         decide([], rule="judge", recuse=1)
 
 
@@ -584,7 +656,7 @@ def test_two_options_that_the_strongest_paths_leave_level() -> None:
 
 
 def with_margins(margins: Sequence[Sequence[int]]) -> list[Ballot]:
-    """Give rankings with twice these margins (McGarvey 1953): two for each pair, equal in all else."""
+    """Return rankings with twice these margins (McGarvey 1953): two for each pair, equal in all else."""
     names = "abcdefgh"[: len(margins)]
     ballots: list[Ballot] = []
     for one, row in enumerate(margins):

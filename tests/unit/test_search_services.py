@@ -65,7 +65,7 @@ def test_no_key_is_shown_and_none_goes_over_plain_http_to_others(service):
     assert "canary" not in repr(made.build_request("tea", SearchOptions()))
     with pytest.raises(ConfigurationError, match="plain http"):
         service("key", base_url="http://example.org")
-    with pytest.raises(ConfigurationError, match="wants a key"):
+    with pytest.raises(ConfigurationError, match="needs a key"):
         service(" ")
 
 
@@ -94,10 +94,10 @@ def test_searxng_may_stand_in_the_environment():
     [
         ("", "unknown search provider ''"),
         ("brve", "Did you mean 'brave'"),
-        ("brave", "brave wants a key"),
-        ("tavily", "tavily wants a key"),
-        ("searxng", "wants the address"),
-        ("searxng:example.org", "no http or https address"),
+        ("brave", "brave needs a key"),
+        ("tavily", "tavily needs a key"),
+        ("searxng", "needs the address"),
+        ("searxng:example.org", "not an http or https address"),
         ("searxng:http://me:secret-word@example.org", "must not hold a user name"),
         ("static:no-such-file.json", "cannot be read"),
     ],
@@ -131,7 +131,7 @@ async def test_a_static_search_reads_its_pages_from_a_file(tmp_path):
     assert [page.title for page in found] == ["Tea 0", "Tea 1"]
     assert len(await StaticSearch.from_file(path).search("tea")) == 5
     path.write_text('{"title": "no list"}')
-    with pytest.raises(ConfigurationError, match="holds no list of pages"):
+    with pytest.raises(ConfigurationError, match="is not a list of search results"):
         StaticSearch.from_file(path)
 
 

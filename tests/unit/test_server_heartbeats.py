@@ -7,7 +7,7 @@ from itertools import pairwise
 import anyio
 
 from roundtable.engine import EventHub, Subscription
-from roundtable.server.heartbeats import Heartbeats
+from roundtable.server.streams import Heartbeats
 from roundtable.storage import MemoryStorage
 
 
@@ -18,7 +18,7 @@ class Quiet(Subscription):
         super().__init__(EventHub(), name, MemoryStorage(), 0, "default")
         self.stirred_at: list[float] = []
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         """Count."""
         self.stirred_at.append(anyio.current_time())
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable.errors import RoundtableError, StorageError
-from roundtable.server.idempotency import Keys
+from roundtable.server.runs import Keys
 from roundtable.storage import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.both_loops]
 
 
 class Moved(SystemClock):

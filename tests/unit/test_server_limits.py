@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from roundtable.errors import StorageError
 from roundtable.server import Limits
-from roundtable.server.accounts import DAY_S, HOUR_S, LEASE_S, Account, Request
-from roundtable.server.figures import Figures
 from roundtable.server.limits import Further, RateLimited, UserLimits
+from roundtable.server.metrics_observer import MetricsObserver
+from roundtable.server.quota import DAY_S, HOUR_S, LEASE_S, Account, Request
 from roundtable.storage import MemoryStorage
 from roundtable.storage.memory import MemoryKeyValue
 from roundtable.testing import ManualClock
@@ -50,7 +50,7 @@ class Conversation:
 
 
 def counted(clock: ManualClock, storage: MemoryStorage | None = None, **limits: int | None) -> UserLimits:
-    """Give the limits of a server in memory; those that are not named do not apply."""
+    """Return the limits of a server in memory; those not named do not apply."""
     chosen = NONE.model_copy(update=limits)
     return UserLimits((storage or MemoryStorage(clock=clock)).kv, chosen, clock=clock)
 
@@ -229,7 +229,7 @@ async def test_a_storage_that_fails_ends_no_conversation(caplog: pytest.LogCaptu
         clock.move(LEASE_S)
         await _settle()
         conversation.ended.set()
-    assert "the place of a conversation of 'ann' could not be noted" in caplog.text
+    assert "the place of a conversation of 'ann' could not be stored" in caplog.text
 
 
 class OddValues(MemoryKeyValue):
@@ -246,7 +246,7 @@ class OddValues(MemoryKeyValue):
 async def test_values_that_fail_in_a_way_of_their_own_take_nobody_along(caplog: pytest.LogCaptureFixture) -> None:
     clock = PatientClock()
     values = OddValues(clock, checkpoint)
-    limits, figures = UserLimits(values, Limits(), clock=clock), Figures(values, clock=clock)
+    limits, figures = UserLimits(values, Limits(), clock=clock), MetricsObserver(values, clock=clock)
     conversation = Conversation()
     async with figures.open(), limits.open():
         (await limits.admit("ann", rounds=1)).hold(conversation)
@@ -255,8 +255,8 @@ async def test_values_that_fail_in_a_way_of_their_own_take_nobody_along(caplog: 
         clock.move(LEASE_S)
         await _settle()
         conversation.ended.set()
-    assert "of 'ann' could not be noted: no such device" in caplog.text
-    assert "figures could not be stored: no such device" in caplog.text
+    assert "of 'ann' could not be stored: no such device" in caplog.text
+    assert "metrics could not be stored: no such device" in caplog.text
 
 
 class LateValues(MemoryKeyValue):

@@ -23,18 +23,23 @@ from roundtable.errors import (
 )
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import TurnListener
-from roundtable.stages import Halt, error_from_info, error_info, narrow, run_stage
+from roundtable.stages import TurnCancelled, error_from_info, error_info, restrict_view, run_stage
 from roundtable.types import (
     AgentHealth,
     AgentInfo,
     AgentResponse,
+    Answer,
     AnyTurn,
+    ApprovalAnswer,
     BallotAnswer,
     ChatRequest,
     DebateContext,
     FailedTurn,
+    RankingAnswer,
+    ScoresAnswer,
     Seat,
     Stage,
+    TextAnswer,
     ToolCall,
     ToolCallRecord,
     Turn,
@@ -44,6 +49,8 @@ from roundtable.types import (
     Usage,
     Visible,
 )
+
+pytestmark = pytest.mark.both_loops
 
 
 class Speaker:
@@ -95,7 +102,7 @@ class Hooks:
     async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
         self.began.append((spec.slot, attempt))
         if spec.slot in self._halt:
-            raise Halt
+            raise TurnCancelled
         if self._start is not None:
             raise self._start
         return None
@@ -109,7 +116,7 @@ class Hooks:
 
 async def test_outcomes_come_in_the_order_of_the_plan_whoever_ends_first() -> None:
     names = ("ada", "bo", "cy")
-    waits = {"ada": 0.8, "bo": 0.4, "cy": 0.0}
+    waits = {"ada": 0.6, "bo": 0.3, "cy": 0.0}
     agents = seated(CountingModel(lambda request: late(waits[request.metadata["agent"]], "Tea")), *names)
     hooks = Hooks()
     done = await run_stage(stage(*names), {agent.id: agent for agent in agents}, view(*names), hooks=hooks)
@@ -186,6 +193,8 @@ async def test_an_error_of_beginning_ends_the_stage_and_blames_no_agent() -> Non
 class Deaf:
     """A listener that fails at each thing it hears."""
 
+    wants_pieces = True
+
     async def before_call(self) -> None:
         raise StorageError("full")
 
@@ -203,11 +212,11 @@ class Deaf:
 
 
 _HEARD: dict[str, Callable[[TurnListener], Awaitable[None]]] = {
-    "before_call": lambda ears: ears.before_call(),
-    "chunk": lambda ears: ears.chunk("Te"),
-    "retrying": lambda ears: ears.retrying(2, 0.5, RoundtableError("slow")),
-    "tool_called": lambda ears: ears.tool_called(1, ToolCall(id="c1", name="price")),
-    "tool_answered": lambda ears: ears.tool_answered(1, "c1", ToolCallRecord(tool_name="price")),
+    "before_call": lambda recorder: recorder.before_call(),
+    "chunk": lambda recorder: recorder.chunk("Te"),
+    "retrying": lambda recorder: recorder.retrying(2, 0.5, RoundtableError("slow")),
+    "tool_called": lambda recorder: recorder.tool_called(1, ToolCall(id="c1", name="price")),
+    "tool_answered": lambda recorder: recorder.tool_answered(1, "c1", ToolCallRecord(tool_name="price")),
 }
 
 
@@ -346,11 +355,11 @@ async def test_a_turn_sees_what_its_plan_says_under_the_name_it_says() -> None:
             Visible(turn=TurnKey(1, "positions", 9), shown_as="Nobody"),
         ),
     )
-    seen = narrow(whole, spec)
+    seen = restrict_view(whole, spec)
     assert [response.agent_name for response in seen.previous_responses] == ["Participant 2"]
     assert [turn.slot for turn in seen.transcript] == [1]
     assert seen.turn == spec
-    nothing = narrow(whole, TurnSpec(slot=0, agent="ada", task="Speak."))
+    nothing = restrict_view(whole, TurnSpec(slot=0, agent="ada", task="Speak."))
     assert (nothing.previous_responses, nothing.transcript) == ((), ())
 
 
@@ -399,3 +408,43 @@ def test_a_stored_error_of_an_unknown_class_becomes_the_one_of_its_code() -> Non
     strange = error_info(RoundtableError(code="ACME_7"))
     assert type(error_from_info(strange)) is RoundtableError
     assert error_from_info(strange).code == "ACME_7"
+
+
+MOTIONS = {"A": "Lisbon", "B": "Porto", "C": "Faro"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "stored", "warnings"),
+    [
+        (
+            RankingAnswer(ranking=(("B", "X"), ("B",), ("A",)), same=(("A", "B"), ("B", "C"), ("C", "Z"))),
+            RankingAnswer(ranking=(("Porto",), ("Lisbon",)), same=(("Lisbon", "Porto"),)),
+            (
+                "'X' is not a motion; dropped",
+                "'B' is named twice; its first place counts",
+                "among those that say the same: 'B' is named twice; its first place counts",
+                "among those that say the same: 'C' is named twice; its first place counts",
+                "among those that say the same: 'Z' is not a motion; dropped",
+            ),
+        ),
+        (BallotAnswer(choice="C"), BallotAnswer(choice="Faro"), ()),
+        (BallotAnswer(choice="Faro"), BallotAnswer(), ("'Faro' is not a motion; dropped",)),
+        (BallotAnswer(), BallotAnswer(), ()),
+        (ApprovalAnswer(approved=("A", "C")), ApprovalAnswer(approved=("Lisbon", "Faro")), ()),
+        (ApprovalAnswer(), ApprovalAnswer(), ()),
+        (
+            ScoresAnswer(scores={"A": 1.0, "D": 2.0}),
+            ScoresAnswer(scores={"Lisbon": 1.0}),
+            ("'D' is not a motion; dropped",),
+        ),
+        (TextAnswer(text="A"), TextAnswer(text="A"), ()),
+    ],
+)
+async def test_a_vote_is_stored_by_names_whoever_gave_it(
+    answer: Answer, stored: Answer, warnings: tuple[str, ...]
+) -> None:
+    spec = TurnSpec(slot=0, agent="ada", answer=answer.kind, options=tuple(MOTIONS), motions=MOTIONS)
+    stage = Stage(name="vote", turns=(spec,))
+    (turn,) = await run_stage(stage, {"ada": Speaker("ada", TurnResult(answer=answer))}, view("ada"))
+    assert isinstance(turn, Turn)
+    assert (turn.answer, turn.result.warnings) == (stored, warnings)

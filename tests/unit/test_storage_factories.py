@@ -20,7 +20,7 @@ def test_memory_needs_no_more_than_its_scheme(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["memory://x", "memory:///", "mem://"])
 def test_memory_has_no_places(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="no storage address"):
+    with pytest.raises(ConfigurationError, match="is not a storage address"):
         open_memory(url)
 
 
@@ -58,7 +58,7 @@ def test_a_password_in_an_address_is_never_shown(open_it: Callable[[str], object
 
 @pytest.mark.parametrize("path", ["", ":memory:", "a\0b"])
 def test_what_is_no_file_is_refused_before_anything_is_opened(path: str) -> None:
-    with pytest.raises(ConfigurationError, match="no path of a database file"):
+    with pytest.raises(ConfigurationError, match="not a valid path of a database file"):
         SQLiteStorage(path)
 
 

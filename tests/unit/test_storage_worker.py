@@ -14,6 +14,8 @@ import pytest
 from roundtable.errors import StorageError
 from roundtable.storage.worker import Worker, commit_together, read_each
 
+pytestmark = pytest.mark.both_loops
+
 
 def fresh() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)

@@ -21,8 +21,7 @@ from roundtable.testing.mode_suite import ModeSuite
 from roundtable.testing.provider_suite import ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer, WireReply
-from roundtable.testing.storage_list_laws import SearchLaws
-from roundtable.testing.storage_suite import StorageSuite
+from roundtable.testing.storage_suite import SearchLaws, StorageSuite
 from roundtable.testing.suite import Suite
 from roundtable.testing.tool_suite import ToolSuite
 

@@ -39,7 +39,7 @@ ASK = ChatRequest(model="", messages=(Message(role="user", content="Tea?"),))
 
 def test_a_law_that_is_replaced_or_removed_is_noticed() -> None:
     for body in ({"test_it_closes_twice": None}, {"test_it_closes_twice": lambda self: None}):
-        with pytest.raises(TypeError, match=r"Lax leaves out or replaces.*: test_it_closes_twice"):
+        with pytest.raises(TypeError, match=r"Lax removes or replaces.*: test_it_closes_twice"):
             type("Lax", (ProviderSuite,), body)
     with pytest.raises(TypeError, match="test_deleting_removes_everything"):
         type("Lax", (StorageSuite,), {"test_deleting_removes_everything": None})
@@ -115,6 +115,7 @@ class Flawed(ConsensusAnalyzer):
     ("changes", "law"),
     [
         ({"agreement_level": 1.5}, "test_a_round_is_measured"),
+        ({"agreement_level": 0.5, "agreement_at_most": 0.4}, "test_a_round_is_measured"),
         ({"summary": " "}, "test_a_round_is_measured"),
         ({"agreement_level": 0.5}, "test_equal_positions_agree"),
     ],
@@ -270,7 +271,9 @@ async def test_a_new_law_warns_until_the_version_it_fails_from(broken: bool) -> 
     if not broken:
         assert await new_law(fails_from="99.0")(law)() == "hot"
         return
-    with pytest.warns(NewLawWarning, match=r"law is a new law, which fails from roundtable-sdk 99\.0: the tea is cold"):
+    with pytest.warns(
+        NewLawWarning, match=r"law is new and becomes a failure in roundtable-sdk 99\.0: the tea is cold"
+    ):
         assert await new_law(fails_from="99.0")(law)() is None
     with pytest.raises(AssertionError, match="cold"):
         await new_law(fails_from="0.0.1")(law)()

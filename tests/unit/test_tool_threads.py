@@ -10,7 +10,9 @@ import anyio
 import pytest
 import trio
 
-from roundtable.tools.threads import MOST_THREADS, run_in_thread
+from roundtable.tools.definition import MOST_THREADS, run_in_thread
+
+pytestmark = pytest.mark.both_loops
 
 ENOUGH_S = 10.0
 

@@ -24,7 +24,7 @@ from roundtable.tools import (
     StandardTool,
     create_default_toolkit,
 )
-from roundtable.types import ChatResponse, Citation, ImageResult, JsonObject
+from roundtable.types import ChatResponse, Citation, ImageResult, JsonObject, NativeSearch
 
 
 class Pages:
@@ -146,6 +146,15 @@ async def test_a_model_that_searches_answers_with_all_it_found() -> None:
         True,
     )
     assert (await ModelSearch(model).search(PerplexitySearchInput(query="When?"))).citations is None
+    model = ScriptedModel(["In 1610."])
+    kit = DefaultAgentToolkit(perplexity_search_provider=ModelSearch(model))
+    odd: JsonObject = {"query": "When?", "domain_filter": ["https://tea.example"]}
+    refused = await kit.execute_tool("perplexity_search", odd)
+    assert (refused.success, model.requests) == (False, [])
+    assert "'https://tea.example' is not a domain" in str(refused.error)
+    left_out: JsonObject = {"query": "When?", "domain_filter": ["-tea.example"]}
+    assert (await kit.execute_tool("perplexity_search", left_out)).success
+    assert model.requests[0].search == NativeSearch(blocked_domains=("tea.example",))
     many: JsonObject = {"query": "When?", "domain_filter": ["a", "b", "c", "d"]}
     assert not (await kit.execute_tool("perplexity_search", many)).success
 

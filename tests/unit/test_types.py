@@ -18,6 +18,7 @@ from roundtable.types import (
     BallotAnswer,
     Citation,
     ConsensusResult,
+    Control,
     DebateConfig,
     Decision,
     ErrorInfo,
@@ -63,8 +64,8 @@ REFUSED: list[tuple[str, Callable[[], object], str]] = [
     ("hot agent", lambda: config(temperature=2.1), "less than or equal to 2"),
     ("cold agent", lambda: config(temperature=-0.1), "greater than or equal to 0"),
     ("no tokens", lambda: config(maxTokens=0), "greater than 0"),
-    ("blank in an id", lambda: config(id="a b"), "no white space and no control characters"),
-    ("control character in an id", lambda: config(id="a\x00b"), "no white space and no control characters"),
+    ("blank in an id", lambda: config(id="a b"), "must not contain white space or control characters"),
+    ("control character in an id", lambda: config(id="a\x00b"), "must not contain white space or control characters"),
     ("long id", lambda: config(id="x" * 129), "at most 128 characters"),
     ("empty name", lambda: config(name=""), "at least 1 character"),
     ("misspelt option", lambda: config(temprature=1), "temprature\n  Extra inputs are not permitted"),
@@ -73,7 +74,7 @@ REFUSED: list[tuple[str, Callable[[], object], str]] = [
     ("confidence", lambda: AgentResponse.model_validate({**position("a").model_dump(), "confidence": 1.5}),
      "less than or equal to 1"),
     ("kind", lambda: TurnResult.model_validate({"answer": {"kind": "essay", "text": ""}}),
-     "'position', 'ballot', 'ranking', 'scores', 'plan', 'text'"),
+     "'position', 'ballot', 'ranking', 'approval', 'scores', 'plan', 'text'"),
     ("no kind", lambda: TurnResult.model_validate({"answer": {"text": ""}}), "kind"),
     ("NaN", lambda: ScoresAnswer(scores={"a": math.nan}), "finite number"),
     ("infinity in free JSON", lambda: ToolResult(success=True, data={"a": [math.inf]}), "finite number"),
@@ -263,6 +264,19 @@ def test_an_event_stream_leaves_out_what_is_not_known_but_keeps_null_in_free_jso
             "result": {"found": None},
         },
     }
+
+
+def test_an_event_stream_keeps_that_an_agent_sends_no_temperature() -> None:
+    silent = AgentConfig(id="a", name="A", provider="scripted", temperature=None)
+    usual = AgentConfig(id="b", name="B", provider="scripted")
+    event = Control(session_id="s", timestamp=NOON, action="resume", agents=(silent, usual))
+    wire = event.to_wire()
+    assert [agent["temperature"] for agent in wire["data"]["agents"]] == [None, 0.7]
+    assert Control.model_validate({"type": wire["type"], **wire["data"]}) == event
+
+
+def test_the_serialized_form_of_an_agent_has_the_same_schema() -> None:
+    assert AgentConfig.model_json_schema(mode="serialization") == AgentConfig.model_json_schema(mode="validation")
 
 
 def test_both_kinds_of_consensus_keep_their_class_inside_others() -> None:

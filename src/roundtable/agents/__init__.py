@@ -1,5 +1,13 @@
-"""Agents: the template, the registry, the personas, and the agents of the providers."""
+"""Agents: the base class, the registry, the personas, and one agent class per provider.
 
+The names of `roundtable.compat` are loaded at first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._core.lazy import lazy_names
 from roundtable.agents.base import BaseAgent
 from roundtable.agents.health import HEALTH_TTL_S, AgentStatus, HealthCache
 from roundtable.agents.personas import (
@@ -13,34 +21,37 @@ from roundtable.agents.registry import (
     AgentFactory,
     AgentRegistry,
     config_of,
-    first_writer,
-    get_global_registry,
-    reset_global_registry,
-)
-from roundtable.agents.setup import (
-    AgentSetup,
-    ModelTiers,
-    ProviderAvailability,
-    check_provider_availability,
-    create_default_agents,
-    create_light_model_agent,
-    get_availability_report,
-    select_preferred_agent,
-    setup_agents,
-    setup_providers,
+    first_synthesizer,
 )
 from roundtable.agents.synthesis import Synthesizer
-from roundtable.agents.vendors import (
-    ChatGPTAgent,
-    ClaudeAgent,
-    GeminiAgent,
-    PerplexityAgent,
-    PerplexitySearchOptions,
-    create_chatgpt_agent,
-    create_claude_agent,
-    create_gemini_agent,
-    create_perplexity_agent,
-)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.compat.agents import (
+        ChatGPTAgent,
+        ClaudeAgent,
+        GeminiAgent,
+        PerplexityAgent,
+        PerplexitySearchOptions,
+        create_chatgpt_agent,
+        create_claude_agent,
+        create_gemini_agent,
+        create_perplexity_agent,
+    )
+    from roundtable.compat.registries import get_global_registry, reset_global_registry
+    from roundtable.compat.setup import (
+        AgentSetup,
+        ModelTiers,
+        ProviderAvailability,
+        check_provider_availability,
+        create_default_agents,
+        create_light_model_agent,
+        get_availability_report,
+        select_preferred_agent,
+        setup_agents,
+        setup_providers,
+    )
 
 __all__ = [
     "GENERAL_PERSONAS",
@@ -69,7 +80,7 @@ __all__ = [
     "create_gemini_agent",
     "create_light_model_agent",
     "create_perplexity_agent",
-    "first_writer",
+    "first_synthesizer",
     "get_availability_report",
     "get_global_registry",
     "personas_for",
@@ -79,3 +90,31 @@ __all__ = [
     "setup_agents",
     "setup_providers",
 ]
+
+_HOMES = {
+    "ChatGPTAgent": ".compat.agents",
+    "ClaudeAgent": ".compat.agents",
+    "GeminiAgent": ".compat.agents",
+    "PerplexityAgent": ".compat.agents",
+    "PerplexitySearchOptions": ".compat.agents",
+    "create_chatgpt_agent": ".compat.agents",
+    "create_claude_agent": ".compat.agents",
+    "create_gemini_agent": ".compat.agents",
+    "create_perplexity_agent": ".compat.agents",
+    "get_global_registry": ".compat.registries",
+    "reset_global_registry": ".compat.registries",
+    "AgentSetup": ".compat.setup",
+    "ModelTiers": ".compat.setup",
+    "ProviderAvailability": ".compat.setup",
+    "check_provider_availability": ".compat.setup",
+    "create_default_agents": ".compat.setup",
+    "create_light_model_agent": ".compat.setup",
+    "get_availability_report": ".compat.setup",
+    "select_preferred_agent": ".compat.setup",
+    "setup_agents": ".compat.setup",
+    "setup_providers": ".compat.setup",
+}
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

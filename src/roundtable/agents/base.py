@@ -1,16 +1,28 @@
-"""The template of every agent: build messages, call the model, parse, answer."""
+"""The base class of agents: build messages, call the model, parse, answer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final, Self, assert_never
 
-from roundtable._foreign import error_text
-from roundtable.agents.answers import to_answer, tools_beside
-from roundtable.agents.conversation import Conversation
+from roundtable._core.text import error_text
 from roundtable.agents.health import checked
+from roundtable.agents.native_search import SeatSearch, refuses_request, refuses_search
 from roundtable.agents.synthesis import ask_for_synthesis
-from roundtable.agents.tool_loop import allowed_tools
-from roundtable.errors import AgentError, ParseError, RoundtableError
+from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS, allowed_tools, searched_pages
+from roundtable.errors import (
+    AgentError,
+    APINetworkError,
+    BudgetExceeded,
+    ConfigurationError,
+    ParseError,
+    RoundtableError,
+)
+from roundtable.gateway import FallbackModel, GuardedModel
+from roundtable.gateway.wrapping import close_stream
 from roundtable.parsing import ParseFailure, parse_answer, parse_prose
 from roundtable.prompts import (
     PROMPT_VERSION,
@@ -18,42 +30,321 @@ from roundtable.prompts import (
     Quotation,
     answer_example,
     answer_schema,
+    comparable,
     compose_system,
     compose_user,
     fresh_nonce,
+    label_quotations,
+    resolve_comparisons,
 )
-from roundtable.stages import Halt, is_fault
+from roundtable.stages import TurnCancelled, is_fault
 from roundtable.types import (
     AgentInfo,
     AgentResponse,
+    ApprovalAnswer,
+    BallotAnswer,
     ChatRequest,
+    ChatResponse,
     Message,
+    NativeSearch,
+    OutputSchema,
+    PlanAnswer,
+    RankingAnswer,
+    ScoresAnswer,
+    TextAnswer,
+    ToolCallRecord,
     TurnResult,
+    Usage,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from roundtable.agents.tool_loop import TurnTools
+    from roundtable.gateway import RetryNotice
     from roundtable.parsing import Parsed
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.types import (
         AgentConfig,
         AgentHealth,
+        Answer,
         AnswerKind,
-        ChatResponse,
+        Citation,
+        Comparison,
         DebateContext,
-        NativeSearch,
+        JsonObject,
+        JsonValue,
         SynthesisResult,
+        TurnKey,
         TurnSpec,
     )
 
-__all__ = ["BaseAgent"]
+__all__ = ["BaseAgent", "CitingAgent", "Conversation", "answer_tool_calls", "to_answer"]
+
+
+_MAX_RESULT_CHARS = 20_000
+_SEARCH_TOOL = "web_search"
+_CITE_SOURCES: Final = (
+    "Rest on recent sources of authority, and mark each statement with the number of its source, such as [1]."
+)
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Calls one model for one turn and counts its usage, so that a failed turn is charged too."""
+
+    model: ChatModel
+    """Model that is called."""
+    fence: Fence
+    """Quotes what tools return."""
+    tools: TurnTools
+    """Runs its tool calls."""
+    listener: TurnListener | None = None
+    """Follows the turn."""
+    search: SeatSearch = field(default_factory=lambda: SeatSearch(None))
+    """Stores in which sessions the provider refused to search."""
+    usage: Usage = field(default_factory=Usage)
+    """What has been spent so far."""
+    usage_by_call: list[Usage] = field(default_factory=list)
+    """The usage of each call."""
+    request_ids: list[str] = field(default_factory=list)
+    """The provider's ids of the calls."""
+    answered: bool = False
+    """Whether the model has answered, so that at least one call was paid for."""
+    citations: list[Citation] = field(default_factory=list)
+    """Sources the provider returned, over all calls."""
+    server_calls: list[ToolCallRecord] = field(default_factory=list)
+    """Tools the provider ran itself, such as its search; they do not count against the allowance."""
+    warnings: list[str] = field(default_factory=list)
+    """Warnings about the calls, each one once."""
+
+    async def ask(self, request: ChatRequest, max_steps: int | None = None, *, tools: bool = True) -> ChatResponse:
+        """Call the model until it answers without asking for a tool.
+
+        When the tool allowance or the steps are used up, the model is called once more without tools. An answer that
+        is submitted through a tool ends the conversation. A model that cannot search and call tools in one request
+        searches first.
+
+        Args:
+            request: The call; tools are added to it.
+            max_steps: Most model calls; 11 when left out, of which 10 may ask for tools.
+            tools: Whether tools may be called.
+        """
+        available = self.tools.offered if tools else ()
+        steps_left = step_limit = max_steps or MOST_TOOL_ROUNDS + 1
+        if request.search and available and self.model.profile.search_alone:
+            request = await self._search_first(request)
+        text_so_far = ""
+        while True:
+            steps_left -= 1
+            last = steps_left <= 0 or self.tools.spent
+            step_request = request if last or not available else request.model_copy(update={"tools": available})
+            response = await self._call_or_drop_search(step_request)
+            if step_request.search and self.search.is_refused(step_request.metadata.get("session", "")):
+                request = request.model_copy(update={"search": self.search.off})
+            if response.finish_reason == "pause" and steps_left > 0:
+                # The provider continues its answer once it is sent back.
+                text_so_far += response.text
+                messages = (*request.messages, response.to_message())
+                request = request.model_copy(update={"messages": messages})
+                continue
+            if not response.tool_calls or not step_request.tools:
+                return response.model_copy(update={"text": text_so_far + response.text}) if text_so_far else response
+            text_so_far = ""
+            calls = self.tools.with_unique_ids(response.tool_calls)
+            answers = await self.tools.answer(calls, step_limit - steps_left)
+            for usage in self.tools.take_usage():
+                self.usage += usage
+                self.usage_by_call.append(usage)
+            if self.tools.submitted is not None:
+                return self._submitted_response(response, self.tools.submitted)
+            message = response.to_message().model_copy(update={"tool_calls": calls})
+            request = request.model_copy(update={"messages": (*request.messages, message, *answers)})
+
+    async def void(self, error: RoundtableError) -> None:
+        """Notify the listener that the model is asked once more, and that the pieces so far are void."""
+        if self.listener is not None:
+            await self.listener.retrying(2, 0.0, error)
+
+    async def _call_or_drop_search(self, request: ChatRequest) -> ChatResponse:
+        """Call the model; if it refuses the search, call it without one, and do not search again in this session."""
+        try:
+            return await self._call(request)
+        except RoundtableError as error:
+            if not request.search or not (isinstance(error, BudgetExceeded) or refuses_search(error)):
+                raise
+            failure = error
+        session = request.metadata.get("session", "")
+        self.search.refused(session, failure)
+        try:
+            return await self._call(request.model_copy(update={"search": self.search.off}))
+        except RoundtableError as error:
+            if refuses_request(error) or isinstance(error, BudgetExceeded):
+                self.search.allowed(session)
+            raise
+
+    def _submitted_response(self, response: ChatResponse, answer: JsonObject) -> ChatResponse:
+        """Return the response with the submitted answer as its text, confidence on the scale of the model's texts."""
+        confidence = answer.get("confidence")
+        if isinstance(confidence, int | float):
+            answer = answer | {"confidence": confidence * self.model.profile.confidence_scale}
+        return response.model_copy(update={"text": json.dumps(answer), "tool_calls": (), "finish_reason": "stop"})
+
+    async def _search_first(self, request: ChatRequest) -> ChatRequest:
+        """Search in a separate call; return the request with the results, and without the search.
+
+        A search that fails temporarily is recorded, and the prompt says so: the model can answer without results.
+        """
+        name = self.model.profile.search_model or request.model
+        try:
+            results = await self._call(
+                request.model_copy(update={"model": name, "output_schema": None}), streamed=False
+            )
+        except RoundtableError as error:
+            if isinstance(error, BudgetExceeded) or refuses_request(error):
+                self.search.refused(request.metadata.get("session", ""), error)
+                return request.model_copy(update={"search": None})
+            if not error.retryable:
+                raise
+            failure: JsonValue = {"error": error.code}
+            self.server_calls.append(ToolCallRecord(tool_name=_SEARCH_TOOL, output=failure))
+            note = "A search of the web was tried and failed; say so where your answer would need one."
+        else:
+            sources = [f"{number}. {link.title}: {link.url}" for number, link in enumerate(results.citations, 1)]
+            text = "\n".join([*sources, results.text])[:_MAX_RESULT_CHARS]
+            note = f"What a search of the web found:\n{self.fence.quote(text, label='results of a search of the web')}"
+        last_message = request.messages[-1]
+        message = last_message.model_copy(update={"content": f"{last_message.content}\n\n{note}"})
+        return request.model_copy(update={"messages": (*request.messages[:-1], message), "search": None})
+
+    async def _call(self, request: ChatRequest, *, streamed: bool = True) -> ChatResponse:
+        model = self.model
+        if self.listener is not None and isinstance(model, GuardedModel | FallbackModel):
+            model = model.asking(partial(self._before_call, self.listener), partial(_notify_retry, self.listener))
+        elif self.listener is not None:
+            await self._before_call(self.listener)
+        try:
+            if streamed and self.listener is not None and self.listener.wants_pieces and model.profile.streams:
+                response = await self._stream(model, request, self.listener)
+            else:
+                response = await model.complete(request)
+        except RoundtableError as error:
+            if error.usage is not None:
+                self.usage += error.usage
+                self.usage_by_call.append(error.usage)
+            raise
+        self.answered = True
+        self.usage += response.usage
+        self.usage_by_call.append(response.usage)
+        self.citations.extend(response.citations)
+        self.server_calls += [
+            ToolCallRecord(tool_name=call.name, input=call.input, output=call.output) for call in response.server_calls
+        ]
+        self.warnings.extend(note for note in response.warnings if note not in self.warnings)
+        if response.request_id:
+            self.request_ids.append(response.request_id)
+        return response
+
+    async def _before_call(self, listener: TurnListener) -> None:
+        """Announce a call to the listener; a turn cancelled after a paid call ends with an error that has the cost."""
+        try:
+            await listener.before_call()
+        except TurnCancelled as cancelled:
+            if not self.answered:
+                raise
+            msg = "the debate was asked to stop within this turn"
+            raise AgentError(msg, code="AGENT_HALTED", provider=self.model.provider, cause=cancelled) from cancelled
+
+    async def _stream(self, model: ChatModel, request: ChatRequest, listener: TurnListener) -> ChatResponse:
+        pieces = model.stream(request)
+        try:
+            async for piece in pieces:
+                if isinstance(piece, ChatResponse):
+                    return piece
+                if piece.text:
+                    await listener.chunk(piece.text)
+        finally:
+            await close_stream(pieces)
+        msg = "the stream ended without its response"
+        raise APINetworkError(msg, provider=model.provider)
+
+
+async def _notify_retry(listener: TurnListener, notice: RetryNotice) -> None:
+    await listener.retrying(notice.attempt, notice.delay_s, notice.error)
+
+
+def to_answer(
+    parsed: Parsed,
+    kind: AnswerKind,
+    config: AgentConfig,
+    talk: Conversation,
+    response: ChatResponse,
+    *,
+    compared: tuple[Comparison, ...] = (),
+) -> Answer:
+    """Build the answer of one kind, with the evidence gathered on the way.
+
+    Args:
+        parsed: What the model wrote.
+        kind: Kind of answer that the turn asks for.
+        config: The agent.
+        talk: The calls of the turn.
+        response: The last response of the model.
+        compared: What the agent says about earlier answers.
+    """
+    match kind:
+        case "position":
+            return AgentResponse(
+                agent_id=config.id,
+                agent_name=config.name,
+                position=parsed.position,
+                reasoning=parsed.reasoning,
+                confidence=parsed.confidence,
+                stance=parsed.stance,
+                choice=parsed.choice,
+                bottom_line=parsed.bottom_line,
+                compared=compared,
+                # If an answer cites none of the pages found, all of them count as citations.
+                citations=_unique_by_url(
+                    [*(talk.citations or searched_pages(talk.server_calls)), *talk.tools.citations],
+                ),
+                tool_calls=(*talk.server_calls, *talk.tools.records),
+                images=response.images,
+                related_questions=response.related_questions,
+            )
+        case "ballot":
+            return BallotAnswer(choice=parsed.choice, reasoning=parsed.reasoning, same=parsed.same)
+        case "ranking":
+            return RankingAnswer(ranking=parsed.ranking, reasoning=parsed.reasoning, same=parsed.same)
+        case "approval":
+            return ApprovalAnswer(approved=parsed.approved, reasoning=parsed.reasoning, same=parsed.same)
+        case "scores":
+            return ScoresAnswer(scores=dict(parsed.scores), reasoning=parsed.reasoning, same=parsed.same)
+        case "plan":
+            return PlanAnswer(goal=parsed.goal, strategy=parsed.strategy, success_criteria=parsed.success_criteria)
+        case "text":
+            return TextAnswer(text=parsed.text)
+        case _:
+            assert_never(kind)
+
+
+def answer_tool_calls(kind: AnswerKind, talk: Conversation) -> tuple[ToolCallRecord, ...]:
+    """Return the tool calls for an answer whose type does not list them itself."""
+    return () if kind == "position" else (*talk.server_calls, *talk.tools.records)
+
+
+def _unique_by_url(citations: Sequence[Citation]) -> tuple[Citation, ...]:
+    by_url: dict[str, Citation] = {}
+    for citation in citations:
+        by_url.setdefault(citation.url, citation)
+    return tuple(by_url.values())
+
 
 _COMPACT_MAX_TOKENS = 160
 # Measured on the embedded model: at 0.7 every second answer leaves the topic.
 _COMPACT_TEMPERATURE = 0.4
 _SHOWN_CHARS = 200
-_LONGER = "The answer was cut off; raise `max_tokens` of the agent."
+_CUT_OFF_HINT = "The answer was cut off; raise `max_tokens` of the agent."
 
 
 class BaseAgent:
@@ -61,14 +352,14 @@ class BaseAgent:
 
     Override `build_messages` to prompt differently (or one of the steps it calls, `build_system_prompt`
     and `build_user_message`), `parse` to read answers differently, `repair` to ask again differently;
-    everything else is fixed. A subclass may instead override `generate_response` alone; it then answers
-    positions only, what it spends on the way is not counted, and no model call of it is seen.
+    everything else is fixed. A subclass may instead override `generate_response` alone. It then answers
+    positions only, its usage is not counted, and its model calls are not reported.
 
     Args:
         config: Who the agent is.
-        model: The model it speaks through.
+        model: The model it calls.
         toolkit: Tools it may use.
-        search: How the provider searches the web for it, where it can; left out, it does not search.
+        search: Options of the provider's own web search, where it has one; `config.search` when left out.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
     Example:
@@ -82,6 +373,8 @@ class BaseAgent:
         'Tea'
     """
 
+    _cites_sources: ClassVar[bool] = False
+
     def __init__(
         self,
         config: AgentConfig,
@@ -93,7 +386,9 @@ class BaseAgent:
     ) -> None:
         self.config = config
         self.chat_model = model
-        self.search: NativeSearch | None = search
+        if search is None:
+            search = NativeSearch() if config.search is True else config.search or None
+        self._search = self._seat_search(search)
         self._toolkit = toolkit
         self._nonce = nonce
 
@@ -109,7 +404,7 @@ class BaseAgent:
 
     @property
     def provider(self) -> str:
-        """Provider the agent speaks through."""
+        """Provider of the agent's model."""
         return self.config.provider
 
     @property
@@ -125,8 +420,13 @@ class BaseAgent:
         """Tools the agent may use."""
         return self._toolkit
 
+    @property
+    def search(self) -> NativeSearch | None:
+        """Options of the provider's own web search; `None` means no search."""
+        return self._search.wanted or None
+
     def first_request(self, context: DebateContext) -> ChatRequest:
-        """Give the request that a turn begins with, without its tools; nothing is sent.
+        """Return the first request of a turn, without its tools; nothing is sent.
 
         Raises:
             ContextTooLong: It does not fit the model's window.
@@ -134,22 +434,56 @@ class BaseAgent:
         return self._request(context, self.build_messages(context, Fence(self._nonce())))
 
     def set_toolkit(self, toolkit: AgentToolkit | None) -> None:
-        """Offer the agent these tools from its next turn on."""
+        """Replace the agent's tools, from its next turn on."""
         self._toolkit = toolkit
 
     def set_search(self, search: NativeSearch | None) -> None:
-        """Let the agent search the web like this from its next turn on; `None` does not search."""
-        self.search = search
+        """Set the options of the web search, from the next turn on; `None` means no search.
+
+        Raises:
+            ConfigurationError: The provider's search does not support the options.
+        """
+        self._search = self._seat_search(search)
+
+    def search_refused(self, session_id: str) -> None:
+        """Turn the search off for a session in which the provider refused it before."""
+        self._search.refused(session_id)
+
+    def with_search_config(self, config: AgentConfig, notes: Iterable[str] = ()) -> Self:
+        """Return a copy of this agent with another search configuration, for one seat.
+
+        Args:
+            config: Who the agent is; a change of anything but `search` has no effect.
+            notes: Warnings about the search, for the first answer of each session.
+        """
+        agent = copy(self)
+        agent.config = config
+        search = NativeSearch() if config.search is True else config.search or None
+        agent._search = agent._seat_search(search, notes)  # noqa: SLF001  (an instance of this class)
+        return agent
+
+    def _seat_search(self, search: NativeSearch | None, notes: Iterable[str] = ()) -> SeatSearch:
+        profile = self.chat_model.profile.search
+        if profile is None:
+            return SeatSearch(search, notes)
+        if search is not None and (unsupported := profile.misfits(search)):
+            names = ", ".join(unsupported)
+            raise ConfigurationError(
+                f"agent {self.id!r}: the web search of {self.provider!r} does not support {names} like this",
+                hint="Leave out what the provider does not support; see the guide on searching.",
+            )
+        is_off = search is None and self.config.search is False and profile.built_in
+        return SeatSearch(False if is_off else search, notes, built_in=profile.built_in)
 
     def get_info(self) -> AgentInfo:
-        """Say who this agent is."""
+        """Describe this agent."""
         return AgentInfo(id=self.id, name=self.name, provider=self.provider, model=self.model)
 
     async def generate_response(self, context: DebateContext) -> AgentResponse:
-        """Give a position.
+        """Answer with a position.
 
         Raises:
-            RoundtableError: No position could be had.
+            RoundtableError: The agent could not give a position.
         """
         answer = (await self._answer(context, None)).answer
         if not isinstance(answer, AgentResponse):
@@ -161,9 +495,11 @@ class BaseAgent:
         """Answer `context.turn`; see `roundtable.protocols.Agent`."""
         if not self._overrides("generate_response"):
             return await self._answer(context, listener)
-        if self._kind(context) != "position":
-            msg = f"agent {self.id!r} can only give positions, not a {self._kind(context)}"
-            raise AgentError(msg, provider=self.provider, hint="Override build_messages or parse instead.")
+        if self._answer_kind(context) != "position":
+            msg = f"agent {self.id!r} can only give positions, not a {self._answer_kind(context)}"
+            raise AgentError(
+                msg, provider=self.provider, hint="Override build_messages or parse instead of generate_response."
+            )
         if listener is not None:
             await listener.before_call()
         return TurnResult(answer=await self.generate_response(context), provider=self.provider, model=self.model)
@@ -174,44 +510,66 @@ class BaseAgent:
     async def _answer(self, context: DebateContext, listener: TurnListener | None) -> TurnResult:
         fence = Fence(self._nonce())
         tools = allowed_tools(self, context, fence, listener)
-        talk = Conversation(self.chat_model, fence, tools, listener)
+        conversation = Conversation(self.chat_model, fence, tools, listener, self._search)
         try:
-            return await self._converse(context, talk)
+            return await self._converse(context, conversation)
         except RoundtableError as error:
-            error.usage = talk.usage
+            error.usage = conversation.usage
             raise
-        except Halt:
+        except TurnCancelled:
             raise
         except BaseException as error:
-            # An override point is foreign code; what was paid for is charged all the same.
+            # Overridden methods are foreign code; calls that were paid for are charged even if they fail.
             if not is_fault(error):
                 raise
             msg = f"agent {self.id!r} raised {type(error).__name__}: {error_text(error)[:500]}"
             failure = AgentError(msg, provider=self.provider, cause=error)
-            failure.usage = talk.usage
+            failure.usage = conversation.usage
             raise failure from error
 
-    async def _converse(self, context: DebateContext, talk: Conversation) -> TurnResult:
-        request = self._request(context, self.build_messages(context, talk.fence))
+    async def _converse(self, context: DebateContext, conversation: Conversation) -> TurnResult:
+        request = self._request(context, self.build_messages(context, conversation.fence))
         turn = context.turn
-        response = await talk.ask(request, turn.max_steps if turn else None)
-        parsed, response = await self._read(response, context, request, talk)
-        cut = ("the answer was cut off at max_tokens",) if response.finish_reason == "length" else ()
+        response = await conversation.ask(request, (turn and turn.max_steps) or self.config.max_tool_rounds + 1)
+        parsed, response = await self._parse_or_repair(response, context, request, conversation)
+        cut_off = ("the answer was cut off at max_tokens",) if response.finish_reason == "length" else ()
+        kind = self._answer_kind(context)
+        compared, uncounted = self._comparisons(parsed, context, request)
         return TurnResult(
-            answer=to_answer(parsed, self._kind(context), self.config, talk, response),
-            usage=talk.usage,
-            usage_by_call=tuple(talk.usage_by_call),
+            answer=to_answer(parsed, kind, self.config, conversation, response, compared=compared),
+            usage=conversation.usage,
+            usage_by_call=tuple(conversation.usage_by_call),
             provider=response.provider or self.provider,
             model=response.model or self.model,
             finish_reason=response.finish_reason,
             truncated=parsed.truncated or response.finish_reason == "length",
             repaired=parsed.repaired,
-            warnings=(*talk.warnings, *parsed.warnings, *cut, *talk.tools.shortfall()),
-            request_ids=tuple(talk.request_ids),
-            prompt_version=_version(turn),
-            context_requests=talk.tools.requests,
-            tool_calls=tools_beside(self._kind(context), talk),
+            warnings=(
+                *conversation.warnings,
+                *parsed.warnings,
+                *uncounted,
+                *cut_off,
+                *conversation.tools.shortfall(),
+                *self._search_notes(context),
+            ),
+            request_ids=tuple(conversation.request_ids),
+            prompt_version=_prompt_version(turn),
+            context_requests=conversation.tools.requests,
+            tool_calls=answer_tool_calls(kind, conversation),
         )
+
+    def _comparisons(
+        self, parsed: Parsed, context: DebateContext, request: ChatRequest
+    ) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
+        """Return what the answer says about earlier answers, and warnings about what cannot be counted."""
+        if not parsed.compared:
+            return (), ()
+        prompt = "\n".join(message.content for message in request.messages)
+        return resolve_comparisons(parsed.compared, self._quotations(context), prompt)
+
+    def _search_notes(self, context: DebateContext) -> tuple[str, ...]:
+        """Return the warnings about the search, once per session."""
+        return self._search.take_notes(context.session_id)
 
     def _request(self, context: DebateContext, messages: tuple[Message, ...]) -> ChatRequest:
         profile, turn = self.chat_model.profile, context.turn
@@ -220,8 +578,8 @@ class BaseAgent:
             messages=messages,
             temperature=self._temperature(),
             max_tokens=self._max_tokens(context),
-            output_schema=answer_schema(context, profile) if profile.structured_output else None,
-            search=self.search,
+            output_schema=self._output_schema(context, messages) if profile.structured_output else None,
+            search=self._search.asked_in(context),
             metadata={
                 "agent": self.id,
                 "session": context.session_id,
@@ -230,77 +588,87 @@ class BaseAgent:
             },
         )
 
+    def _output_schema(self, context: DebateContext, messages: Sequence[Message]) -> OutputSchema | None:
+        prompt = "\n".join(message.content for message in messages)
+        return answer_schema(context, self.chat_model.profile, comparable(self._quotations(context), prompt))
+
     def _temperature(self) -> float | None:
-        asked = self.config.temperature
-        if asked is None or self.chat_model.profile.prompt_style != "compact":
-            return asked
-        return min(asked, _COMPACT_TEMPERATURE)
+        temperature = self.config.temperature
+        if temperature is None or self.chat_model.profile.prompt_style != "compact":
+            return temperature
+        return min(temperature, _COMPACT_TEMPERATURE)
 
     def _max_tokens(self, context: DebateContext) -> int:
-        asked = (context.turn.max_tokens if context.turn else None) or self.config.max_tokens
+        max_tokens = (context.turn.max_tokens if context.turn else None) or self.config.max_tokens
         if self.chat_model.profile.prompt_style == "compact":
-            return min(asked, _COMPACT_MAX_TOKENS)
-        return asked
+            return min(max_tokens, _COMPACT_MAX_TOKENS)
+        return max_tokens
 
     @staticmethod
-    def _kind(context: DebateContext) -> AnswerKind:
+    def _answer_kind(context: DebateContext) -> AnswerKind:
         return context.turn.answer if context.turn else "position"
 
-    async def _read(
-        self, response: ChatResponse, context: DebateContext, request: ChatRequest, talk: Conversation
+    async def _parse_or_repair(
+        self, response: ChatResponse, context: DebateContext, request: ChatRequest, conversation: Conversation
     ) -> tuple[Parsed, ChatResponse]:
-        """Parse the answer; ask once more when it cannot be read, and charge that to the turn."""
-        self._refuse(response)
+        """Parse the answer; if it cannot be read, ask once more and charge that call to the turn."""
+        self._check_refusal(response)
         parsed = self.parse(response.text, context)
         if not isinstance(parsed, ParseFailure):
             return parsed, response
-        again = self.repair(parsed, context)
-        if again is not None:
-            said = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
-            # What was found is in the answer; the same answer in another form needs no second search.
-            request = request.model_copy(update={"messages": (*request.messages, *said, again), "search": None})
-            response = await talk.ask(request, 1, tools=False)
-            self._refuse(response)
+        repair_message = self.repair(parsed, context)
+        if repair_message is not None:
+            notice = ParseError(f"agent {self.id!r} is asked again: {parsed.reason}", provider=self.provider)
+            await conversation.void(notice)
+            previous = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
+            # The answer already has the search results; the same answer in another form needs no second search.
+            facts = {
+                "messages": (*request.messages, *previous, repair_message),
+                "search": self.chat_model.profile.no_search,
+            }
+            request = request.model_copy(update=facts)
+            response = await conversation.ask(request, 1, tools=False)
+            self._check_refusal(response)
             parsed = self.parse(response.text, context)
-        if isinstance(parsed, ParseFailure) and self._kind(context) == "position":
+        if isinstance(parsed, ParseFailure) and self._answer_kind(context) == "position":
             prose = parse_prose(response.text)
             parsed = parsed if isinstance(prose, ParseFailure) else prose
         if isinstance(parsed, ParseFailure):
-            msg = f"agent {self.id!r} gave no readable {self._kind(context)}: {parsed.reason}"
+            msg = f"agent {self.id!r} gave no readable {self._answer_kind(context)}: {parsed.reason}"
             answer = " ".join(response.text.split())[:_SHOWN_CHARS]
-            hint = _LONGER if response.finish_reason == "length" else None
+            hint = _CUT_OFF_HINT if response.finish_reason == "length" else None
             raise ParseError(msg, provider=self.provider, hint=hint, details={"answer": answer} if answer else None)
         return parsed, response
 
-    def _refuse(self, response: ChatResponse) -> None:
+    def _check_refusal(self, response: ChatResponse) -> None:
         if response.finish_reason in {"refusal", "content_filter"}:
-            what = "refused to answer" if response.finish_reason == "refusal" else "was stopped by a content filter"
-            msg = f"agent {self.id!r} {what}"
+            reason = "refused to answer" if response.finish_reason == "refusal" else "was stopped by a content filter"
+            msg = f"agent {self.id!r} {reason}"
             raise AgentError(msg, code="AGENT_REFUSED", provider=self.provider, request_id=response.request_id)
 
     def build_messages(self, context: DebateContext, fence: Fence) -> tuple[Message, ...]:
-        """Write the prompt: a system message of our own words, a user message in which the rest is quoted.
+        """Build the prompt: a system message in the library's own words, and a user message that quotes all other text.
 
-        Override point. Quote whatever is not yours with `fence.quote`.
+        Override point. Quote text from others with `fence.quote`.
         """
-        theirs = self._overrides("build_system_prompt")
-        system = self.build_system_prompt(context) if theirs else self._system(context, fence)
+        is_overridden = self._overrides("build_system_prompt")
+        system = self.build_system_prompt(context) if is_overridden else self._system(context, fence)
         example = answer_example(context, self.chat_model.profile) or ()
-        theirs = self._overrides("build_user_message")
-        before = "\n".join([system, *example])
-        user = self.build_user_message(context) if theirs else self._user(context, fence, before)
+        is_overridden = self._overrides("build_user_message")
+        preceding = "\n".join([system, *example])
+        user = self.build_user_message(context) if is_overridden else self._user(context, fence, preceding)
         return (
-            Message(role="system", content=system),
+            Message(role="system", content=f"{system}\n\n{_CITE_SOURCES}" if self._cites_sources else system),
             *_example_messages(example),
             Message(role="user", content=user),
         )
 
     def build_system_prompt(self, context: DebateContext) -> str:
-        """Give the system prompt of a turn: who the agent is, what the mode asks, how quotations are read."""
+        """Return the system prompt of a turn: who the agent is, what the mode asks, how to read quotations."""
         return self._system(context, Fence(self._nonce()))
 
     def build_user_message(self, context: DebateContext) -> str:
-        """Give the user message of a turn: question, supplied information, earlier answers, answer format.
+        """Return the user message of a turn: question, supplied information, earlier answers, answer format.
 
         Raises:
             ContextTooLong: It does not fit the model's window.
@@ -318,33 +686,43 @@ class BaseAgent:
         return compose_user(context, self.chat_model.profile, fence, quotations, max_tokens=limit, system=system)
 
     def _quotations(self, context: DebateContext) -> list[Quotation]:
-        """Pair what may be seen with its rounds, told by the turn that shows it."""
+        """Return the visible positions with the turns they are from; the spec of the turn says which."""
         positions = {
             turn.key for turn in context.transcript if turn.outcome == "answered" and turn.answer.kind == "position"
         }
         sees = context.turn.sees if context.turn else ()
-        rounds = [visible.turn.round for visible in sees if visible.turn in positions]
-        if len(rounds) != len(context.previous_responses):
-            rounds = [max(1, context.current_round - 1)] * len(context.previous_responses)
-        return [
-            Quotation(response.agent_name, number, response.agent_id == self.id, response)
-            for response, number in zip(context.previous_responses, rounds, strict=True)
+        turns: list[TurnKey | None] = [visible.turn for visible in sees if visible.turn in positions]
+        if len(turns) != len(context.previous_responses):
+            turns = [None] * len(context.previous_responses)
+        last_round = max(1, context.current_round - 1)
+        quotations = [
+            Quotation(
+                shown_as=response.agent_name,
+                round=turn.round if turn else last_round,
+                own=response.agent_id == self.id,
+                response=response,
+                turn=turn,
+            )
+            for response, turn in zip(context.previous_responses, turns, strict=True)
         ]
+        return label_quotations(quotations)
 
     def parse_response(self, raw_text: str, context: DebateContext) -> Parsed | ParseFailure:
         """Read a model's text as the kind of answer the turn asks for."""
         options = (context.turn.options if context.turn else None) or context.options
         scale = self.chat_model.profile.confidence_scale
-        return parse_answer(raw_text, self._kind(context), confidence_scale=scale, options=options)
+        is_vote = context.turn is not None and bool(context.turn.motions)
+        kind = self._answer_kind(context)
+        return parse_answer(raw_text, kind, confidence_scale=scale, options=options, motions=is_vote)
 
     def parse(self, text: str, context: DebateContext) -> Parsed | ParseFailure:
         """Read a model's text. Override point; a `ParseFailure` leads to one repair try."""
         return self.parse_response(text, context)
 
     def repair(self, failure: ParseFailure, context: DebateContext) -> Message | None:
-        """Say how to ask again after an unreadable answer; `None` does not ask. Override point.
+        """Return the message that asks again after an unreadable answer; `None` does not ask. Override point.
 
-        The model finds its own answer above the message; quote none of it outside the fence.
+        The model's own answer precedes this message; do not quote any of it outside the fence.
         """
         return Message(
             role="user",
@@ -353,7 +731,7 @@ class BaseAgent:
         )
 
     async def generate_raw_completion(self, prompt: str, system_prompt: str | None = None) -> str:
-        """Complete a prompt of the caller's as plain text, without tools."""
+        """Complete the caller's prompt as plain text, without tools."""
         system = system_prompt or "Answer exactly as the user asks, without any preamble."
         messages = (Message(role="system", content=system), Message(role="user", content=prompt))
         request = ChatRequest(
@@ -366,26 +744,32 @@ class BaseAgent:
         return (await self.chat_model.complete(request)).text
 
     async def generate_synthesis(self, context: DebateContext) -> SynthesisResult:
-        """Put the visible answers together.
+        """Write a synthesis of the visible answers.
 
         Raises:
-            RoundtableError: The model failed, or its text holds no synthesis.
+            RoundtableError: The model failed, or its text does not contain a synthesis.
         """
         return await ask_for_synthesis(self.chat_model, self.config, context, Fence(self._nonce()))
 
     async def health_check(self) -> AgentHealth:
-        """Try a minimal call, once; a failure is reported, never raised, and so is no answer within 15 s."""
+        """Try a minimal call, once. A failure, such as no answer within 15 s, is reported and never raised."""
         return await checked(self.chat_model, self.model, self.id)
 
 
-def _version(turn: TurnSpec | None) -> str:
-    """Name the prompt texts of a turn: those of this library, and those of the mode where it names them."""
+def _prompt_version(turn: TurnSpec | None) -> str:
+    """Return the version of a turn's prompt texts: the library's, and the mode's prompt id if it has one."""
     return f"{PROMPT_VERSION} {turn.prompt_id}" if turn and turn.prompt_id else PROMPT_VERSION
 
 
 def _example_messages(example: tuple[str, str] | tuple[()]) -> tuple[Message, ...]:
-    """Put an example as an exchange that already took place."""
+    """Return an example as an earlier exchange of messages."""
     if not example:
         return ()
     question, answer = example
     return (Message(role="user", content=question), Message(role="assistant", content=answer))
+
+
+class CitingAgent(BaseAgent):
+    """An agent whose model searches for every answer: its prompt asks for sources."""
+
+    _cites_sources = True

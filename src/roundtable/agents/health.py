@@ -1,12 +1,12 @@
-"""How agents fare: asking one for a word, what a registry knows about each, and answers that are kept for a while."""
+"""Health of agents: a small test call, the status in a registry, and a cache of results."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from roundtable._clock import SystemClock
-from roundtable._foreign import error_text
+from roundtable._core.clock import SystemClock
+from roundtable._core.text import error_text
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel
 from roundtable.gateway.wrapping import make_ready
 from roundtable.types import AgentHealth, AgentInfo, ChatRequest, Message
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["HEALTH_TIMEOUT_S", "HEALTH_TTL_S", "AgentStatus", "HealthCache", "checked"]
 
 HEALTH_TIMEOUT_S: Final = 15.0
-"""Seconds a model has to answer a health check, once it has fetched and loaded what it needs."""
+"""Seconds a model has to answer a health check, after it has fetched and loaded what it needs."""
 
 HEALTH_TTL_S: Final = 60.0
-"""Seconds an answer of a health check is good for."""
+"""Seconds for which the result of a health check is valid."""
 
 
 class AgentStatus(AgentInfo):
-    """An agent as a registry sees it.
+    """An agent in a registry, and whether it is active.
 
     Example:
         >>> AgentStatus(id="ada", name="Ada", provider="openai", model="gpt-5.2", active=False, error="down").error
@@ -32,17 +32,17 @@ class AgentStatus(AgentInfo):
     """
 
     active: bool
-    """Whether it takes part: not switched off, and its last health check, if any, passed."""
+    """Whether it takes part: it is not deactivated, and its last health check, if any, succeeded."""
     error: str | None = None
-    """Why it does not."""
+    """Why it does not take part."""
 
 
 class HealthCache:
-    """Keeps what health checks found, so that asking again soon costs no call.
+    """Caches results of health checks, so that checking again soon costs no call.
 
     Args:
-        ttl_s: Seconds an answer is good for; one exactly that old still is.
-        clock: Where time comes from.
+        ttl_s: Seconds for which a result is valid; a result exactly that old still is.
+        clock: Source of time.
 
     Example:
         >>> from roundtable.types import AgentHealth
@@ -55,60 +55,66 @@ class HealthCache:
     def __init__(self, ttl_s: float = HEALTH_TTL_S, *, clock: Clock | None = None) -> None:
         self.ttl_s = ttl_s
         self._clock: Clock = clock or SystemClock()
-        self._found: dict[str, tuple[AgentHealth, float]] = {}
+        self._results: dict[str, tuple[AgentHealth, float]] = {}
 
     def get(self, agent_id: str) -> AgentHealth | None:
-        """Give what was found for an agent; `None` when nothing was, or too long ago."""
-        health, at = self._found.get(agent_id, (None, 0.0))
-        if health is not None and self._clock.monotonic() - at > self.ttl_s:
-            del self._found[agent_id]
+        """Return the last result for an agent; `None` if there is none or it expired."""
+        health, checked_at = self._results.get(agent_id, (None, 0.0))
+        if health is not None and self._clock.monotonic() - checked_at > self.ttl_s:
+            del self._results[agent_id]
             return None
         return health
 
+    def is_good_since(self, agent_id: str, moment: float) -> bool:
+        """Check whether an agent's last check succeeded, and was later than `moment` of the clock's `monotonic`."""
+        health, checked_at = self._results.get(agent_id, (None, 0.0))
+        return health is not None and health.healthy and checked_at > moment
+
     def set(self, agent_id: str, health: AgentHealth) -> None:
-        """Keep what was found just now."""
-        self._found[agent_id] = (health, self._clock.monotonic())
+        """Store a result that was found just now."""
+        self._results[agent_id] = (health, self._clock.monotonic())
 
     def forget(self, agent_id: str) -> None:
-        """Drop what is kept about an agent."""
-        self._found.pop(agent_id, None)
+        """Drop the result for an agent."""
+        self._results.pop(agent_id, None)
 
     def clear(self) -> None:
-        """Drop everything."""
-        self._found.clear()
+        """Drop all results."""
+        self._results.clear()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._results)
 
 
 async def checked(model: ChatModel, name: str, agent_id: str) -> AgentHealth:
-    """Ask a model for a word, once: whoever waits for the outcome can ask again, or others.
+    """Ask a model for one word, without retries: a caller that waits for the result can retry, or try another model.
 
-    What is wrong is reported, never raised.
+    Errors are reported in the result, never raised.
 
     Args:
-        model: Who is asked.
-        name: Id of the model that is asked for.
-        agent_id: For whom.
+        model: The model that is asked.
+        name: Model id of the request.
+        agent_id: Id of the agent that is checked.
     """
     request = ChatRequest(
         model=name,
         messages=(Message(role="user", content="Reply with OK."),),
         max_tokens=16,
         temperature=None,
+        search=model.profile.no_search,
         metadata={"agent": agent_id},
     )
     try:
         await make_ready(model)
-        await _tried_once(Gateway(), model).complete(request)
-    except Exception as error:  # noqa: BLE001  (the point of a health check is to report whatever is wrong)
+        await _with_one_try(Gateway(), model).complete(request)
+    except Exception as error:  # noqa: BLE001  (a health check reports every error)
         return AgentHealth(healthy=False, error=error_text(error) or type(error).__name__)
     return AgentHealth(healthy=True)
 
 
-def _tried_once(gateway: Gateway, model: ChatModel) -> ChatModel:
-    """Give a model with one try and a short deadline for each call; each of a fallback's for itself."""
+def _with_one_try(gateway: Gateway, model: ChatModel) -> ChatModel:
+    """Return a model with one try and a short deadline per call; of a fallback model, each of its models."""
     if isinstance(model, FallbackModel):
-        return model.over(partial(_tried_once, gateway))
+        return model.over(partial(_with_one_try, gateway))
     guarded = model if isinstance(model, GuardedModel) else gateway.guard(model)
-    return guarded.tried_once(HEALTH_TIMEOUT_S)
+    return guarded.without_retries(HEALTH_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Points of view for agents that share one model, so that a debate is not a chorus."""
+"""Personas for agents that share one model, so that they do not all say the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GENERAL_PERSONAS: Final = (
     Persona(name="Pragmatist", description="You care about what works with the people and the money at hand."),
     Persona(name="Visionary", description="You think about where this leads in ten years."),
 )
-"""Personas for any mode, in the order seats are filled."""
+"""Personas for any mode, in the order in which seats are filled."""
 
 MODE_PERSONAS: Final[Mapping[str, tuple[Persona, ...]]] = {
     "adversarial": (
@@ -39,7 +39,7 @@ MODE_PERSONAS: Final[Mapping[str, tuple[Persona, ...]]] = {
         Persona(name="Innovator", description="You look for a way nobody has tried."),
     ),
 }
-"""Personas for one mode; modes that are not here have the general ones, those with roles have `ROLE_PERSONAS`."""
+"""Personas by mode. Modes with roles use `ROLE_PERSONAS`, all others the general personas."""
 
 ROLE_PERSONAS: Final[Mapping[str, Persona]] = {
     "primary": Persona(name="Advocate", description="You make the case for the proposal."),
@@ -55,14 +55,14 @@ _OPPOSED: Final = Persona(name="Opponent", description="You speak against the mo
 
 
 def personas_for(count: int, mode: DebateModeStrategy | str | None = None) -> tuple[Persona | None, ...]:
-    """Give the persona of each seat.
+    """Return the persona of each seat.
 
     Args:
-        count: Seats at the table.
-        mode: The mode, or the name of one that ships; general personas when left out.
+        count: Number of seats at the table.
+        mode: The mode, or the name of a built-in one; general personas when left out.
 
     Returns:
-        One a seat; `None` in Delphi, whose participants differ by nothing that could give them away.
+        One persona per seat; `None` in Delphi, where nothing may identify the participants.
 
     Example:
         >>> [persona.name for persona in personas_for(3, "devils-advocate")]
@@ -79,19 +79,19 @@ def personas_for(count: int, mode: DebateModeStrategy | str | None = None) -> tu
             else ROLE_PERSONAS.get(role, GENERAL_PERSONAS[index % len(GENERAL_PERSONAS)])
             for index, role in enumerate(roles)
         )
-    known = MODE_PERSONAS.get(strategy.name, GENERAL_PERSONAS) if strategy is not None else GENERAL_PERSONAS
-    return tuple(known[index % len(known)] for index in range(count))
+    personas = MODE_PERSONAS.get(strategy.name, GENERAL_PERSONAS) if strategy is not None else GENERAL_PERSONAS
+    return tuple(personas[index % len(personas)] for index in range(count))
 
 
 def _strategy(name: str) -> DebateModeStrategy | None:
-    shipped = ModeRegistry()
-    return shipped.get_mode(name) if shipped.has_mode(name) else None
+    registry = ModeRegistry()
+    return registry.get_mode(name) if registry.has_mode(name) else None
 
 
 def seat_personas(
     seats: Sequence[tuple[str, str | None]], mode: DebateModeStrategy | str | None = None
 ) -> tuple[AgentConfig, ...]:
-    """Fill seats with agents that differ by persona.
+    """Return an agent for each seat; the agents differ by persona.
 
     Args:
         seats: Provider and model of each seat; the first persona goes to the first seat, and so on.
@@ -102,16 +102,16 @@ def seat_personas(
         ['synthesizer', 'analyst']
     """
     agents: list[AgentConfig] = []
-    used: dict[str, int] = {}
-    for place, persona in enumerate(personas_for(len(seats), mode), start=1):
-        name = persona.name if persona else f"Panelist {place}"
-        used[name] = used.get(name, 0) + 1
-        again = used[name] if used[name] > 1 else 0
-        provider, model = seats[place - 1]
+    count_by_name: dict[str, int] = {}
+    for number, persona in enumerate(personas_for(len(seats), mode), start=1):
+        name = persona.name if persona else f"Panelist {number}"
+        count_by_name[name] = count_by_name.get(name, 0) + 1
+        repetition = count_by_name[name] if count_by_name[name] > 1 else 0
+        provider, model = seats[number - 1]
         agents.append(
             AgentConfig(
-                id=name.lower().replace(" ", "-") + (f"-{again}" if again else ""),
-                name=name + (f" {again}" if again else ""),
+                id=name.lower().replace(" ", "-") + (f"-{repetition}" if repetition else ""),
+                name=name + (f" {repetition}" if repetition else ""),
                 provider=provider,
                 model=model,
                 persona=persona,

@@ -1,4 +1,4 @@
-"""Asking a model to put a debate together."""
+"""Synthesis: ask a model to summarise a debate and draw its conclusion."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable.errors import ParseError, RoundtableError
-from roundtable.gateway.metering import SYNTHESIS
+from roundtable.gateway.budget import SYNTHESIS
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
-from roundtable.parsing.texts import text_in, texts_in
+from roundtable.parsing.answers import text_in, texts_in
 from roundtable.prompts import Fence, Quotation, estimate_tokens, fit_texts, fresh_nonce, quote_answer
 from roundtable.report import in_words
 from roundtable.types import AgentConfig, ChatRequest, Message, OutputSchema, SynthesisResult, Usage
 from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.protocols import ChatModel
     from roundtable.types import AnyTurn, ChatResponse, DebateContext, JsonObject, JsonValue, ModelProfile
@@ -44,6 +44,12 @@ _PROPERTIES: Final[JsonObject] = {
     "recommendation": {"type": "string"},
     "confidence": {"type": "number", "minimum": 0, "maximum": 1},
 }
+_PLACEHOLDERS: Final[Mapping[str, str]] = {
+    "evolutionSummary": "The synthesis does not say how positions moved.",
+    "conclusion": "The synthesis draws no conclusion.",
+    "recommendation": "The synthesis recommends nothing.",
+}
+"""Text for fields that an answer leaves out."""
 _SCHEMA: Final = OutputSchema(
     name="debate_synthesis",
     definition={
@@ -56,18 +62,21 @@ _SCHEMA: Final = OutputSchema(
 
 
 class Synthesized(NamedTuple):
-    """A synthesis, and what it took."""
+    """A synthesis, and what it consumed."""
 
     synthesis: SynthesisResult
     usage: Usage
 
 
 class Synthesizer:
-    """Has one model put a debate together; an answer that cannot be read is asked for once more.
+    """Writes the synthesis of a debate with one model; if the answer cannot be read, it asks once more.
+
+    If the second answer cannot be read either, its readable parts are used, at worst its whole text as the conclusion;
+    then `readable` is False.
 
     Args:
         model: The model.
-        config: How it is asked; with the facts of an agent it is that agent who answers.
+        config: Configuration of the call. With an agent's configuration, that agent is the author of the synthesis.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
     Example:
@@ -75,8 +84,8 @@ class Synthesizer:
         >>> from roundtable.providers.scripted import ScriptedModel
         >>> from roundtable.types import DebateContext
         >>> view = DebateContext(session_id="s", topic="Tea or coffee?", mode="collaborative")
-        >>> made = anyio.run(Synthesizer(ScriptedModel([{"conclusion": "Tea."}])).write, view)
-        >>> made.synthesis.conclusion, made.synthesis.synthesizer_id
+        >>> result = anyio.run(Synthesizer(ScriptedModel([{"conclusion": "Tea."}])).write, view)
+        >>> result.synthesis.conclusion, result.synthesis.synthesizer_id
         ('Tea.', 'scripted:scripted')
     """
 
@@ -85,79 +94,82 @@ class Synthesizer:
     ) -> None:
         self.model = model
         self.id: str = f"{model.provider}:{model.model}" if config is None else config.id
-        """What `synthesizer_id` says."""
+        """Value of `synthesizer_id`."""
         self._config = config or AgentConfig(
             id="synthesizer", name="Synthesizer", provider=model.provider, model=model.model, temperature=0.0
         )
         self._nonce = nonce
 
     def request(self, view: DebateContext) -> ChatRequest:
-        """Give the request that `write` makes first."""
+        """Return the first request of `write`."""
         return synthesis_request(self.model, self._config, view, Fence(self._nonce()))
 
     async def write(self, view: DebateContext) -> Synthesized:
-        """Put a debate together.
+        """Write the synthesis of a debate.
 
         Raises:
-            ParseError: Neither answer holds a synthesis; `usage` says what both took.
+            ParseError: Both answers are blank; `usage` is what they consumed.
             RoundtableError: The model failed.
         """
         request = self.request(view)
         first = await self.model.complete(request)
         try:
-            return Synthesized(self._signed(first), first.usage)
+            return Synthesized(self._read_and_sign(first), first.usage)
         except ParseError as error:
             logger.info("the synthesis is asked for once more: %s", error.message)
         try:
-            again = await self.model.complete(request)
+            second = await self.model.complete(request)
         except RoundtableError as error:
             error.usage = first.usage + (error.usage or Usage())
             raise
-        spent = first.usage + again.usage
+        usage = first.usage + second.usage
         try:
-            return Synthesized(self._signed(again), spent)
+            synthesis = _read_leniently((second, first), self._config)
         except ParseError as error:
-            error.usage = spent
+            error.usage = usage
             raise
+        return Synthesized(synthesis.model_copy(update={"synthesizer_id": self.id}), usage)
 
-    def _signed(self, response: ChatResponse) -> SynthesisResult:
+    def _read_and_sign(self, response: ChatResponse) -> SynthesisResult:
         return _read(response, self._config).model_copy(update={"synthesizer_id": self.id})
 
 
 async def ask_for_synthesis(
     model: ChatModel, config: AgentConfig, context: DebateContext, fence: Fence
 ) -> SynthesisResult:
-    """Ask once for a synthesis of what `context` shows.
+    """Ask once for a synthesis of what `context` shows; if the answer cannot be read, its readable parts are used.
 
     Raises:
-        ParseError: The answer holds no synthesis.
+        ParseError: The answer is blank.
         RoundtableError: The model failed.
     """
-    return _read(await model.complete(synthesis_request(model, config, context, fence)), config)
+    return _read_leniently((await model.complete(synthesis_request(model, config, context, fence)),), config)
 
 
 def synthesis_request(model: ChatModel, config: AgentConfig, context: DebateContext, fence: Fence) -> ChatRequest:
-    """Write the request; of a debate too long for the model's window the latest answers are shown.
+    """Build the request; of a debate too long for the model's window, it quotes the latest answers.
 
-    Turns are shown by round, with votes and rankings, but not private answers, which nobody sees; without any, the
-    positions of `context.previous_responses` are.
+    Turns are quoted by round, with votes and rankings, but without private answers. If there are no turns, the
+    positions of `context.previous_responses` are quoted.
     """
     system = _TASK + fence.rule
     head = [fence.quote(context.topic, label="question"), f"Mode: {context.mode}. Rounds: {context.current_round}."]
-    heard = [turn for turn in context.transcript if turn.outcome == "answered" and turn.stage != BASELINE_STAGE]
-    said = [_turn(turn, fence) for turn in heard]
-    said = said or [
-        fence.quote(f"Position: {one.position}\nReasoning: {one.reasoning}", label=f"answer of {one.agent_name}")
-        for one in context.previous_responses
+    turns = [turn for turn in context.transcript if turn.outcome == "answered" and turn.stage != BASELINE_STAGE]
+    quotes = [_quote_turn(turn, fence) for turn in turns]
+    quotes = quotes or [
+        fence.quote(
+            f"Position: {response.position}\nReasoning: {response.reasoning}", label=f"answer of {response.agent_name}"
+        )
+        for response in context.previous_responses
     ]
-    fixed = estimate_tokens(system) + estimate_tokens("\n".join([*head, _FORMAT]))
+    fixed_tokens = estimate_tokens(system) + estimate_tokens("\n".join([*head, _FORMAT]))
     profile: ModelProfile = model.profile
-    room = profile.context_tokens - config.max_tokens - fixed - _MARGIN_TOKENS
-    shown, left_out = fit_texts(said, room, latest=True)
+    room_tokens = profile.context_tokens - config.max_tokens - fixed_tokens - _MARGIN_TOKENS
+    shown_quotes, left_out = fit_texts(quotes, room_tokens, latest=True)
     note = [f"({left_out} earlier answers are left out for length.)"] if left_out else []
     messages = (
         Message(role="system", content=system),
-        Message(role="user", content="\n".join([*head, *note, *shown, _FORMAT])),
+        Message(role="user", content="\n".join([*head, *note, *shown_quotes, _FORMAT])),
     )
     return ChatRequest(
         model=config.model or model.model,
@@ -165,12 +177,13 @@ def synthesis_request(model: ChatModel, config: AgentConfig, context: DebateCont
         temperature=config.temperature,
         max_tokens=config.max_tokens,
         output_schema=_SCHEMA if profile.structured_output else None,
+        search=profile.no_search,
         metadata={"agent": config.id, "session": context.session_id, "purpose": SYNTHESIS},
     )
 
 
-def _turn(turn: AnyTurn, fence: Fence) -> str:
-    assert turn.outcome == "answered"  # noqa: S101  (who calls this has looked)
+def _quote_turn(turn: AnyTurn, fence: Fence) -> str:
+    assert turn.outcome == "answered"  # noqa: S101  (callers pass answered turns only)
     name = turn.agent_name or turn.agent_id
     if turn.answer.kind == "position":
         return quote_answer(Quotation(name, turn.round, own=False, response=turn.answer), fence)
@@ -179,24 +192,52 @@ def _turn(turn: AnyTurn, fence: Fence) -> str:
 
 
 def _read(response: ChatResponse, config: AgentConfig) -> SynthesisResult:
-    found = find_document(response.text, lambda fields: "conclusion" in fields)
-    conclusion = text_in(found.fields["conclusion"]) if found is not None else ""
-    if found is None or not conclusion or "conclusion" in found.partial:
+    document = find_document(response.text, lambda fields: "conclusion" in fields)
+    conclusion = text_in(document.fields["conclusion"]) if document is not None else ""
+    if document is None or not conclusion or "conclusion" in document.partial:
         msg = 'the answer holds no JSON object with a whole text in "conclusion"'
         raise ParseError(msg, provider=config.provider)
-    fields = found.fields
+    return _from_fields(document.fields, config)
+
+
+def _read_leniently(responses: Sequence[ChatResponse], config: AgentConfig) -> SynthesisResult:
+    """Read the first response as a synthesis, else use the readable parts of any of them.
+
+    Raises:
+        ParseError: All of them are blank.
+    """
+    try:
+        return _read(responses[0], config)
+    except ParseError:
+        pass
+    for response in responses:
+        document = find_document(response.text, lambda fields: any(_has_text(fields.get(name)) for name in _PROPERTIES))
+        if document is not None:
+            return _from_fields(document.fields, config).model_copy(update={"readable": False})
+    text = next((stripped for response in responses if (stripped := response.text.strip())), "")
+    if not text:
+        raise ParseError("the answer is blank, so that it holds no synthesis", provider=config.provider)
+    return _from_fields({"conclusion": text}, config).model_copy(update={"readable": False})
+
+
+def _has_text(value: JsonValue) -> bool:
+    return bool(text_in(value) or texts_in(value))
+
+
+def _from_fields(fields: JsonObject, config: AgentConfig) -> SynthesisResult:
+    texts = {name: text_in(fields.get(name)) or unsaid for name, unsaid in _PLACEHOLDERS.items()}
     return SynthesisResult(
         common_ground=texts_in(fields.get("commonGround")),
         key_differences=texts_in(fields.get("keyDifferences")),
-        evolution_summary=text_in(fields.get("evolutionSummary")),
-        conclusion=conclusion,
-        recommendation=text_in(fields.get("recommendation")),
-        confidence=_share(fields.get("confidence")),
+        evolution_summary=texts["evolutionSummary"],
+        conclusion=texts["conclusion"],
+        recommendation=texts["recommendation"],
+        confidence=_confidence(fields.get("confidence")),
         synthesizer_id=config.id,
     )
 
 
-def _share(value: JsonValue) -> float:
+def _confidence(value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return 0.5
     return min(1.0, max(0.0, float(value)))

@@ -1,32 +1,34 @@
-"""The tools of one turn: which may be called, how often and how many at once, and an account of every call."""
+"""The tools of one turn: which may be called, how often and how many at once, and a record of every call."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
 
 import anyio
 
 from roundtable.tools import ToolOutcome, bound
-from roundtable.tools.results import failed
+from roundtable.tools.definition import failed
 from roundtable.types import Citation, Message, ToolCallRecord, ToolPolicy
 from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from roundtable.prompts import Fence
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.tools import DefaultAgentToolkit
     from roundtable.types import AgentTool, ContextRequest, DebateContext, JsonObject, JsonValue, ToolCall, Usage
 
-__all__ = ["CALLS_AT_ONCE", "MOST_TOOL_ROUNDS", "TurnTools", "allowed_tools"]
+__all__ = ["CALLS_AT_ONCE", "MOST_TOOL_ROUNDS", "TurnTools", "allowed_tools", "searched_pages"]
 
-MOST_TOOL_ROUNDS: Final = 8
-"""Model calls of one turn that may ask for tools; after them the model is called once more without any."""
+MOST_TOOL_ROUNDS: Final = 10
+"""Default for the model calls of one turn that may ask for tools; one call without tools follows."""
 CALLS_AT_ONCE: Final = 4
-"""Tools of one turn that run at once."""
+"""Maximum tools of one turn that run at the same time."""
 
 _MOST_ARGUMENT_CHARS: Final = 65_536
 _MOST_NAME_CHARS: Final = 128
@@ -35,31 +37,31 @@ _CITATION_DEPTH: Final = 4
 
 
 class HasTools(Protocol):
-    """Who speaks through a model and may have tools; `BaseAgent` does."""
+    """An agent with a model and optional tools; `BaseAgent` is one."""
 
     chat_model: ChatModel
 
     @property
     def toolkit(self) -> AgentToolkit | None:
-        """Tools it may use."""
+        """Tools it may use; `None` for none."""
 
 
 @dataclass(slots=True)
 class TurnTools:
-    """Carries out the tool calls of one turn, within the turn's policy."""
+    """Runs the tool calls of one turn, within the turn's policy."""
 
     toolkit: DefaultAgentToolkit | None
     """Tools of the turn; `None` where there are none."""
     policy: ToolPolicy
-    """How many calls are carried out, and of which tools."""
+    """How many calls are allowed, and of which tools."""
     fence: Fence
     """Quotes what tools return."""
     listener: TurnListener | None = None
-    """Hears of every call."""
+    """Follows every call."""
     records: list[ToolCallRecord] = field(default_factory=list)
-    """Calls made, in the order they were asked for; refused ones too."""
+    """Calls made, refused ones included, in the order they were asked for."""
     citations: list[Citation] = field(default_factory=list)
-    """Sources that results named."""
+    """Sources named in the results."""
     _ids: set[str] = field(default_factory=set)
 
     @property
@@ -77,92 +79,94 @@ class TurnTools:
 
     @property
     def submitted(self) -> JsonObject | None:
-        """The answer that was handed in by a tool, if one was."""
+        """The answer that was submitted through a tool, if any."""
         turn = None if self.toolkit is None else self.toolkit.turn
         return None if turn is None else turn.submitted
 
     @property
     def requests(self) -> tuple[ContextRequest, ...]:
-        """What the agent asked the caller for."""
+        """Information that the agent requests from the caller."""
         turn = None if self.toolkit is None else self.toolkit.turn
         return () if turn is None else tuple(turn.requests)
 
     def take_usage(self) -> list[Usage]:
-        """Give what models consumed that tools have asked since the last time."""
+        """Return the usage of models that tools have called since the last call of this method."""
         turn = None if self.toolkit is None else self.toolkit.turn
         if turn is None:
             return []
-        taken, turn.usage = turn.usage, []
-        return taken
+        usage, turn.usage = turn.usage, []
+        return usage
 
     def shortfall(self) -> tuple[str, ...]:
-        """Say that fewer calls were made than the mode asked for, where there were tools to call."""
-        made = len(self.records)
-        if made >= self.policy.min or not self.offered:
+        """Return a warning if fewer calls were made than the mode asks for, although there were tools to call."""
+        count = len(self.records)
+        if count >= self.policy.min or not self.offered:
             return ()
-        return (f"{made} tool calls were made, where at least {self.policy.min} was asked for",)
+        return (f"{count} tool calls were made, where at least {self.policy.min} was asked for",)
 
-    def told_apart(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """Give an id to calls that have none, or one that an earlier call has."""
-        apart: list[ToolCall] = []
+    def with_unique_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """Return the calls with unique ids: those without an id, or with the id of an earlier call, get a new one."""
+        unique_calls: list[ToolCall] = []
         for call in calls:
-            unused, made_up = call.id, len(self._ids)
-            while not unused or unused in self._ids:
-                made_up += 1
-                unused = f"call-{made_up}"
-            self._ids.add(unused)
-            apart.append(call if unused == call.id else call.model_copy(update={"id": unused}))
-        return tuple(apart)
+            unused_id, number = call.id, len(self._ids)
+            while not unused_id or unused_id in self._ids:
+                number += 1
+                unused_id = f"call-{number}"
+            self._ids.add(unused_id)
+            unique_calls.append(call if unused_id == call.id else call.model_copy(update={"id": unused_id}))
+        return tuple(unique_calls)
 
     async def answer(self, calls: Sequence[ToolCall], step: int) -> list[Message]:
-        """Carry out the calls of one model answer, a few at once; those beyond the allowance are refused.
+        """Run the calls of one model answer, a few at once; calls beyond the allowance are refused.
 
         Args:
-            calls: The calls, told apart.
+            calls: The calls, with unique ids.
             step: Number of the model call that asked for them, from 1.
 
         Returns:
             One message for each call, in their order.
         """
-        left = self.policy.max - len(self.records)
-        known = {tool.name for tool in self.offered}
-        made: dict[int, tuple[ToolCallRecord, Message]] = {}
-        broken: list[Exception] = []
+        calls_left = self.policy.max - len(self.records)
+        tool_names = {tool.name for tool in self.offered}
+        results: dict[int, tuple[ToolCallRecord, Message]] = {}
+        errors: list[Exception] = []
         limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
-        async def run(place: int, call: ToolCall) -> None:
+        async def run(index: int, call: ToolCall) -> None:
             try:
                 async with limiter:
-                    made[place] = await self._told(call, step, known, refused=place >= left)
-            except Exception as error:  # noqa: BLE001  (kept and raised below, so that nobody meets an exception group)
-                broken.append(error)
+                    results[index] = await self._run_call(call, step, tool_names, refused=index >= calls_left)
+            except Exception as error:  # noqa: BLE001  (raised below, outside of an exception group)
+                errors.append(error)
                 group.cancel_scope.cancel()
 
         async with anyio.create_task_group() as group:
-            for place, call in enumerate(calls):
-                group.start_soon(run, place, call)
-        if broken:
-            raise broken[0]
-        self.records += [made[place][0] for place in range(len(calls))]
-        return [made[place][1] for place in range(len(calls))]
+            for index, call in enumerate(calls):
+                group.start_soon(run, index, call)
+        if errors:
+            raise errors[0]
+        self.records += [results[index][0] for index in range(len(calls))]
+        return [results[index][1] for index in range(len(calls))]
 
-    async def _told(
-        self, call: ToolCall, step: int, known: set[str], *, refused: bool
+    async def _run_call(
+        self, call: ToolCall, step: int, tool_names: set[str], *, refused: bool
     ) -> tuple[ToolCallRecord, Message]:
-        """Carry out one call, and tell the listener before and after."""
+        """Run one call, and notify the listener before and after."""
         size = len(json.dumps(dict(call.arguments)))
-        shown = call
+        shown_call = call
         if size > _MOST_ARGUMENT_CHARS:
-            shown = call.model_copy(update={"arguments": {}, "invalid": f"{size:,} characters of arguments, left out"})
+            shown_call = call.model_copy(
+                update={"arguments": {}, "invalid": f"{size:,} characters of arguments, left out"}
+            )
         name = call.name[:_MOST_NAME_CHARS] or "?"
-        shown = shown.model_copy(update={"name": name})
+        shown_call = shown_call.model_copy(update={"name": name})
         if self.listener is not None:
-            await self.listener.tool_called(step, shown)
-        outcome = await self._outcome(call, known, size, refused=refused)
+            await self.listener.tool_called(step, shown_call)
+        outcome = await self._call_or_refuse(call, tool_names, size, refused=refused)
         output: JsonValue = outcome.result.model_dump(mode="json", exclude_none=True)
         record = ToolCallRecord(
             tool_name=name,
-            input=dict(call.arguments) if shown.invalid is None else shown.invalid,
+            input=dict(call.arguments) if shown_call.invalid is None else shown_call.invalid,
             output=output,
             started_at=outcome.started_at,
             duration_s=outcome.duration_s,
@@ -177,43 +181,57 @@ class TurnTools:
         quoted = self.fence.quote(text, label=f"result of tool {name}")
         return record, Message(role="tool", content=quoted, tool_call_id=call.id)
 
-    async def _outcome(self, call: ToolCall, known: set[str], size: int, *, refused: bool) -> ToolOutcome:
+    async def _call_or_refuse(self, call: ToolCall, tool_names: set[str], size: int, *, refused: bool) -> ToolOutcome:
         if self.toolkit is None or refused:
-            fault = "no more tool calls are allowed in this turn; answer now"
+            error = "no more tool calls are allowed in this turn; answer now"
         elif size > _MOST_ARGUMENT_CHARS:
-            fault = f"arguments of {size:,} characters are too long"
+            error = f"arguments of {size:,} characters are too long"
         elif call.invalid is not None:
-            fault = "the arguments were no JSON object; call again with one"
-        elif call.name not in known:
+            error = "the arguments were no JSON object; call again with one"
+        elif call.name not in tool_names:
             names = ", ".join(tool.name for tool in self.offered)
-            fault = f"there is no tool {call.name[:80]!r}; there are: {names}"
+            error = f"there is no tool {call.name[:80]!r}; there are: {names}"
         else:
             return await self.toolkit.call(call.name, dict(call.arguments))
-        return ToolOutcome(failed(fault), cached=False, started_at=utc_now(), duration_s=0.0)
+        return ToolOutcome(failed(error), cached=False, started_at=utc_now(), duration_s=0.0)
 
 
 def allowed_tools(
     agent: HasTools, context: DebateContext, fence: Fence, listener: TurnListener | None = None
 ) -> TurnTools:
-    """Give the tools of one turn, bound to it; without a turn, those the default policy allows.
+    """Return the tools of one turn, bound to it; without a turn, those that the default policy allows.
 
     A model that cannot call tools is offered none.
     """
     policy = context.turn.tools if context.turn else ToolPolicy()
     toolkit = agent.toolkit if policy.max and agent.chat_model.profile.calls_tools else None
-    own = None if toolkit is None else bound(toolkit, context)
-    return TurnTools(own, policy, fence, listener)
+    turn_toolkit = None if toolkit is None else bound(toolkit, context)
+    return TurnTools(turn_toolkit, policy, fence, listener)
 
 
-def _sources(data: JsonValue, depth: int = _CITATION_DEPTH) -> Iterator[Citation]:
+def searched_pages(records: Iterable[ToolCallRecord]) -> list[Citation]:
+    """Return the pages that a provider's own searches found; a page without a title gets the name of its site."""
+    citations = (link for record in records for link in _sources(record.output, untitled=True))
+    return list(islice(citations, _MOST_CITATIONS))
+
+
+def _site_of(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or url).removeprefix("www.")
+    except ValueError:
+        return url
+
+
+def _sources(data: JsonValue, depth: int = _CITATION_DEPTH, *, untitled: bool = False) -> Iterator[Citation]:
     """Find the sources in a result: objects with a title and an address on the web."""
     if isinstance(data, list) and depth:
         for item in data:
-            yield from _sources(item, depth - 1)
+            yield from _sources(item, depth - 1, untitled=untitled)
     elif isinstance(data, dict):
         url, title, snippet = data.get("url"), data.get("title"), data.get("snippet")
-        if isinstance(url, str) and url.startswith(("http://", "https://")) and isinstance(title, str):
-            yield Citation(title=title, url=url, snippet=snippet if isinstance(snippet, str) else None)
+        if isinstance(url, str) and url.startswith(("http://", "https://")) and (untitled or isinstance(title, str)):
+            name = title if isinstance(title, str) and title else _site_of(url)
+            yield Citation(title=name, url=url, snippet=snippet if isinstance(snippet, str) else None)
         elif depth:
             for item in data.values():
-                yield from _sources(item, depth - 1)
+                yield from _sources(item, depth - 1, untitled=untitled)

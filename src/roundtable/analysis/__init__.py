@@ -1,43 +1,51 @@
-"""Reading a round: how far its positions agree, and what follows by the debate's rule."""
+"""Analysis of a round: how far its positions agree, and the decision by the rule of the debate."""
 
-from roundtable.analysis.ai import AIConsensusAnalyzer, AnalyzerDiagnostics
-from roundtable.analysis.basic import ConsensusAnalyzer, PlainAnalyzer, cluster_positions
-from roundtable.analysis.chain import AnalyzerChain, NamedMeter
-from roundtable.analysis.decision import (
-    BallotBasis,
-    CastVote,
-    ballots_of,
-    cast_votes,
-    check_decider,
-    check_rule,
-    decide_record,
-    independent_agreement,
-)
-from roundtable.analysis.findings import (
-    Baselines,
-    Dissent,
-    MinorityReport,
-    Vote,
-    answer_changed,
-    baselines_of,
-    conformity_delta,
-    independent_turns,
-    minority_report,
-    votes_of,
-)
-from roundtable.analysis.groupthink import detect_groupthink
-from roundtable.analysis.health import DebateHealth, HealthFlag, Sycophancy, debate_health
-from roundtable.analysis.key_points import KeyPointsExtractor, key_points_by_rules
-from roundtable.analysis.pairs import LexicalScorer, PairScore, PairScorer
-from roundtable.analysis.response import (
-    HIGH_AGREEMENT,
-    MEDIUM_AGREEMENT,
-    ResponseSettings,
-    build_response,
-    level_of,
-)
-from roundtable.analysis.semantic import SemanticAnalyzer
-from roundtable.analysis.stance import StanceAnalyzer
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.analysis.ai import AIConsensusAnalyzer, AnalyzerDiagnostics
+    from roundtable.analysis.basic import AnalyzerChain, ConsensusAnalyzer, NamedMeter, PlainAnalyzer
+    from roundtable.analysis.decision import (
+        BallotBasis,
+        CastVote,
+        ballots_of,
+        cast_votes,
+        check_decider,
+        check_rule,
+        decide_record,
+        independent_agreement,
+    )
+    from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
+    from roundtable.analysis.findings import (
+        Baselines,
+        Dissent,
+        MinorityReport,
+        Vote,
+        answer_changed,
+        baselines_of,
+        conformity_delta,
+        independent_consensus,
+        independent_turns,
+        minority_report,
+        votes_of,
+    )
+    from roundtable.analysis.health import DebateHealth, HealthFlag, Sycophancy, debate_health, detect_groupthink
+    from roundtable.analysis.key_points import KeyPointsExtractor, key_points_by_rules
+    from roundtable.analysis.pairs import LexicalScorer, PairScore, PairScorer
+    from roundtable.analysis.response import (
+        HIGH_AGREEMENT,
+        MEDIUM_AGREEMENT,
+        ResponseSettings,
+        build_response,
+        level_of,
+    )
+    from roundtable.analysis.semantic import SemanticAnalyzer, StanceAnalyzer
 
 __all__ = [
     "HIGH_AGREEMENT",
@@ -50,6 +58,7 @@ __all__ = [
     "CastVote",
     "ConsensusAnalyzer",
     "DebateHealth",
+    "DeclaredAnalyzer",
     "Dissent",
     "HealthFlag",
     "KeyPointsExtractor",
@@ -60,6 +69,7 @@ __all__ = [
     "PairScorer",
     "PlainAnalyzer",
     "ResponseSettings",
+    "RoundCamps",
     "SemanticAnalyzer",
     "StanceAnalyzer",
     "Sycophancy",
@@ -71,15 +81,37 @@ __all__ = [
     "cast_votes",
     "check_decider",
     "check_rule",
-    "cluster_positions",
     "conformity_delta",
     "debate_health",
     "decide_record",
     "detect_groupthink",
     "independent_agreement",
+    "independent_consensus",
     "independent_turns",
     "key_points_by_rules",
     "level_of",
     "minority_report",
     "votes_of",
 ]
+
+_NAMES = {
+    "ai": "AIConsensusAnalyzer AnalyzerDiagnostics",
+    "basic": "AnalyzerChain ConsensusAnalyzer NamedMeter PlainAnalyzer",
+    "decision": (
+        "BallotBasis CastVote ballots_of cast_votes check_decider check_rule decide_record independent_agreement"
+    ),
+    "declared": "DeclaredAnalyzer RoundCamps",
+    "findings": (
+        "Baselines Dissent MinorityReport Vote answer_changed baselines_of conformity_delta "
+        "independent_consensus independent_turns minority_report votes_of"
+    ),
+    "health": "DebateHealth HealthFlag Sycophancy debate_health detect_groupthink",
+    "key_points": "KeyPointsExtractor key_points_by_rules",
+    "pairs": "LexicalScorer PairScore PairScorer",
+    "response": "HIGH_AGREEMENT MEDIUM_AGREEMENT ResponseSettings build_response level_of",
+    "semantic": "SemanticAnalyzer StanceAnalyzer",
+}
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, {name: home for home, names in _NAMES.items() for name in names.split()})

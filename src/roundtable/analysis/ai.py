@@ -1,36 +1,329 @@
-"""Agreement as a model reads it."""
+"""Agreement measured by a model: the prompt, the parsed answer, the consensus."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from itertools import combinations
+from random import Random
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import anyio
 
-from roundtable._foreign import error_text
+from roundtable._core.text import error_text
 from roundtable.analysis.basic import ConsensusAnalyzer
-from roundtable.analysis.groupthink import detect_groupthink
-from roundtable.analysis.reading import ANALYSIS_SCHEMA, analysis_messages, read_analysis
+from roundtable.analysis.declared import RoundCamps
+from roundtable.analysis.health import detect_groupthink
 from roundtable.errors import ConfigurationError, ParseError, RoundtableError
+from roundtable.parsing import find_document
+from roundtable.parsing.answers import text_in, texts_in
 from roundtable.prompts import Fence, fresh_nonce
+from roundtable.scoring.words import counted
 from roundtable.stages import is_fault
-from roundtable.types import AIConsensusResult, ChatRequest, Cluster, Measured, Usage, Value
+from roundtable.types import (
+    AIConsensusResult,
+    ChatRequest,
+    Cluster,
+    GroupthinkWarning,
+    Measured,
+    Message,
+    Nuances,
+    OutputSchema,
+    Usage,
+    Value,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from roundtable.protocols import ChatModel
-    from roundtable.types import AgentResponse
+    from roundtable.scoring.camps import SameOrDifferent
+    from roundtable.types import AgentResponse, JsonObject, JsonValue, TurnKey
 
-__all__ = ["AIConsensusAnalyzer", "AnalyzerDiagnostics"]
+__all__ = [
+    "ANALYSIS_SCHEMA",
+    "AIConsensusAnalyzer",
+    "AnalyzerDiagnostics",
+    "analysis_messages",
+    "answer_names",
+    "list_of_texts",
+    "read_analysis",
+    "reading_order",
+    "share_of",
+]
 
+
+_MOST_ITEMS: Final = 20
+_MOST_POINTS: Final = 4
+_LEVEL: Final = re.compile(
+    r"[\"']?agreement_?level[\"']?\s*[:=]\s*[\"']?([01](?:\.\d+)?|\.\d+)(?![\d.%e])", re.IGNORECASE
+)
+_ANSWER: Final = re.compile(r"\bA[1-9]\d*\b", re.IGNORECASE)
+_SUMMARY: Final = re.compile(r"[\"']summary[\"']\s*:\s*\"((?:[^\"\\]|\\.){1,2000})\"")
+
+_TASK: Final = """You compare the answers that several agents gave to one question, and say how far they agree.
+Judge what the answers mean, not how they are worded: other words for one thing are agreement, a negated statement is \
+the opposite, and agreement has degrees. A position that holds only under a condition agrees only in part. How sure an \
+agent is, and how well it argues, is no agreement. Answer with one JSON object and nothing else."""
+
+_FORMAT: Final = """Answer with one JSON object without code fences:
+- "agreementLevel": a number from 0 (all contradict each other) to 1 (all hold the same)
+- "clusters": a list of groups of answers that say the same, each {"theme": their position in a sentence, "agentIds": \
+a list of the names of its answers, "summary": what they say}; every answer is in exactly one group
+- "commonGround": a list of points that ALL answers share; empty when there are none
+- "disagreementPoints": a list of points on which they differ
+- "nuances": {"partialAgreements": points that only some share, "conditionalPositions": positions that depend on a \
+condition, "uncertainties": what the agents say they do not know}
+- "summary": the state of the debate in two or three sentences
+- "reasoning": why you chose this level
+- "keyPoints": for each answer {"agentId": its name, "points": two to four points of its reasoning, each in one or two \
+whole sentences that can be read alone}"""
+
+_GROUPTHINK: Final = """- "groupthinkWarning": {"detected": true or false, "indicators": a list of signs, \
+"recommendation": what to do about it}. A sign is any of these: all are at least 85 % sure without having disagreed; \
+all conclude the same without weighing an alternative; nobody takes the contrary view of a controversial question; an \
+answer argues that others think so too; dissent is brushed aside"""
+
+
+def answer_names(responses: Sequence[AgentResponse]) -> dict[str, AgentResponse]:
+    """Return the answers by their names in the prompt, `A1`, `A2` and so on, which hide the agents."""
+    return {f"A{number}": response for number, response in enumerate(responses, start=1)}
+
+
+def reading_order(responses: Sequence[AgentResponse], reading: int = 0) -> list[int]:
+    """Return the indices of answers in the order in which a model reads them, so that no seat matters.
+
+    The answers are shuffled by their texts.
+
+    Args:
+        responses: The answers.
+        reading: Number of the reading, from 0; each has another order.
+    """
+
+    def text_of(index: int) -> str:
+        said = responses[index]
+        facts = (said.position, said.bottom_line, said.choice, said.stance, said.reasoning, str(said.confidence))
+        return "\0".join(fact or "" for fact in facts)
+
+    ordered = sorted(range(len(responses)), key=text_of)
+    Random("\0".join((str(reading), *map(text_of, ordered)))).shuffle(ordered)
+    return ordered
+
+
+def analysis_messages(
+    responses: Sequence[AgentResponse], topic: str, fence: Fence, *, groupthink: bool
+) -> tuple[Message, ...]:
+    """Create the prompt; question and answers are quoted within the fence, under the names of `answer_names`."""
+    parts = ["The question:", fence.quote(topic, label="question"), "The answers:"]
+    for name, answer in answer_names(responses).items():
+        lines = [f"Position: {answer.position}"]
+        lines += [f"Bottom line: {answer.bottom_line}"] if answer.bottom_line else []
+        lines += [f"Option chosen: {answer.choice}"] if answer.choice else []
+        lines += [f"Stance: {answer.stance}"] if answer.stance else []
+        lines += [f"Confidence: {round(answer.confidence * 100)} %"]
+        lines += [f"Reasoning: {answer.reasoning}"] if answer.reasoning else []
+        parts.append(fence.quote("\n".join(lines), label=f"answer {name}"))
+    instructions = f"{_FORMAT}\n{_GROUPTHINK}" if groupthink else _FORMAT
+    return (
+        Message(role="system", content=f"{_TASK}\n\n{fence.rule}"),
+        Message(role="user", content="\n\n".join([*parts, instructions])),
+    )
+
+
+def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: bool) -> AIConsensusResult | None:
+    """Parse the answer of a model; `None` if it has no agreement level.
+
+    The last JSON object with an agreement level counts, even if it is cut off after the level or malformed. Without
+    one, only the level and the summary are searched for. A level is never invented, and zero is zero. The clusters are
+    those of the model; an answer that it put in no group is in none.
+
+    Args:
+        text: The answer of the model.
+        responses: The answers in the order in which the model read them.
+        groupthink: Whether signs of groupthink were asked for.
+    """
+    document = find_document(text, lambda fields: "agreementLevel" in fields or "agreement_level" in fields)
+    is_cut = document is not None and bool(document.partial & {"agreementLevel", "agreement_level"})
+    if document is not None and not is_cut:
+        level = share_of(document.fields.get("agreementLevel", document.fields.get("agreement_level")))
+        if level is not None:
+            return _full_result(level, document.fields, responses, groupthink=groupthink)
+    # If the answer is cut off within the level, its digits are a different number.
+    levels = [match[1] for match in _LEVEL.finditer(text) if not is_cut or match.end() < len(text.rstrip())]
+    if not levels or not 0 <= float(levels[-1]) <= 1:
+        return None
+    summary = _SUMMARY.search(text)
+    return AIConsensusResult(
+        agreement_level=float(levels[-1]),
+        summary=summary[1] if summary else "",
+        method="ai",
+    )
+
+
+def share_of(value: JsonValue) -> float | None:
+    """Parse a share, clipped to [0, 1] if it is slightly outside; `None` for anything else.
+
+    Example:
+        >>> share_of(0), share_of("0.8"), share_of("80 %"), share_of(1.2), share_of(85), share_of(True)
+        (0.0, 0.8, 0.8, 1.0, None, None)
+    """
+    scale = 1.0
+    if isinstance(value, str):
+        digits = value.strip()
+        if digits.endswith("%"):
+            digits, scale = digits[:-1].strip(), 100.0
+        try:
+            value = float(digits)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    share = value / scale
+    return min(1.0, max(0.0, float(share))) if -1 <= share <= 2 else None
+
+
+def _full_result(
+    level: float, fields: JsonObject, responses: Sequence[AgentResponse], *, groupthink: bool
+) -> AIConsensusResult:
+    names = _answers_by_name(responses)
+    several = len(_in_several_clusters(fields.get("clusters"), names))
+    cause = f"ai: the reader put {counted(several, 'answer')} into several groups, so they count in none"
+    return AIConsensusResult(
+        agreement_level=level,
+        causes=(cause,) if several else (),
+        common_ground=list_of_texts(fields.get("commonGround")),
+        disagreement_points=list_of_texts(fields.get("disagreementPoints")),
+        summary=text_in(fields.get("summary")),
+        method="ai",
+        clusters=_clusters(fields.get("clusters"), names, responses),
+        groupthink_warning=_warning(fields.get("groupthinkWarning")) if groupthink else None,
+        key_points=_key_points_in(fields.get("keyPoints"), names, responses),
+        nuances=_nuances(fields.get("nuances")),
+        reasoning=text_in(fields.get("reasoning")) or None,
+    )
+
+
+def _answers_by_name(responses: Sequence[AgentResponse]) -> dict[str, int]:
+    """Return the index of each answer by all names that a model may use for it, in folded case.
+
+    The name of an agent means its answer only if it has one.
+    """
+    by_agent: dict[str, set[int]] = {}
+    for index, response in enumerate(responses):
+        for name in (response.agent_id, response.agent_name):
+            by_agent.setdefault(name.casefold(), set()).add(index)
+    names = {name: next(iter(indices)) for name, indices in by_agent.items() if len(indices) == 1}
+    return names | {f"a{number}": number - 1 for number in range(1, len(responses) + 1)}
+
+
+def _answer_named(name: str, names: Mapping[str, int]) -> int | None:
+    """Return the answer that a name means: a known name, or a text with one answer name, such as "Answer A1"."""
+    index = names.get(name.casefold())
+    mentions = {*_ANSWER.findall(name)} if index is None else set()
+    return names.get(mentions.pop().casefold()) if len(mentions) == 1 else index
+
+
+def list_of_texts(value: JsonValue, most: int = _MOST_ITEMS) -> tuple[str, ...]:
+    """Return the texts of a list that are not blank, at most `most`."""
+    return texts_in(value, most)
+
+
+def _clusters(value: JsonValue, names: Mapping[str, int], responses: Sequence[AgentResponse]) -> tuple[Cluster, ...]:
+    """Parse clusters. An answer in several of them is in none, and clusters without a known answer are dropped."""
+    several = _in_several_clusters(value, names)
+    clusters: list[Cluster] = []
+    for item in value if isinstance(value, list) else []:
+        if not isinstance(item, dict):
+            continue
+        answers = tuple(index for index in _members(item, names) if index not in several)
+        theme = text_in(item.get("theme")) or text_in(item.get("summary"))
+        if answers and theme:
+            ids = tuple(dict.fromkeys(responses[index].agent_id for index in answers))
+            summary = text_in(item.get("summary"))
+            clusters.append(Cluster(theme=theme, agent_ids=ids, summary=summary, answers=answers))
+    return tuple(clusters)
+
+
+def _members(item: Mapping[str, JsonValue], names: Mapping[str, int]) -> tuple[int, ...]:
+    found = [_answer_named(name, names) for name in list_of_texts(item.get("agentIds"), 1000)]
+    return tuple(dict.fromkeys(index for index in found if index is not None))
+
+
+def _in_several_clusters(value: JsonValue, names: Mapping[str, int]) -> set[int]:
+    """Return the answers on whose group a reader contradicts itself."""
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    counts = Counter(index for item in items for index in _members(item, names))
+    return {index for index, count in counts.items() if count > 1}
+
+
+def _nuances(value: JsonValue) -> Nuances | None:
+    fields = value if isinstance(value, dict) else {}
+    nuances = Nuances(
+        partial_agreements=list_of_texts(fields.get("partialAgreements")),
+        conditional_positions=list_of_texts(fields.get("conditionalPositions")),
+        uncertainties=list_of_texts(fields.get("uncertainties")),
+    )
+    return None if nuances == Nuances() else nuances
+
+
+def _warning(value: JsonValue) -> GroupthinkWarning:
+    if not isinstance(value, dict) or value.get("detected") is not True:
+        return GroupthinkWarning(detected=False)
+    return GroupthinkWarning(
+        detected=True,
+        indicators=list_of_texts(value.get("indicators")),
+        recommendation=text_in(value.get("recommendation")),
+    )
+
+
+def _key_points_in(
+    value: JsonValue, names: Mapping[str, int], responses: Sequence[AgentResponse]
+) -> dict[str, tuple[str, ...]]:
+    points_by_agent: dict[str, tuple[str, ...]] = {}
+    for item in value if isinstance(value, list) else []:
+        if isinstance(item, dict):
+            index = _answer_named(text_in(item.get("agentId")), names)
+            points = list_of_texts(item.get("points"), _MOST_POINTS)
+            if index is not None and points:
+                points_by_agent.setdefault(responses[index].agent_id, points)
+    return points_by_agent
+
+
+def _object(**properties: JsonValue) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+_STRING: Final[JsonObject] = {"type": "string"}
+_STRINGS: Final[JsonObject] = {"type": "array", "items": _STRING}
+
+ANALYSIS_SCHEMA: Final = OutputSchema(
+    name="consensus_analysis",
+    definition=_object(
+        agreementLevel={"type": "number", "minimum": 0, "maximum": 1},
+        clusters={"type": "array", "items": _object(theme=_STRING, agentIds=_STRINGS, summary=_STRING)},
+        commonGround=_STRINGS,
+        disagreementPoints=_STRINGS,
+        nuances=_object(partialAgreements=_STRINGS, conditionalPositions=_STRINGS, uncertainties=_STRINGS),
+        summary=_STRING,
+        reasoning=_STRING,
+        keyPoints={"type": "array", "items": _object(agentId=_STRING, points=_STRINGS)},
+        groupthinkWarning=_object(detected={"type": "boolean"}, indicators=_STRINGS, recommendation=_STRING),
+    ),
+)
+"""Schema of the answer, for models with structured output."""
+
+
+_ONE_FIGURE: Final = 0.005
+"""Bounds that are closer than this are one figure."""
 _MAX_TOKENS: Final = 8192
 _SAMPLING: Final = 0.7
 _UNAVAILABLE: Final = "AI_ANALYSIS_UNAVAILABLE"
 
 
 class AnalyzerDiagnostics(Value):
-    """Whether a model can read a round, and why not."""
+    """Whether a model can analyse a round, and why not."""
 
     available: bool
     """Whether there is a model to ask."""
@@ -39,22 +332,22 @@ class AnalyzerDiagnostics(Value):
     models: tuple[str, ...] = ()
     """Models asked, as `provider:model`."""
     readings: int = 0
-    """Calls a round takes."""
+    """Calls per round."""
 
 
 class AIConsensusAnalyzer:
-    """Has a light model say how far answers agree, where, and on what; falls back to the basic formula.
+    """Analyzer that asks a light model how far answers agree and on what; falls back to the basic formula.
 
-    Several models are several judges, and `samples` asks each of them more than once; the level is then the median, and
-    `spread` says how far the readings lie apart. The model is not told who said what, and answers stand behind a fence.
-    No web search is asked for.
+    Several models act as several judges, and `samples` asks each of them more than once. The level is then the median,
+    and `spread` is the distance between the highest and the lowest level. The model does not see who gave which answer,
+    and answers are quoted within a fence. No web search is used.
 
     Args:
-        models: The model, or the judges; without any, `analyze_consensus` falls back.
-        samples: Readings of each model.
-        fallback_to_rule_based: Whether a failure gives the basic formula, with the cause, rather than an error.
+        models: The model, or several judges; without any, `analyze_consensus` falls back.
+        samples: Number of calls of each model.
+        fallback_to_rule_based: Whether a failure returns the basic formula, with the cause, instead of an error.
         max_tokens: Most tokens of an answer.
-        why_none: Why there is no model, for the message.
+        why_none: Reason why there is no model, for the message.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
     Raises:
@@ -64,12 +357,15 @@ class AIConsensusAnalyzer:
         >>> import anyio
         >>> from roundtable.providers.scripted import ScriptedModel
         >>> from roundtable.types import AgentResponse
-        >>> said = [AgentResponse(agent_id=name, agent_name=name, position="Tea") for name in ("ada", "bo")]
+        >>> said = [AgentResponse(agent_id=word, agent_name=word, position=word) for word in ("Tea", "Coffee")]
         >>> model = ScriptedModel([{"agreementLevel": 0, "summary": "They differ."}])
         >>> found = anyio.run(AIConsensusAnalyzer(model).analyze_consensus, said, "Tea or coffee?")
         >>> found.method, found.agreement_level
         ('ai', 0.0)
     """
+
+    compares_earlier: ClassVar[bool] = True
+    """`measure` takes the earlier answers."""
 
     def __init__(
         self,
@@ -91,7 +387,7 @@ class AIConsensusAnalyzer:
         self._nonce = nonce
 
     def get_diagnostics(self) -> AnalyzerDiagnostics:
-        """Say whether there is a model to ask, and which."""
+        """Return whether there is a model to ask, and which ones."""
         return AnalyzerDiagnostics(
             available=bool(self.models),
             reason=None if self.models else self._why_none,
@@ -102,11 +398,11 @@ class AIConsensusAnalyzer:
     async def analyze_consensus(
         self, responses: Sequence[AgentResponse], topic: str, *, include_groupthink_detection: bool = True
     ) -> AIConsensusResult:
-        """Read answers; one or none needs no reading.
+        """Measure how far answers agree; fewer than two need no model.
 
         Raises:
-            ConfigurationError: There is no model, and no fallback is wanted; the code is `AI_ANALYSIS_UNAVAILABLE`.
-            RoundtableError: The model failed, and no fallback is wanted.
+            ConfigurationError: There is no model and no fallback; the code is `AI_ANALYSIS_UNAVAILABLE`.
+            RoundtableError: The model failed, and there is no fallback.
         """
         if len(responses) < 2:
             return _trivial(responses)
@@ -116,17 +412,30 @@ class AIConsensusAnalyzer:
             if not self.fallback_to_rule_based:
                 raise
             return _basic(responses, str(error), groupthink=include_groupthink_detection)
-        assert isinstance(measured.consensus, AIConsensusResult)  # noqa: S101  (what this class makes)
+        assert isinstance(measured.consensus, AIConsensusResult)  # noqa: S101  (`measure` of this class returns it)
         return measured.consensus
 
     async def measure(
-        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
+        self,
+        responses: Sequence[AgentResponse],
+        topic: str,
+        *,
+        session_id: str | None = None,
+        groupthink: bool = True,
+        earlier: Mapping[TurnKey, AgentResponse] | None = None,
     ) -> Measured:
-        """Read answers as the meter of a debate; see `roundtable.protocols.ConsensusMeter`.
+        """Measure as the meter of a debate; see `roundtable.protocols.ConsensusMeter`.
+
+        Args:
+            responses: The answers; the model does not see those that abstain.
+            topic: The question.
+            session_id: The session that pays.
+            groupthink: Whether to look for signs of groupthink.
+            earlier: Earlier answers by turn, to which comparisons of the answers may refer.
 
         Raises:
             ConfigurationError: There is no model.
-            RoundtableError: No reading succeeded; `usage` says what was spent.
+            RoundtableError: All calls failed; `usage` is what they consumed.
         """
         if not self.models:
             raise ConfigurationError(
@@ -134,18 +443,21 @@ class AIConsensusAnalyzer:
                 code=_UNAVAILABLE,
                 hint="Name one with seats={'analyzer': 'provider:model'}, or set a provider's key.",
             )
-        if len(responses) < 2:
+        own = RoundCamps(responses)
+        positions = [responses[index] for index in own.positions]
+        if len(positions) < 2:
             return Measured(consensus=_trivial(responses))
-        request = self.request(responses, topic, session_id, groupthink=groupthink)
-        readings = await self._ask(request, responses, groupthink=groupthink)
-        spent = sum((reading.usage for reading in readings), Usage())
-        good = [reading.result for reading in readings if reading.result is not None]
+        readings = await self._ask_models(positions, topic, session_id, groupthink=groupthink)
+        usage = sum((reading.usage for reading in readings), Usage())
+        results = [reading.result for reading in readings if reading.result is not None]
         failures = [reading.error for reading in readings if reading.error is not None]
-        if not good:
-            failures[0].usage = spent
+        if not results:
+            failures[0].usage = usage
             raise failures[0]
         causes = tuple(f"ai: {error.message}" for error in failures)
-        return Measured(consensus=_together(good).model_copy(update={"causes": causes}), usage=spent)
+        groups = [_groups(result, own.positions) for result in results if result.clusters]
+        consensus = _with_camps(_median_reading(results), groups, own, earlier)
+        return Measured(consensus=consensus.model_copy(update={"causes": (*causes, *consensus.causes)}), usage=usage)
 
     def request(
         self,
@@ -154,34 +466,43 @@ class AIConsensusAnalyzer:
         session_id: str | None = None,
         *,
         groupthink: bool = True,
+        reading: int = 0,
     ) -> ChatRequest:
-        """Give the request that every reading of these answers makes."""
+        """Create the request to a model; calls for the same answers differ only in the order of the answers."""
         metadata = {"agent": "analyzer", "purpose": "analysis"}
         return ChatRequest(
-            messages=analysis_messages(responses, topic, Fence(self._nonce()), groupthink=groupthink),
+            messages=analysis_messages(
+                [responses[index] for index in reading_order(responses, reading)],
+                topic,
+                Fence(self._nonce()),
+                groupthink=groupthink,
+            ),
             temperature=0.0 if self.samples == 1 else _SAMPLING,
             max_tokens=self._max_tokens,
             output_schema=ANALYSIS_SCHEMA,
             metadata=metadata if session_id is None else {**metadata, "session": session_id},
         )
 
-    async def _ask(
-        self, request: ChatRequest, responses: Sequence[AgentResponse], *, groupthink: bool
+    async def _ask_models(
+        self, responses: Sequence[AgentResponse], topic: str, session_id: str | None, *, groupthink: bool
     ) -> list[_Reading]:
-        asked = [model for model in self.models for _ in range(self.samples)]
-        readings: list[_Reading] = [_Reading() for _ in asked]
+        models = [model for model in self.models for _ in range(self.samples)]
+        readings: list[_Reading] = [_Reading() for _ in models]
 
-        async def read(place: int) -> None:
-            await readings[place].take(asked[place], request, responses, groupthink=groupthink)
+        async def read(index: int) -> None:
+            request = self.request(responses, topic, session_id, groupthink=groupthink, reading=index)
+            await readings[index].take(
+                models[index], request, responses, reading_order(responses, index), groupthink=groupthink
+            )
 
         async with anyio.create_task_group() as group:
-            for place in range(len(asked)):
-                group.start_soon(read, place)
+            for index in range(len(models)):
+                group.start_soon(read, index)
         return readings
 
 
 class _Reading:
-    """One call: its result, or why there is none, and what it took."""
+    """One call of a model: its result or error, and its usage."""
 
     def __init__(self) -> None:
         self.result: AIConsensusResult | None = None
@@ -189,14 +510,23 @@ class _Reading:
         self.usage = Usage()
 
     async def take(
-        self, model: ChatModel, request: ChatRequest, responses: Sequence[AgentResponse], *, groupthink: bool
+        self,
+        model: ChatModel,
+        request: ChatRequest,
+        responses: Sequence[AgentResponse],
+        order: Sequence[int],
+        *,
+        groupthink: bool,
     ) -> None:
+        # A model that searches by itself should only read the answers.
+        changes: dict[str, object] = {"search": model.profile.no_search}
         if not model.profile.structured_output:
-            request = request.model_copy(update={"output_schema": None})
+            changes["output_schema"] = None
+        request = request.model_copy(update=changes)
         try:
             response = await model.complete(request)
             self.usage = response.usage
-            result = read_analysis(response.text, responses, groupthink=groupthink)
+            result = read_analysis(response.text, [responses[index] for index in order], groupthink=groupthink)
         except RoundtableError as error:
             self.error = error
             self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
@@ -210,42 +540,100 @@ class _Reading:
             if result is None:
                 self.error = ParseError("the answer holds no readable agreement level", provider=model.provider)
                 return
-            who = {"analyzer_id": f"{model.provider}:{response.model or model.model}"}
-            self.result = result.model_copy(update={**who, "analyzer_provider": model.provider})
+            analyzer = {
+                "analyzer_id": f"{model.provider}:{response.model or model.model}",
+                "analyzer_provider": model.provider,
+            }
+            clusters = tuple(_reindexed(cluster, order) for cluster in result.clusters)
+            self.result = result.model_copy(update={**analyzer, "clusters": clusters})
 
 
-def _together(readings: Sequence[AIConsensusResult]) -> AIConsensusResult:
-    """Put readings together: the middle one speaks, the lower of two."""
+def _median_reading(readings: Sequence[AIConsensusResult]) -> AIConsensusResult:
+    """Return the reading with the median level, the lower of two middle ones, with the spread of all."""
     ordered = sorted(readings, key=lambda reading: reading.agreement_level)
     middle = ordered[(len(ordered) - 1) // 2]
     if len(ordered) == 1:
         return middle
-    apart = round(ordered[-1].agreement_level - ordered[0].agreement_level, 9)
-    return middle.model_copy(update={"samples": len(ordered), "spread": apart})
+    spread = round(ordered[-1].agreement_level - ordered[0].agreement_level, 9)
+    return middle.model_copy(update={"samples": len(ordered), "spread": spread})
 
 
-def _trivial(responses: Sequence[AgentResponse]) -> AIConsensusResult:
-    """Give the consensus of one answer or none, for which nobody has to be asked."""
-    found = ConsensusAnalyzer().analyze(responses)
-    shared = tuple(said.position for said in responses)
-    return AIConsensusResult(
-        agreement_level=found.agreement_level,
-        common_ground=shared,
-        summary=found.summary,
-        method="ai",
-        clusters=tuple(
-            Cluster(theme=said.choice or said.position, agent_ids=(said.agent_id,), summary=said.position)
-            for said in responses
-        ),
-        analyzer_id="self" if responses else None,
+def _reindexed(cluster: Cluster, order: Sequence[int]) -> Cluster:
+    return cluster.model_copy(update={"answers": tuple(order[index] for index in cluster.answers)})
+
+
+def _groups(reading: AIConsensusResult, positions: Sequence[int]) -> dict[int, int]:
+    """Return the number of the group of each answer that a reading placed, by the index of the answer."""
+    return {positions[index]: number for number, cluster in enumerate(reading.clusters) for index in cluster.answers}
+
+
+def _with_camps(
+    middle: AIConsensusResult,
+    groups: Sequence[Mapping[int, int]],
+    certain: RoundCamps,
+    earlier: Mapping[TurnKey, AgentResponse] | None,
+) -> AIConsensusResult:
+    """Group the answers by what was read and by their own evidence, which overrules it.
+
+    The level is the lower of the level that was read and the lead of the camps, the upper bound the higher. The level
+    that was read counts only as far as equal answers, options, stances and numbers allow.
+    """
+    responses = certain.responses
+    level = min(max(middle.agreement_level, float(certain.camps.at_least)), float(certain.camps.at_most))
+    camps = RoundCamps(responses, earlier, _read_pairs(groups, len(responses)))
+    low, high = min(level, float(camps.camps.at_least)), max(level, float(camps.camps.at_most))
+    own = camps.to_consensus()
+    return middle.model_copy(
+        update={
+            "agreement_level": low,
+            "agreement_at_most": low if high - low < _ONE_FIGURE else high,
+            "clusters": tuple(_named_by_model(cluster, middle, camps.positions, responses) for cluster in own.clusters),
+            "summary": middle.summary or own.summary,
+            "answers": own.answers,
+            "not_compared": own.not_compared,
+            "is_lead_open": own.is_lead_open,
+            "abstained": own.abstained,
+            "warnings": own.warnings,
+        }
     )
 
 
+def _named_by_model(
+    cluster: Cluster, reading: AIConsensusResult, positions: Sequence[int], responses: Sequence[AgentResponse]
+) -> Cluster:
+    """Name a group as the model does, unless its answers have short names of their own."""
+    same = [
+        found for found in reading.clusters if {positions[index] for index in found.answers} == set(cluster.answers)
+    ]
+    if not same or any(responses[index].choice or responses[index].bottom_line for index in cluster.answers):
+        return cluster
+    return cluster.model_copy(update={"theme": same[0].theme, "summary": same[0].summary or cluster.summary})
+
+
+def _read_pairs(groups: Sequence[Mapping[int, int]], count: int) -> dict[tuple[int, int], SameOrDifferent]:
+    """Return what more than half of the readings with groups say about pairs of answers, by their indices."""
+    verdicts: dict[tuple[int, int], SameOrDifferent] = {}
+    for one, other in combinations(range(count), 2):
+        together = [placed[one] == placed[other] for placed in groups if one in placed and other in placed]
+        if 2 * sum(together) > len(groups):
+            verdicts[one, other] = "same"
+        elif 2 * together.count(False) > len(groups):
+            verdicts[one, other] = "different"
+    return verdicts
+
+
+def _trivial(responses: Sequence[AgentResponse]) -> AIConsensusResult:
+    """Return the consensus of at most one answer besides abstentions, which needs no model."""
+    own = RoundCamps(responses).to_consensus()
+    analyzer = "self" if own.answers else None
+    return AIConsensusResult(**dict(own)).model_copy(update={"method": "ai", "analyzer_id": analyzer})
+
+
 def _basic(responses: Sequence[AgentResponse], cause: str, *, groupthink: bool) -> AIConsensusResult:
-    """Give the basic formula in the shape of a model's reading, with the cause."""
-    found = ConsensusAnalyzer().analyze(responses)
+    """Return the result of the basic formula as an `AIConsensusResult`, with the cause."""
+    basic = ConsensusAnalyzer().analyze(responses)
     return AIConsensusResult(
-        **dict(found),
+        **dict(basic),
         reasoning=f"Measured by the basic formula, since no model could read the answers: {cause}",
     ).model_copy(
         update={

@@ -1,35 +1,39 @@
-"""Agreement by counting equal positions: no model, no guess at meaning."""
+"""Agreement by counting equal positions: no model, no interpretation of meaning."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from roundtable.analysis.groupthink import detect_groupthink
-from roundtable.scoring import basic_agreement, casefold
-from roundtable.types import Cluster, ConsensusResult, Measured
+from roundtable._core.text import error_text
+from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
+from roundtable.analysis.health import detect_groupthink
+from roundtable.logs import ROOT
+from roundtable.metrics import basic_agreement
+from roundtable.protocols import ComparingMeter
+from roundtable.scoring.camps import all_compared
+from roundtable.stages import is_fault
+from roundtable.types import Cluster, ConsensusResult, Measured, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from roundtable.types import AgentResponse
+    from roundtable.protocols import ConsensusMeter
+    from roundtable.types import AgentResponse, TurnKey
 
-__all__ = ["ConsensusAnalyzer", "PlainAnalyzer", "cluster_positions", "in_words", "shared_by_most", "to_clusters"]
-
-
-def cluster_positions(responses: Sequence[AgentResponse]) -> tuple[Cluster, ...]:
-    """Group answers whose positions are equal once case, width, white space and outer punctuation are set aside.
-
-    With options, answers are grouped by the option chosen. Larger groups come first, equal ones in
-    the order they were first held.
-    """
-    groups: dict[str, list[AgentResponse]] = {}
-    for response in responses:
-        groups.setdefault(casefold(response.choice or response.position), []).append(response)
-    return to_clusters(tuple(groups.values()))
+__all__ = [
+    "AnalyzerChain",
+    "ConsensusAnalyzer",
+    "NamedMeter",
+    "PlainAnalyzer",
+    "in_words",
+    "shared_by_most",
+    "to_clusters",
+]
 
 
 def to_clusters(groups: Sequence[Sequence[AgentResponse]]) -> tuple[Cluster, ...]:
-    """Give groups of answers as clusters, larger ones first; the first answer of each speaks for it."""
+    """Convert groups of answers to clusters, larger ones first; theme and summary come from the first answer."""
     return tuple(
         Cluster(
             theme=members[0].choice or members[0].position,
@@ -41,16 +45,16 @@ def to_clusters(groups: Sequence[Sequence[AgentResponse]]) -> tuple[Cluster, ...
 
 
 def shared_by_most(clusters: Sequence[Cluster], count: int) -> tuple[str, ...]:
-    """Give the position that more than half of so many answers hold, if there is one."""
+    """Return the position that more than half of `count` answers hold, if there is one."""
     return tuple(cluster.theme for cluster in clusters if 2 * len(cluster.agent_ids) > count)
 
 
 def in_words(count: int, clusters: tuple[Cluster, ...]) -> str:
-    """Say how many of so many answers are how many positions."""
+    """Describe in words how many of `count` answers share a position."""
     if not count:
         return "Nobody gave a position."
     if len(clusters) == 1:
-        return "One agent gave a position." if count == 1 else f"All {count} agents hold the same position."
+        return "One agent gave a position." if count == 1 else f"All {count} answers give the same position."
     largest = len(clusters[0].agent_ids)
     if largest == 1:
         return f"{count} agents hold {count} different positions."
@@ -58,7 +62,7 @@ def in_words(count: int, clusters: tuple[Cluster, ...]) -> str:
 
 
 class PlainAnalyzer:
-    """Base of analyzers that call no model: a subclass writes `analyze`; `measure` is the same for all."""
+    """Base of analyzers without a model: a subclass implements `analyze`; `measure` is the same for all."""
 
     def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
         """Measure the agreement of one round's positions.
@@ -72,18 +76,19 @@ class PlainAnalyzer:
         self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
     ) -> Measured:
         """Measure as the meter of a debate; see `roundtable.protocols.ConsensusMeter`."""
-        found = self.analyze(responses)
-        if groupthink and found.groupthink_warning is None:
-            found = found.model_copy(update={"groupthink_warning": detect_groupthink(responses)})
-        return Measured(consensus=found)
+        consensus = self.analyze(responses)
+        if groupthink and consensus.groupthink_warning is None:
+            consensus = consensus.model_copy(update={"groupthink_warning": detect_groupthink(responses)})
+        return Measured(consensus=consensus)
 
 
 class ConsensusAnalyzer(PlainAnalyzer):
-    """Measures agreement as `1 - (distinct - 1) / n` over positions that are equal or not.
+    """Analyzer with the formula `1 - (distinct - 1) / n`, where positions are equal or different.
 
-    The formula is the documented fallback of this library: it sees no meaning, so two wordings of one
-    view count as two, and it is not replication-invariant (two of two distinct give 0.5, the same four
-    voices doubled give 0.75). Results say `method="basic"`.
+    The formula is the documented fallback of this library: it ignores meaning, so two wordings of one
+    view count as two, and it is not replication-invariant (two answers with two distinct positions give 0.5,
+    the same answers doubled give 0.75). Unless all pairs of answers are equal or told apart by options, stances or
+    numbers, the upper bound is 1. Results have `method="basic"`.
 
     Example:
         >>> from roundtable.types import AgentResponse
@@ -93,14 +98,129 @@ class ConsensusAnalyzer(PlainAnalyzer):
     """
 
     def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
-        """Measure the agreement of one round's positions; no positions agree on nothing (0.0)."""
-        clusters = cluster_positions(responses)
-        level = basic_agreement([response.choice or response.position for response in responses])
-        return ConsensusResult(
-            agreement_level=float(level),
-            common_ground=shared_by_most(clusters, len(responses)),
-            disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
-            summary=in_words(len(responses), clusters),
-            method="basic",
-            clusters=clusters,
-        )
+        """Measure the agreement of one round's positions; without positions it is 0.0."""
+        camps = RoundCamps(responses)
+        clusters, consensus = camps.clusters, camps.to_consensus()
+        keys = [str(key) for key, cluster in enumerate(clusters) for _ in cluster.answers]
+        level = float(basic_agreement(keys))
+        figures = {
+            "agreement_level": level,
+            "agreement_at_most": level if camps.is_settled else 1.0,
+            "common_ground": shared_by_most(clusters, camps.answered),
+            "disagreement_points": tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
+            "summary": in_words(camps.answered, clusters),
+            "method": "basic",
+        }
+        return consensus.model_copy(update=figures)
+
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
+
+_CAUSE_CHARS: Final = 300
+
+
+class NamedMeter(NamedTuple):
+    """A meter and its name in recorded causes."""
+
+    name: str
+    """Method, such as `"ai"`."""
+    meter: ConsensusMeter
+    """The meter."""
+
+
+class AnalyzerChain:
+    """Meter that uses the first of several meters that works; a meter without a model is last, so no round is lost.
+
+    Args:
+        meters: Meters in order.
+        fallback: Used where all fail: the answers' own evidence, unless another one is given.
+        asks_if_settled: Whether the meters are used even where equal texts, options, stances and numbers settle every
+            pair. What the agents declare does not count here: a reader may contradict it.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.analysis import AIConsensusAnalyzer
+        >>> from roundtable.types import AgentResponse
+        >>> said = [AgentResponse(agent_id=name, agent_name=name, position=name) for name in ("ada", "bo")]
+        >>> chain = AnalyzerChain([NamedMeter("ai", AIConsensusAnalyzer())])
+        >>> found = anyio.run(chain.measure, said, "Tea?").consensus
+        >>> found.method, found.level_in_words, found.causes
+        ('declared', 'not measured', ('ai: no model can read the answers: no model was given',))
+    """
+
+    compares_earlier: ClassVar[bool] = True
+    """`measure` takes the earlier answers."""
+
+    def __init__(
+        self,
+        meters: Sequence[NamedMeter],
+        *,
+        fallback: ConsensusMeter | None = None,
+        asks_if_settled: bool = True,
+    ) -> None:
+        self.meters: tuple[NamedMeter, ...] = tuple(meters)
+        self.fallback: ConsensusMeter = fallback or DeclaredAnalyzer()
+        self.asks_if_settled = asks_if_settled
+
+    async def measure(
+        self,
+        responses: Sequence[AgentResponse],
+        topic: str,
+        *,
+        session_id: str | None = None,
+        groupthink: bool = True,
+        earlier: Mapping[TurnKey, AgentResponse] | None = None,
+    ) -> Measured:
+        """Measure; see `roundtable.protocols.ConsensusMeter`. Only a cancellation raises."""
+
+        async def measured_by(meter: ConsensusMeter) -> Measured:
+            if isinstance(meter, ComparingMeter) and meter.compares_earlier:
+                measured = await meter.measure(
+                    responses, topic, session_id=session_id, groupthink=groupthink, earlier=earlier
+                )
+            else:
+                measured = await meter.measure(responses, topic, session_id=session_id, groupthink=groupthink)
+            _check_measured(measured, responses)
+            return measured
+
+        causes: list[str] = []
+        usage_of_failures = Usage()
+        is_settled = not self.asks_if_settled and all_compared(responses)
+        for name, meter in () if is_settled else self.meters:
+            try:
+                return _with_causes(await measured_by(meter), causes, usage_of_failures)
+            except BaseException as error:  # a meter may be foreign code; its fault must not lose a paid round
+                if not is_fault(error):
+                    raise
+                message = error_text(error).split("\n", 1)[0][:_CAUSE_CHARS] or type(error).__name__
+                causes.append(f"{name}: {message}")
+                usage = getattr(error, "usage", None)
+                usage_of_failures += usage if isinstance(usage, Usage) else Usage()
+                logger.debug("the analyzer %s did not measure: %s", name, message)
+        return _with_causes(await measured_by(self.fallback), causes, usage_of_failures)
+
+
+def _check_measured(measured: Measured, responses: Sequence[AgentResponse]) -> None:
+    """Check what a meter returned, which may be foreign code.
+
+    Raises:
+        TypeError: It is not a `Measured`.
+        ValueError: It contradicts itself, or names agents that gave no answer.
+    """
+    if not isinstance(measured, Measured):
+        raise TypeError(f"the meter gave {type(measured).__name__}, not Measured")
+    consensus = measured.consensus
+    if consensus.agreement_at_most < consensus.agreement_level:
+        bounds = f"{consensus.agreement_at_most:g}, below agreement_level, {consensus.agreement_level:g}"
+        raise ValueError(f"agreement_at_most is {bounds}")
+    named = {agent for cluster in consensus.clusters for agent in cluster.agent_ids}
+    if unknown := sorted(named - {response.agent_id for response in responses}):
+        raise ValueError(f"a group has {unknown[0]!r}, who gave no answer")
+
+
+def _with_causes(measured: Measured, causes: Sequence[str], usage_of_failures: Usage) -> Measured:
+    if not causes:
+        return measured
+    total = usage_of_failures + (measured.usage or Usage())
+    consensus = measured.consensus.model_copy(update={"causes": (*causes, *measured.consensus.causes)})
+    return Measured(consensus=consensus, usage=total if total.calls else None)

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from roundtable._foreign import error_text
+from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
 from roundtable.modes.oxford import LAST_VOTE, SIDES
-from roundtable.scoring import Choice, Rule, casefold, decide, rule_registry
-from roundtable.types import Decision
-from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, JUDGED
+from roundtable.modes.vote import motions_of
+from roundtable.scoring import (
+    Approval,
+    Choice,
+    Ranking,
+    Rule,
+    Scores,
+    decide,
+    find_rule,
+    first_places,
+    open_key,
+    rule_registry,
+)
+from roundtable.scoring.motions import count_vote, vote_in
+from roundtable.scoring.words import listing
+from roundtable.types import Decision, VoteReport
+from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from roundtable._registry import Registry
+    from roundtable._core.registry import Registry
+    from roundtable.scoring import Ballot, BallotForm, Normalise
+    from roundtable.scoring.motions import Motions
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, RoundRecord, Turn
 
 __all__ = [
@@ -28,52 +45,120 @@ __all__ = [
     "cast_votes",
     "check_decider",
     "check_rule",
+    "check_stored_vote",
     "decide_record",
     "independent_agreement",
 ]
 
 BallotBasis: TypeAlias = Literal["choice", "stance", "cluster"]
-"""What of a position counts as its vote."""
+"""The part of a position that counts as its vote."""
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
 
+_MOST_NAMED: Final = 3
+_NAME_CHARS: Final = 60
 _UNSTATED = 0.5
-"""Confidence of a vote that states none, as of a position that states none."""
-_TRIAL = (Choice("one", confidence=1), Choice("other", confidence=1))
+"""Confidence of a vote without one; the same as for a position without one."""
+_EXAMPLES = (Choice("one", confidence=1), Choice("other", confidence=1))
+_FORM_BY_KIND: Final[Mapping[str, BallotForm]] = {
+    "ballot": "choice",
+    "ranking": "ranking",
+    "approval": "approval",
+    "scores": "scores",
+}
+_WORD_BY_FORM: Final[Mapping[BallotForm, str]] = {
+    "choice": "choices of one motion",
+    "ranking": "rankings",
+    "approval": "approvals",
+    "scores": "scores",
+}
+_VOTE_EXAMPLES: Final[Mapping[BallotForm, tuple[Ballot, ...]]] = {
+    "choice": (Choice("one"), Choice("other")),
+    "ranking": (Ranking(("one", "other")), Ranking(("other", "one"))),
+    "approval": (Approval(("one",)), Approval(("other",))),
+    "scores": (Scores({"one": 1, "other": 1}), Scores({"one": 1, "other": 1})),
+}
 
 
-def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None) -> None:
-    """Try a rule on two made-up positions, so that one that cannot decide a debate is refused before anybody is paid.
+_TRIED: Final[dict[tuple[str, str, bool], object]] = {}
+"""Rules that decided the examples, by name, parameters and whether there is a vote: each is tried once a process."""
+_MOST_TRIED: Final = 256
+
+
+def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None, *, vote: bool = False) -> None:
+    """Try a rule on two examples, to reject a rule that cannot decide a debate before any paid call.
 
     Args:
         rule: The rule, or its name with parameters.
-        rules: Where the name is looked up; `None` knows the built-in rules.
+        rules: Registry to look up the name; `None` has the built-in rules.
+        vote: Whether the debate ends in a vote, in which agents give the ballots that the rule reads; without one, the
+            examples are positions: choices with a confidence.
 
     Raises:
-        ConfigurationError: The rule or a parameter is unknown or out of range, or the rule cannot count a position,
-            which is a choice with a confidence.
+        ConfigurationError: The rule or a parameter is unknown or out of range, or the rule does not accept such a
+            ballot.
     """
+    found, parameters = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
+    examples = _VOTE_EXAMPLES[found.form] if vote else _EXAMPLES
+    tried = found.name, repr({**found.parameters, **parameters}), vote
+    if _TRIED.get(tried) is found.count:
+        return
     try:
-        trial = decide(_TRIAL, rule=rule, rules=rules)
+        trial = decide(examples, rule=rule, rules=rules)
     except ConfigurationError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code; what it makes of a real round is decided there)
-        logger.info("the rule %r breaks on two made-up positions: %s", _name(rule), error_text(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code; it may still work on a real round)
+        logger.info("the rule %r fails on two example positions: %s", _rule_name(rule), error_text(error))
         return
-    if len(trial.invalid) == len(_TRIAL):
-        why = next(iter(trial.invalid.values()))
-        msg = f"the rule {_name(rule)!r} cannot decide a debate: of a position it says {why!r}"
-        raise ConfigurationError(msg, hint=f"In a debate these rules work: {', '.join(_usable())}.")
+    out_of_scale = found.form == "scores" and vote  # the examples are not, so the scale of the rule says nothing
+    if len(trial.invalid) == len(examples) and not out_of_scale:
+        reason = next(iter(trial.invalid.values()))
+        what, voted = ("a vote", "a vote on motions") if vote else ("a position", "a debate")
+        msg = f"the rule {_rule_name(rule)!r} cannot decide {voted}: it rejects {what} with {reason!r}"
+        hint = f"Choose one of {', '.join(_usable_rules(vote=vote))}."
+        if found.form != "choice" and not vote:
+            hint = f"Ask for a vote with vote=True, in which agents give such ballots. {hint}"
+        raise ConfigurationError(msg, hint=hint)
+    if len(_TRIED) >= _MOST_TRIED:
+        _TRIED.clear()
+    _TRIED[tried] = found.count
+
+
+def check_stored_vote(rule: str | Rule, kinds: Iterable[str], rules: Registry[Rule] | None = None) -> None:
+    """Check that a rule can read the ballots of a stored vote.
+
+    Args:
+        rule: The rule, or its name with parameters.
+        kinds: The kinds of answers that the vote holds.
+        rules: Registry to look up the name; `None` has the built-in rules.
+
+    Raises:
+        ConfigurationError: It reads none of these ballots.
+    """
+    found = rule if isinstance(rule, Rule) else find_rule(rule, rules)[0]
+    for kind in kinds:
+        form = _FORM_BY_KIND.get(kind)
+        if form is None or form == found.form:
+            continue
+        try:
+            trial = decide(_VOTE_EXAMPLES[form], rule=rule, rules=rules)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code; it may still work on a real vote)
+            logger.info("the rule %r fails on two example ballots: %s", _rule_name(rule), error_text(error))
+            continue
+        if len(trial.invalid) == len(_VOTE_EXAMPLES[form]):
+            words = f"the stored vote holds {_WORD_BY_FORM[form]}"
+            msg = f"{words}, and the rule {_rule_name(rule)!r} needs {_WORD_BY_FORM[found.form]}"
+            raise ConfigurationError(msg, hint=f"Hold the vote again with decide={_rule_name(rule)!r}.")
 
 
 def check_decider(config: DebateConfig, rules: Registry[Rule] | None = None) -> None:
-    """Refuse a debate that nothing can decide.
+    """Reject a debate that cannot be decided.
 
     Raises:
-        ConfigurationError: As for `check_rule`; or judges are to decide and none is seated, or the wrong number.
+        ConfigurationError: As for `check_rule`; or judges decide, and their number is wrong.
     """
     if config.decide not in JUDGED:
-        check_rule(config.decide, rules)
+        check_rule(config.decide, rules, vote=bool(config.vote))
         return
     judges = config.seats.get("judge", ())
     if not judges or (config.decide == "judge") != (len(judges) == 1):
@@ -85,15 +170,15 @@ def check_decider(config: DebateConfig, rules: Registry[Rule] | None = None) -> 
 def ballots_of(
     responses: Sequence[AgentResponse], consensus: AnyConsensus | None, by: BallotBasis
 ) -> tuple[str | None, ...]:
-    """Turn positions into ballots, one per position in order.
+    """Convert positions to ballots, one per position in the same order.
 
     Args:
-        responses: The positions of a round; `RoundRecord.responses` has left out those an agent has replaced.
-        consensus: What was measured over them; without it nobody is in a cluster.
-        by: What counts as the vote: the option chosen, the stance, or the cluster. An answer without one abstains.
+        responses: The positions of a round; `RoundRecord.responses` excludes those that an agent has replaced.
+        consensus: The consensus measured over them; without it, no position is in a cluster.
+        by: What counts as the vote: the chosen option, the stance, or the cluster. An answer without one abstains.
 
     Raises:
-        ConfigurationError: `by` is something else.
+        ConfigurationError: `by` is not one of these.
     """
     if by not in get_args(BallotBasis):
         raise ConfigurationError(f"by must be one of {', '.join(get_args(BallotBasis))}, not {by!r}")
@@ -103,54 +188,87 @@ def ballots_of(
 
 
 def _themes(responses: Sequence[AgentResponse], consensus: AnyConsensus | None) -> tuple[str | None, ...]:
-    """Give the theme of the cluster each position is in, `None` where it is in none.
+    """Return the theme of the cluster of each position, `None` if it is in no cluster.
 
-    An agent that answered several times may be in several clusters; each of its answers is counted in the one
-    whose theme it words, else in the first.
+    If clusters name agents only, an agent that answered several times may be in several clusters. Each of its answers
+    then counts in the cluster with its wording as theme, else in the first one.
     """
+    clusters = consensus.clusters if consensus else ()
+    by_index = {index: cluster.theme for cluster in clusters for index in cluster.answers}
+    if by_index and max(by_index) < len(responses):
+        return tuple(by_index.get(index) for index in range(len(responses)))
     themes: dict[str, list[str]] = {}
-    for cluster in consensus.clusters if consensus else ():
+    for cluster in clusters:
         for agent_id in dict.fromkeys(cluster.agent_ids):
             themes.setdefault(agent_id, []).append(cluster.theme)
-    found: list[str | None] = []
+    result: list[str | None] = []
     for response in responses:
-        said, own = casefold(response.position), themes.get(response.agent_id, [])
-        found.append(next((theme for theme in own if casefold(theme) == said), own[0] if own else None))
-    return tuple(found)
+        wording = open_key(response.bottom_line or response.position)
+        candidates = themes.get(response.agent_id, [])
+        first = candidates[0] if candidates else None
+        result.append(next((theme for theme in candidates if open_key(theme) == wording), first))
+    return tuple(result)
 
 
 class CastVote(NamedTuple):
-    """What one agent voted for in a round."""
+    """Vote of one agent in a round."""
 
     agent_id: str
-    """Who."""
+    """Id of the agent."""
     agent_name: str
     """Display name."""
     vote: str | None
     """Option, cluster or side; `None` abstains."""
     said: AgentResponse | None
-    """The position that counts as this vote; `None` where the mode took a vote of its own."""
+    """The position that counts as this vote; `None` if the mode held a separate vote."""
     reasoning: str = ""
-    """Why, where it was a vote of its own."""
+    """Reasoning of a separate vote."""
 
 
 def cast_votes(
     record: RoundRecord, consensus: AnyConsensus | None, *, options: bool, by: BallotBasis | None = None
 ) -> tuple[CastVote, ...]:
-    """Tell who votes for what in a round: the vote a mode ends in, as Oxford does, else the positions.
+    """Return the votes of a round: those of its vote, else those that the positions imply.
+
+    In a vote on motions, the vote is the motion that a ballot puts first, if it is one. Oxford mode has a final vote.
+
+    Agents that were asked but gave no position come last and abstain.
 
     Args:
         record: The round.
-        consensus: What was measured over its positions.
-        options: Whether the debate has options, so that of a position the option counts, and else the cluster.
-        by: What of a position counts instead; then a vote of the mode is passed over.
+        consensus: The consensus measured over its positions.
+        options: Whether the debate has options; then the chosen option counts, otherwise the cluster.
+        by: The part of a position that counts instead; then a final vote is ignored.
     """
-    if by is None and (last := [turn for turn in record.turns if turn.stage == LAST_VOTE]):
-        return tuple(_vote_of(turn) for turn in last)
+    if by is None and (ballots := _motion_ballots(record)):
+        return tuple(_first_choice(turn, record.decision) for turn in ballots)
+    if by is None and (final := [turn for turn in record.turns if turn.stage == LAST_VOTE]):
+        return tuple(_vote_of(turn) for turn in final)
     basis = by or ("choice" if options else "cluster")
-    votes = ballots_of(record.responses, consensus, basis)
-    cast = zip(votes, record.responses, strict=True)
-    return tuple(CastVote(said.agent_id, said.agent_name, vote, said) for vote, said in cast)
+    implied = ballots_of(record.responses, consensus, basis)
+    votes = (
+        CastVote(response.agent_id, response.agent_name, ballot, response)
+        for ballot, response in zip(implied, record.responses, strict=True)
+    )
+    missing = (CastVote(turn.agent_id, turn.agent_name or turn.agent_id, None, None) for turn in record.missing)
+    return (*votes, *missing)
+
+
+def _motion_ballots(record: RoundRecord) -> list[AnyTurn]:
+    return [turn for turn in record.turns if turn.stage == VOTE_STAGE]
+
+
+def _first_choice(turn: AnyTurn, decision: Decision | None) -> CastVote:
+    """Return the motion that a ballot puts first, under the name it was counted as; several tied ones are no choice."""
+    name = turn.agent_name or turn.agent_id
+    if turn.outcome == "failed":
+        return CastVote(turn.agent_id, name, None, None)
+    motions = decision.vote.motions if decision is not None and decision.vote is not None else ()
+    counted_as = {joined: motion.name for motion in motions for joined in motion.joined}
+    first = first_places(vote_in(turn.agent_id, turn.answer).ballot, str) or ()
+    choices = {counted_as.get(option, option) for option in first}
+    reasoning = "" if turn.answer.kind in {"plan", "text"} else getattr(turn.answer, "reasoning", "")
+    return CastVote(turn.agent_id, name, choices.pop() if len(choices) == 1 else None, None, reasoning)
 
 
 def _vote_of(turn: AnyTurn) -> CastVote:
@@ -160,77 +278,210 @@ def _vote_of(turn: AnyTurn) -> CastVote:
     return CastVote(turn.agent_id, name, None, None)
 
 
-def _counted(
-    ballots: Sequence[Choice], config: DebateConfig, options: Sequence[str] | None, rules: Registry[Rule] | None
+def _voters(agent_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return a unique name for each ballot: the agent id, numbered from the second answer of an agent on."""
+    names: list[str] = []
+    counts: Counter[str] = Counter()
+    for name in agent_ids:
+        unused = name
+        while unused in names:
+            counts[name] += 1
+            unused = f"{name} ({counts[name] + 1})"
+        names.append(unused)
+    return tuple(names)
+
+
+def _decide_by_rule(
+    ballots: Mapping[str, Choice], config: DebateConfig, options: Sequence[str] | None, rules: Registry[Rule] | None
 ) -> Decision:
+    # Names of camps are keys: `O-` and `O` are two. Options are spelt by models.
+    normalise: Normalise = "exact" if options is None else "casefold"
     try:
-        return decide(ballots, rule=config.decide, options=options, rules=rules)
+        return decide(
+            ballots.values(),
+            rule=config.decide,
+            options=options,
+            rules=rules,
+            voters=tuple(ballots),
+            normalise=normalise,
+        )
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
-        cause = f"{type(error).__name__}: {error_text(error)}"
-        logger.warning("the rule %r broke: %s", config.decide, cause)
-        return Decision(rule=config.decide, why=f"no decision: the rule {config.decide!r} broke ({cause}).")
+        return _broken_rule(config.decide, error)
 
 
 def decide_record(
-    record: RoundRecord, consensus: AnyConsensus | None, config: DebateConfig, rules: Registry[Rule] | None = None
+    record: RoundRecord,
+    consensus: AnyConsensus | None,
+    config: DebateConfig,
+    rules: Registry[Rule] | None = None,
+    before: Sequence[RoundRecord] = (),
 ) -> Decision:
-    """Give the decision of a round: that of its judges where the debate has any, else that of its rule.
+    """Return the decision of a round: by its judges if the debate has judges, else by its rule.
 
-    Without judges the ballots are those of `cast_votes`: positions count with their confidence, and a vote of the mode,
-    which states none, with 0.5. Judges of a panel decide by more than half of those that were asked; the one judge
-    decides alone.
-    The debate's quorum counts answers of a stage and is the engine's to enforce; it says nothing about ballots. The
-    rule is looked up in `rules`; without them, among the built-in ones. A rule that breaks decides nothing, and
-    the decision says so: a round that was paid for is closed all the same.
+    The rule counts the vote on motions if the round has one; `before` are the rounds before, to whose answers its
+    answers may refer.
+
+    Without judges the ballots are those of `cast_votes`: positions count with their confidence, and the votes of a
+    final vote, which have none, with 0.5. In a panel of judges, more than half of the judges that were asked must
+    agree; a single judge decides alone.
+    The quorum of the debate counts the answers of a stage and is enforced by the engine, not here. The rule is looked
+    up in `rules`; without them, among the built-in ones. A rule that raises decides nothing, and the decision says so:
+    a round that was paid for is completed anyway.
     """
-    if config.decide not in JUDGED:
-        cast = cast_votes(record, consensus, options=config.options is not None)
-        ballots = [Choice(one.vote, confidence=one.said.confidence if one.said else _UNSTATED) for one in cast]
-        voted = any(one.said is None for one in cast)
-        return _counted(ballots, config, config.options or (SIDES if voted else None), rules)
-    votes = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
-    named = answers_by_name(record.turns, config.seed)
-    clusters = consensus.clusters if consensus else ()
-    themes = {agent: one.theme for one in reversed(clusters) for agent in one.agent_ids}
-    judged: list[str | None] = []
-    for turn in votes:
-        choice = _vote_of(turn).vote
-        judged.append(choice if config.options is not None or choice is None else _held(named, themes, choice))
-    heard = sum(ballot is not None for ballot in judged)
-    found = decide(judged, rule="majority", options=config.options, quorum=len(judged) // 2 + 1)
-    who = "the judge" if len(judged) == 1 else f"{len(judged)} judges"
-    return found.model_copy(
-        update={"rule": config.decide, "why": f"{who}, {heard} of {len(judged)} voted: {found.why}"}
+    if config.decide in JUDGED:
+        return _decide_by_judges(record, consensus, config)
+    if config.vote or _motion_ballots(record):
+        decision = _decide_by_vote(record, config, rules, before)
+        if decision is not None:
+            return decision
+    votes = cast_votes(record, consensus, options=config.options is not None)
+    ballots = [Choice(vote.vote, confidence=vote.said.confidence if vote.said else _UNSTATED) for vote in votes]
+    has_final_vote = any(turn.stage == LAST_VOTE for turn in record.turns)
+    by_voter = dict(zip(_voters(vote.agent_id for vote in votes), ballots, strict=True))
+    decision = _decide_by_rule(by_voter, config, config.options or (SIDES if has_final_vote else None), rules)
+    if config.options is None and not has_final_vote and consensus is not None and _is_open(decision, consensus):
+        decision = _without_open_lead(decision, consensus)
+    if config.vote:
+        reason = (
+            "This round ended without a vote, so its answers were counted."
+            if decision.cast
+            else "No vote was held, as nobody gave an answer to vote on."
+        )
+        decision = decision.model_copy(update={"why": f"{decision.why} {reason}"})
+    return decision
+
+
+def _decide_by_vote(
+    record: RoundRecord, config: DebateConfig, rules: Registry[Rule] | None, before: Sequence[RoundRecord]
+) -> Decision | None:
+    """Return the decision by the round's vote on motions; `None` if it has none, and may not need one."""
+    earlier = [turn for debate_round in before for turn in debate_round.turns]
+    motions = motions_of(record.turns, config.options, earlier)
+    ballots = _motion_ballots(record)
+    if ballots:
+        votes = [vote_in(turn.agent_id, turn.answer if turn.outcome == "answered" else None) for turn in ballots]
+        try:
+            return count_vote(motions, votes, rule=config.decide, rules=rules)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
+            return _broken_rule(config.decide, error)
+    if len(motions.motions) == 1 and config.options is None:
+        return _decide_unopposed(motions, record, config)
+    return None
+
+
+def _decide_unopposed(motions: Motions, record: RoundRecord, config: DebateConfig) -> Decision:
+    """Return the decision for the only motion of a round: no vote can change it."""
+    motion = motions.motions[0]
+    voters = tuple(
+        dict.fromkeys([*(said.agent_id for said in record.responses), *(t.agent_id for t in record.missing)])
+    )
+    abstained = tuple(voter for voter in voters if voter not in motion.agents)
+    silent = f"; {listing(abstained)} gave no answer" if abstained else ""
+    cause = "all answers say the same, so there is one motion" if len(motion.agents) > 1 else "it is the only answer"
+    link = " and" if len(motion.agents) > 1 else ", so"
+    return Decision(
+        rule=config.decide,
+        winners=(motion.name,),
+        passed=True,
+        is_unanimous=not abstained,
+        cast=len(motion.agents),
+        voters=voters,
+        abstained=abstained,
+        why=f"{motion.name} wins: {cause}{link} no vote is needed{silent}.",
+        vote=VoteReport(motions=(motion,)),
     )
 
 
-def _held(named: Mapping[str, Turn], themes: Mapping[str, str], choice: str) -> str | None:
-    """Give what the answer that a judge chose by its name holds."""
-    turn = named.get(choice)
+def _broken_rule(rule: str, error: BaseException) -> Decision:
+    cause = f"{type(error).__name__}: {error_text(error)}"
+    logger.warning("the rule %r broke: %s", rule, cause)
+    return Decision(rule=rule, why=f"no decision: the rule {rule!r} broke ({cause}).")
+
+
+def _is_open(decision: Decision, consensus: AnyConsensus) -> bool:
+    """Check whether the outcome may change if answers that nobody compared say the same.
+
+    A rule that weighs more than heads may prefer another answer than the largest camp; then all pairs must be settled.
+    """
+    leads = bool(consensus.clusters) and decision.winner == consensus.clusters[0].theme
+    return consensus.is_lead_open or (bool(consensus.not_compared) and decision.winner is not None and not leads)
+
+
+def _without_open_lead(decision: Decision, consensus: AnyConsensus) -> Decision:
+    """Take back a winner or a tie that may change if answers that nobody compared say the same."""
+    if decision.winner is None and not decision.is_tie:
+        return decision
+    names = [repr(_short(cluster.theme)) for cluster in consensus.clusters[:_MOST_NAMED]]
+    more = len(consensus.clusters) - len(names)
+    named = listing([*names, f"{more} more"] if more else names)
+    counted = "" if decision.winner is None else f" Counted as they are worded, {decision.why}"
+    why = f"no decision: it depends on whether {named} say the same, which isn't settled.{counted}"
+    return decision.model_copy(update={"winners": (), "passed": False, "is_tie": False, "tied": (), "why": why})
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _NAME_CHARS else f"{text[: _NAME_CHARS - 1]}…"
+
+
+def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, config: DebateConfig) -> Decision:
+    turns = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
+    answers = answers_by_name(record.turns, config.seed)
+    clusters = consensus.clusters if consensus else ()
+    silent = consensus.abstained if consensus else ()
+    themes: dict[str, str | None] = dict.fromkeys(silent)
+    themes |= {agent: cluster.theme for cluster in reversed(clusters) for agent in cluster.agent_ids}
+    ballots: list[str | None] = []
+    for turn in turns:
+        choice = _vote_of(turn).vote
+        ballots.append(choice if config.options is not None or choice is None else _meaning(answers, themes, choice))
+    count = sum(ballot is not None for ballot in ballots)
+    decision = decide(
+        ballots,
+        rule="majority",
+        options=config.options,
+        normalise="exact" if config.options is None else "casefold",
+        quorum=len(ballots) // 2 + 1,
+        voters=_voters(turn.agent_id for turn in turns),
+    )
+    judges = "the judge" if len(ballots) == 1 else f"{len(ballots)} judges"
+    return decision.model_copy(
+        update={"rule": config.decide, "why": f"{judges}, {count} of {len(ballots)} voted: {decision.why}"}
+    )
+
+
+def _meaning(answers: Mapping[str, Turn], themes: Mapping[str, str | None], choice: str) -> str | None:
+    """Return the theme or position of the answer that a judge chose by its name; an abstention has none."""
+    turn = answers.get(choice)
     if turn is None or turn.answer.kind != "position":
         return None
-    return (None if turn.stage == CHAIR_STAGE else themes.get(turn.agent_id)) or turn.answer.position
+    if turn.stage == CHAIR_STAGE or turn.agent_id not in themes:
+        return turn.answer.position
+    return themes[turn.agent_id]
 
 
 @cache
-def _usable() -> tuple[str, ...]:
-    """List the built-in rules that can count positions."""
-    known = rule_registry()
-    return tuple(entry.name for entry in known if not decide(_TRIAL, rule=entry.thing).invalid)
+def _usable_rules(*, vote: bool) -> tuple[str, ...]:
+    """List the built-in rules that can count positions, or the ballots of a vote."""
+    return tuple(
+        entry.name
+        for entry in rule_registry()
+        if not (vote and entry.name in JUDGED)
+        and not decide(_VOTE_EXAMPLES[entry.thing.form] if vote else _EXAMPLES, rule=entry.thing).invalid
+    )
 
 
-def _name(rule: str | Rule) -> str:
+def _rule_name(rule: str | Rule) -> str:
     return rule.name if isinstance(rule, Rule) else rule
 
 
 def independent_agreement(
     turns: Sequence[AnyTurn], consensus: AnyConsensus, *, assigned: bool
 ) -> tuple[float | None, str | None]:
-    """Give the agreement of answers given before anyone had seen another, or the reason why there is none.
+    """Return the agreement of answers that were given independently of each other, or the reason why there is none.
 
     Args:
         turns: All turns of the first round.
-        consensus: Agreement measured over the positions of that round.
+        consensus: The consensus measured over the positions of that round.
         assigned: Whether the mode told agents which side to take.
     """
     positions = [
@@ -240,7 +491,7 @@ def independent_agreement(
     ]
     if assigned:
         return None, "the mode assigned stances, so no answer was independent"
-    if len(positions) < 2:
+    if len(positions) - len(consensus.abstained) < 2:
         return None, "fewer than two agents answered in the first round"
     if not all(turn.independent for turn in positions):
         return None, "agents of the first round had seen answers of others"

@@ -1,8 +1,8 @@
-"""What a finished debate shows beside its agreement: who dissents, what a plain vote had said, what moved. No model."""
+"""Findings about a finished debate: dissent, the result of a plain vote, changed answers. Without a model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from roundtable.analysis.decision import CastVote, ballots_of, cast_votes
 from roundtable.scoring import casefold, decide
@@ -12,82 +12,148 @@ from roundtable.types.plan import BASELINE_STAGE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.types import AnyConsensus, AnyTurn, DebateRecord, RoundRecord, Turn
+    from roundtable.scoring import Normalise
+    from roundtable.types import (
+        AnyConsensus,
+        AnyTurn,
+        ContextRequest,
+        DebateConfig,
+        RoundRecord,
+        SessionStatus,
+        Turn,
+    )
 
 __all__ = [
     "Baselines",
+    "DebateFacts",
     "Dissent",
     "MinorityReport",
     "Vote",
     "answer_changed",
     "baselines_of",
     "conformity_delta",
+    "independent_consensus",
     "independent_turns",
     "minority_report",
     "votes_of",
 ]
 
 
+class DebateFacts(Protocol):
+    """What findings read of a debate; a `DebateResult` has it."""
+
+    @property
+    def session_id(self) -> str:
+        """Session id."""
+
+    @property
+    def topic(self) -> str:
+        """The question."""
+
+    @property
+    def mode(self) -> str:
+        """Debate mode."""
+
+    @property
+    def session_status(self) -> SessionStatus:
+        """State of the stored session."""
+
+    @property
+    def config(self) -> DebateConfig:
+        """Configuration of the debate."""
+
+    @property
+    def rounds(self) -> tuple[RoundRecord, ...]:
+        """All rounds with their turns."""
+
+    @property
+    def total_rounds(self) -> int:
+        """Rounds planned."""
+
+    @property
+    def independent_agreement(self) -> float | None:
+        """Agreement of answers given before any agent had seen another's."""
+
+    @property
+    def independent_agreement_reason(self) -> str | None:
+        """Why there is no independent agreement."""
+
+    @property
+    def context_requests(self) -> tuple[ContextRequest, ...]:
+        """Information that agents requested from the caller."""
+
+    @property
+    def usage(self) -> Usage:
+        """Usage of all calls."""
+
+
 class Dissent(Value):
-    """An answer, or a vote where the mode ends in one, outside the largest camp."""
+    """An answer outside the largest camp; a vote, if the mode ends in one."""
 
     agent_id: str
-    """Who."""
+    """Id of the agent."""
     agent_name: str
     """Display name."""
     position: str
-    """What they hold."""
+    """Position of the agent."""
     choice: str | None = None
-    """The option they chose or voted for."""
+    """Option that the agent chose or voted for."""
     confidence: Share | None = None
-    """How sure they say they are; `None` for a vote."""
+    """Stated confidence; `None` for a vote."""
 
 
 class Vote(Value):
-    """What one agent's ballot was."""
+    """Vote of one agent."""
 
     agent_id: str
-    """Who."""
+    """Id of the agent."""
     agent_name: str
     """Display name."""
     choice: str | None
-    """Option, cluster or side; `None` where it voted for none."""
+    """Option, cluster or side; `None` for an abstention."""
 
 
 class MinorityReport(Value):
-    """Who stands against whom at the end of a debate."""
+    """The camps at the end of a debate."""
 
     majority: str | None
-    """What the largest camp holds; `None` where two are equally large."""
+    """Position of the largest camp; `None` on a tie."""
     supporters: tuple[str, ...] = ()
     """Ids of the agents in it."""
     dissents: tuple[Dissent, ...] = ()
     """Answers or votes outside it; empty when all agree."""
+    not_compared: tuple[str, ...] = ()
+    """Ids of the agents outside it whose answers may say the same: nobody told them apart."""
 
 
 class Baselines(Value):
-    """What answers given before anybody had seen another say by themselves; nothing was paid for them again."""
+    """Result of the independent answers alone, without further calls."""
 
     single: str | None
-    """The answer of one agent alone: the first that answered."""
+    """The answer of a single agent, the first that answered: its option, else its bottom line, else its position."""
     single_agent_id: str | None = None
-    """Which."""
+    """Id of this agent."""
     majority: str | None = None
     """The most common answer; `None` on a tie."""
     votes: int = 0
-    """Answers counted."""
+    """Number of votes counted."""
     reason: str | None = None
-    """Why there are no such answers."""
+    """Why there are no independent answers."""
     usage: Usage = Usage()
-    """What these answers took."""
+    """Usage of these answers."""
     cost_multiple: float | None = None
-    """Model calls of the whole debate for each call of these answers."""
+    """Model calls of the whole debate per call for these answers."""
     answer_changed: bool | None = None
-    """Whether the debate decided otherwise than the vote; `None` where that cannot be told by the words."""
+    """Whether the debate decided differently from the vote; `None` if the wording does not show that."""
+
+
+def independent_consensus(rounds: Sequence[RoundRecord]) -> AnyConsensus | None:
+    """Return the agreement measured before any agent had seen another's answer, if the first round has it."""
+    return (rounds[0].baseline or rounds[0].consensus) if rounds else None
 
 
 def conformity_delta(level: float | None, independent: float | None) -> float | None:
-    """Give agreement after the debate less agreement of independent answers, in [-1, 1]; `None` without either.
+    """Return agreement after the debate minus agreement of independent answers, in [-1, 1]; `None` if one is missing.
 
     Example:
         >>> conformity_delta(1.0, 0.25)
@@ -97,94 +163,107 @@ def conformity_delta(level: float | None, independent: float | None) -> float | 
 
 
 def votes_of(held: RoundRecord, *, by_choice: bool) -> tuple[Vote, ...]:
-    """Tell who voted for what in a round, as `cast_votes` does.
+    """Return the votes of a round, as `cast_votes` does.
 
     Args:
         held: The round.
         by_choice: Whether the debate has options.
     """
-    cast = cast_votes(held, held.consensus, options=by_choice)
-    return tuple(Vote(agent_id=one.agent_id, agent_name=one.agent_name, choice=one.vote) for one in cast)
+    votes = cast_votes(held, held.consensus, options=by_choice)
+    return tuple(Vote(agent_id=vote.agent_id, agent_name=vote.agent_name, choice=vote.vote) for vote in votes)
 
 
 def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:
-    """Tell the largest camp of a round from those outside it; where the mode ends in a vote, by that.
+    """Split the answers of a round into the largest camp and the dissents; by the vote, if the mode ends in one.
 
     Args:
         held: The round.
         by_choice: Whether the debate has options.
     """
-    cast = [one for one in cast_votes(held, held.consensus, options=by_choice) if one.said or one.vote]
-    keys = [None if one.vote is None else casefold(one.vote) for one in cast]
+    votes = [vote for vote in cast_votes(held, held.consensus, options=by_choice) if vote.said or vote.vote]
+    by_meaning = all(vote.said for vote in votes) and not by_choice
+    keys = [vote.vote if vote.vote is None or by_meaning else casefold(vote.vote) for vote in votes]
     sizes = {key: keys.count(key) for key in keys if key is not None}
     top = [key for key, size in sizes.items() if size == max(sizes.values())]
-    leader = top[0] if len(top) == 1 else None
-    inside = [key is not None and key == leader for key in keys]
+    consensus = held.consensus if by_meaning else None
+    unknown = consensus.not_compared if consensus else ()
+    is_open = consensus is not None and consensus.is_lead_open
+    outside = {*unknown, *(consensus.abstained if consensus else ())}
+    leader = top[0] if len(top) == 1 and not is_open else None
+    is_inside = [key is not None and key == leader for key in keys]
     return MinorityReport(
-        majority=None if leader is None else cast[keys.index(leader)].vote,
-        supporters=tuple(one.agent_id for one, within in zip(cast, inside, strict=True) if within),
-        dissents=tuple(_dissent(one) for one, within in zip(cast, inside, strict=True) if not within),
+        majority=None if leader is None else votes[keys.index(leader)].vote,
+        supporters=tuple(vote.agent_id for vote, within in zip(votes, is_inside, strict=True) if within),
+        dissents=tuple(
+            _dissent(vote)
+            for vote, within in zip(votes, is_inside, strict=True)
+            if not within and not is_open and vote.agent_id not in outside
+        ),
+        not_compared=tuple(vote.agent_id for vote in votes) if is_open else unknown,
     )
 
 
-def _dissent(cast: CastVote) -> Dissent:
-    said = cast.said
+def _dissent(vote: CastVote) -> Dissent:
+    response = vote.said
     return Dissent(
-        agent_id=cast.agent_id,
-        agent_name=cast.agent_name,
-        position=said.position if said else cast.vote or "",
-        choice=said.choice if said else cast.vote,
-        confidence=said.confidence if said else None,
+        agent_id=vote.agent_id,
+        agent_name=vote.agent_name,
+        position=response.position if response else vote.vote or "",
+        choice=response.choice if response else vote.vote,
+        confidence=response.confidence if response else None,
     )
 
 
 def independent_turns(turns: Sequence[AnyTurn]) -> tuple[Turn, ...]:
-    """Give the positions of a round whose agents had seen nobody's."""
+    """Return the position turns of a round that were independent: the agent had seen no other position."""
     return tuple(
         turn for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position" and turn.independent
     )
 
 
-def baselines_of(record: DebateRecord, answer: str | None) -> Baselines | None:
-    """Give what independent answers say by themselves; `None` before the first round is measured.
+def baselines_of(result: DebateFacts, answer: str | None) -> Baselines | None:
+    """Return the result of the independent answers alone; `None` before the first round is measured.
 
     Args:
-        record: The debate.
+        result: The debate.
         answer: What the debate decided.
     """
-    if not record.rounds or not record.rounds[0].complete:
+    if not result.rounds or not result.rounds[0].complete:
         return None
-    if record.independent_agreement is None:
-        return Baselines(single=None, reason=record.independent_agreement_reason)
-    first = record.rounds[0]
-    alone = [turn for turn in first.turns if turn.stage == BASELINE_STAGE]
-    turns = independent_turns(alone or first.turns)
-    said = [turn.answer for turn in turns if turn.answer.kind == "position"]
-    measured: AnyConsensus | None = first.baseline or first.consensus
-    options = record.session.config.options
-    if not said:
+    if result.independent_agreement is None:
+        return Baselines(single=None, reason=result.independent_agreement_reason)
+    first = result.rounds[0]
+    baseline_turns = [turn for turn in first.turns if turn.stage == BASELINE_STAGE]
+    turns = independent_turns(baseline_turns or first.turns)
+    answers = [turn.answer for turn in turns if turn.answer.kind == "position"]
+    measured = independent_consensus(result.rounds)
+    options = result.config.options
+    if not answers:
         return Baselines(single=None, reason="no independent answer is stored")
-    votes = ballots_of(said, measured, "cluster" if options is None else "choice")
-    majority = decide(votes, rule="plurality", options=options).winner
-    spent = sum((turn.result.usage for turn in turns), Usage())
+    votes = ballots_of(answers, measured, "cluster" if options is None else "choice")
+    normalise: Normalise = "exact" if options is None else "casefold"
+    majority = decide(votes, rule="plurality", options=options, normalise=normalise).winner
+    if options is None and measured is not None and measured.is_lead_open:
+        majority = None
+    usage = sum((turn.result.usage for turn in turns), Usage())
     return Baselines(
-        single=said[0].choice or said[0].position,
-        single_agent_id=said[0].agent_id,
+        single=answers[0].choice or answers[0].bottom_line or answers[0].position,
+        single_agent_id=answers[0].agent_id,
         majority=majority,
         votes=sum(vote is not None for vote in votes),
-        usage=spent,
-        cost_multiple=round(record.usage.calls / spent.calls, 3) if spent.calls else None,
+        usage=usage,
+        cost_multiple=round(result.usage.calls / usage.calls, 3) if usage.calls else None,
         answer_changed=answer_changed(answer, majority, by_choice=options is not None),
     )
 
 
 def answer_changed(answer: str | None, majority: str | None, *, by_choice: bool) -> bool | None:
-    """Tell whether a debate decided otherwise than the vote; `None` where that cannot be told by the words.
+    """Check whether a debate decided differently from the vote; `None` if the wording does not show that.
 
     Args:
         answer: What the debate decided.
         majority: What the vote of the independent answers decided.
-        by_choice: Whether both are options, so that other words are another answer.
+        by_choice: Whether both are options; then different words are different answers.
 
     Example:
         >>> answer_changed("Tea", "tea", by_choice=False), answer_changed("Tea", "A tea", by_choice=False)

@@ -1,23 +1,82 @@
-"""Whether agents thought for themselves, as far as a transcript shows: groupthink over rounds, sycophancy by agent."""
+"""Health of a debate: groupthink over rounds, sycophancy by agent."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from roundtable.scoring import casefold, conformity, flip_rate, obstinacy
-from roundtable.types import Share, Value
+from roundtable.scoring import casefold
+from roundtable.scoring.camps import SameOrDifferent, answers_by_turn, compare_answers, find_round_camps, to_open_answer
+from roundtable.scoring.numbers import exact
+from roundtable.types import GroupthinkWarning, Share, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from roundtable.types import AgentConfig, AgentResponse, RoundRecord
+    from roundtable.types import AgentConfig, AgentResponse, Cluster, RoundRecord, TurnKey
 
-__all__ = ["DebateHealth", "HealthFlag", "Sycophancy", "debate_health"]
+__all__ = ["DebateHealth", "HealthFlag", "Sycophancy", "debate_health", "detect_groupthink", "has_collapsed"]
 
+
+_SURE: Final = Fraction(8, 10)
+_MEAN_SURE: Final = Fraction(85, 100)
+_NEEDED: Final = 2
+_ADVICE: Final = "Ask for the strongest case against the common position, or seat agents of another provider."
+
+
+def detect_groupthink(responses: Sequence[AgentResponse], *, all_say_the_same: bool | None = None) -> GroupthinkWarning:
+    """Check for three signs of groupthink; two of them give a warning.
+
+    The signs: all confidences are at least 80 %, and 85 % on average; all stated stances are the same; all answers say
+    the same for certain.
+
+    Args:
+        responses: The answers of a round.
+        all_say_the_same: Whether all answers say the same, if that is known; if omitted, their texts show it.
+
+    Example:
+        >>> from roundtable.types import AgentResponse
+        >>> said = [
+        ...     AgentResponse(
+        ...         agent_id=name, agent_name=name, position="We should ship it", stance="YES", confidence=0.9
+        ...     )
+        ...     for name in ("ada", "bo")
+        ... ]
+        >>> detect_groupthink(said).detected
+        True
+    """
+    if len(responses) < 2:
+        return GroupthinkWarning(detected=False)
+    if all_say_the_same is None:
+        camps = find_round_camps(responses)
+        all_say_the_same = len(camps.camps) == 1 and not camps.abstained
+    one_answer = "all answers say the same" if all_say_the_same else None
+    indicators = tuple(sign for sign in (_sure(responses), _one_side(responses), one_answer) if sign)
+    detected = len(indicators) >= _NEEDED
+    return GroupthinkWarning(detected=detected, indicators=indicators, recommendation=_ADVICE if detected else "")
+
+
+def _sure(responses: Sequence[AgentResponse]) -> str | None:
+    confidences = [exact(response.confidence) for response in responses]
+    mean = sum(confidences, Fraction(0)) / len(confidences)
+    if min(confidences) < _SURE or mean < _MEAN_SURE:
+        return None
+    return f"everybody is sure: {float(mean):.0%} on average"
+
+
+def _one_side(responses: Sequence[AgentResponse]) -> str | None:
+    stances = [response.stance for response in responses if response.stance]
+    if len(stances) < 2 or len(set(stances)) > 1:
+        return None
+    return f"every stance given is {stances[0]}"
+
+
+_Place: TypeAlias = tuple[int, str]
+"""Index of the round and id of the agent."""
 _RISE: Final = 0.1
 _DISSENT: Final = re.compile(
     r"\b(?:however|but|although|though|whereas|disagree\w*|counter\w*|objection\w*|risk\w*|unless|on the other hand)\b"
@@ -27,133 +86,292 @@ _DISSENT: Final = re.compile(
 
 
 class HealthFlag(Value):
-    """A sign that agreement may mean little."""
+    """A sign that agreement may be weak evidence."""
 
     name: Literal["same-family", "no-new-evidence", "confidence-only", "silent-agreement", "collapse"]
-    """Which sign."""
+    """Name of the sign."""
     detail: str
-    """What was seen."""
+    """Description of what was observed."""
 
 
 class Sycophancy(Value):
-    """How often one agent gave way to a majority without anything new."""
+    """How often one agent gave in to a majority without new evidence."""
 
     agent_id: str
-    """Who."""
+    """Id of the agent."""
     outvoted: int
-    """Rounds it went into while most others held one other position."""
+    """Rounds that it started while most others shared another position."""
     gave_way: int
-    """Of these, how often it then took that position and cited no source it had not cited before."""
+    """Rounds among these in which it took that position without citing a new source."""
     score: Share | None = None
     """`gave_way / outvoted`; `None` when it was never outvoted."""
 
 
 class DebateHealth(Value):
-    """How a debate moved; counts are exact, flags are hints."""
+    """How positions changed in a debate; counts are exact, flags are hints."""
 
     compared_by: Literal["choice", "stance", "position"]
-    """What of an answer was compared from round to round; with `position`, every rewording is a change."""
+    """The part of an answer that was compared between rounds. `position` is its bottom line where there is one; what
+    the agents declared about each other's answers counts too, and a rewording alone is no change."""
     flags: tuple[HealthFlag, ...] = ()
-    """Signs seen."""
+    """Signs found."""
     flip_rate: Share | None = None
-    """Share of answers that differ from the agent's last."""
+    """Share of answers that differ from the agent's previous one, among those of which that is known."""
     conformity: Share | None = None
-    """Share of those facing another position that took one of the others'."""
+    """Share of answers that adopt another agent's position, among agents facing another position."""
     obstinacy: Share | None = None
-    """Share of those facing another position that kept theirs."""
+    """Share of unchanged answers among agents facing another position."""
     sycophancy: tuple[Sycophancy, ...] = ()
     """By agent."""
+    unclear_moves: int = 0
+    """Answers of which it is not known whether they differ from the agent's previous one; they count nowhere."""
 
 
-class _Moves(NamedTuple):
-    rounds: Sequence[Mapping[str, AgentResponse]]
-    held: Sequence[Mapping[str, str]]
+class _Move(NamedTuple):
+    """Two successive answers of one agent, and how they relate to each other and to the peers' first ones."""
+
+    agent: str
+    number: int
+    """Index of the round of the second answer."""
+    changed: SameOrDifferent | None
+    """How the second answer relates to the first."""
+    peers: Mapping[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
+    """For each peer, how the agent's first and second answer relate to the peer's first."""
+    majority: frozenset[str]
+    """Peers, more than half of them, whose first answers say the same; empty if there is no majority."""
+
+    @property
+    def differing(self) -> list[str]:
+        """Peers whose first answer differs from the agent's."""
+        return [peer for peer, (before, _) in self.peers.items() if before == "different"]
+
+    @property
+    def adopts(self) -> SameOrDifferent | None:
+        """Whether the second answer is that of a differing peer: `"same"` or `"different"`."""
+        after = {self.peers[peer][1] for peer in self.differing}
+        return "same" if "same" in after else "different" if after == {"different"} else None
 
 
 def debate_health(rounds: Sequence[RoundRecord], agents: Sequence[AgentConfig]) -> DebateHealth | None:
-    """Look at the complete rounds of a debate; `None` while there is none.
+    """Analyse the complete rounds of a debate; `None` if there are none.
 
     Args:
         rounds: The complete rounds, in order.
-        agents: Who takes part.
+        agents: The agents of the debate.
     """
-    answered = [{said.agent_id: said for said in held.responses} for held in rounds]
-    if not any(answered):
+    answers = [{response.agent_id: response for response in record.responses} for record in rounds]
+    if not any(answers):
         return None
-    every = [said for held in answered for said in held.values()]
+    responses = [response for by_agent in answers for response in by_agent.values()]
     by: Literal["choice", "stance", "position"] = "position"
-    if all(said.choice for said in every):
+    if all(response.choice for response in responses):
         by = "choice"
-    elif all(said.stance for said in every):
+    elif _are_sides_assigned(rounds) and all(response.stance for response in responses):
         by = "stance"
-    held = [{agent: casefold(getattr(said, by)) for agent, said in one.items()} for one in answered]
-    moves = _Moves(answered, held)
-    measures = {
-        name: measure(held).value
-        for name, measure in (("flip_rate", flip_rate), ("conformity", conformity), ("obstinacy", obstinacy))
-    }
+    moves = list(_moves(rounds, answers, by))
+    facing = [move for move in moves if move.differing]
     return DebateHealth(
         compared_by=by,
-        flags=tuple(_flags(moves, rounds, agents)),
-        **{name: None if value is None else float(value) for name, value in measures.items()},
-        sycophancy=tuple(_sycophancy(moves, agent.id) for agent in agents),
+        flags=tuple(_flags(answers, rounds, agents)),
+        flip_rate=_share([move.changed for move in moves], "different"),
+        conformity=_share([move.adopts for move in facing], "same"),
+        obstinacy=_share([move.changed for move in facing], "same"),
+        sycophancy=tuple(_sycophancy(moves, answers, agent.id) for agent in agents),
+        unclear_moves=sum(move.changed is None for move in moves),
     )
 
 
-def _flags(moves: _Moves, rounds: Sequence[RoundRecord], agents: Sequence[AgentConfig]) -> list[HealthFlag]:
-    found: list[HealthFlag] = []
-    first, last = moves.rounds[0], moves.rounds[-1]
+def _are_sides_assigned(rounds: Sequence[RoundRecord]) -> bool:
+    return all(record.consensus is not None and record.consensus.assigned for record in rounds)
+
+
+def _share(verdicts: Sequence[SameOrDifferent | None], of: SameOrDifferent) -> float | None:
+    """Return the share of a verdict among those that are known; `None` without any."""
+    known = [verdict for verdict in verdicts if verdict is not None]
+    return float(Fraction(known.count(of), len(known))) if known else None
+
+
+def _moves(
+    rounds: Sequence[RoundRecord],
+    answers: Sequence[Mapping[str, AgentResponse]],
+    by: Literal["choice", "stance", "position"],
+) -> Iterator[_Move]:
+    known = answers_by_turn(turn for record in rounds for turn in record.turns)
+    for number, (before, after) in enumerate(pairwise(answers), 1):
+        placed = {(index, agent): said for index, held in enumerate((before, after)) for agent, said in held.items()}
+        if by == "position":
+            verdicts = _verdicts(placed, known, rounds[number - 1 : number + 1])
+        else:
+            verdicts = _verdicts_of_marks({place: _mark(said, by) for place, said in placed.items()})
+        for agent in before.keys() & after.keys():
+            if (0, agent) not in verdicts or (1, agent) not in verdicts:
+                continue
+            peers = [peer for peer in before if peer != agent and (0, peer) in verdicts]
+            changed, seen = _deduced(
+                verdicts[0, agent].get((1, agent)),
+                {peer: (verdicts[0, peer].get((0, agent)), verdicts[0, peer].get((1, agent))) for peer in peers},
+            )
+            yield _Move(agent, number, changed, seen, _majority(verdicts, peers))
+
+
+_Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
+
+
+def _deduced(changed: SameOrDifferent | None, seen: _Seen) -> tuple[SameOrDifferent | None, _Seen]:
+    """Return what follows for two answers of an agent and an answer of each peer: of three, two that are known decide.
+
+    Two answers that are the same relate alike to a third.
+    """
+    if changed is None and any({"same", "different"} == set(pair) for pair in seen.values()):
+        changed = "different"
+    if changed is None and ("same", "same") in seen.values():
+        changed = "same"
+    if changed is None:
+        return changed, seen
+    deduced: _Seen = {}
+    for peer, (before, after) in seen.items():
+        if changed == "same":
+            deduced[peer] = (before or after, after or before)
+        elif before == "same":
+            deduced[peer] = (before, after or "different")
+        elif after == "same":
+            deduced[peer] = (before or "different", after)
+        else:
+            deduced[peer] = (before, after)
+    return changed, deduced
+
+
+def _majority(verdicts: Mapping[_Place, Mapping[_Place, SameOrDifferent]], peers: Sequence[str]) -> frozenset[str]:
+    """Return the camp of more than half of the peers, and at least two, in the round before."""
+    sames = {peer: frozenset(other for other in peers if verdicts[0, peer].get((0, other)) == "same") for peer in peers}
+    camps = [frozenset(peer for peer in peers if sames[peer] == camp) for camp in set(sames.values())]
+    least = max(2, len(peers) // 2 + 1)
+    return next((camp for camp in camps if len(camp) >= least), frozenset())
+
+
+def _mark(said: AgentResponse, by: Literal["choice", "stance"]) -> str:
+    return casefold((said.choice if by == "choice" else said.stance) or "")
+
+
+def _verdicts_of_marks(marks: Mapping[_Place, str]) -> dict[_Place, dict[_Place, SameOrDifferent]]:
+    return {
+        one: {other: "same" if mark == its else "different" for other, its in marks.items()}
+        for one, mark in marks.items()
+    }
+
+
+def _verdicts(
+    placed: Mapping[_Place, AgentResponse], known: Mapping[TurnKey, AgentResponse], rounds: Sequence[RoundRecord]
+) -> dict[_Place, dict[_Place, SameOrDifferent]]:
+    """Return how the answers of two rounds relate: by themselves, and by how each round was measured."""
+    names = {str(place): place for place in placed}
+    read: dict[tuple[str, str], SameOrDifferent] = {
+        (str((index, one)), str((index, other))): verdict
+        for index, record in enumerate(rounds)
+        for (one, other), verdict in _measured_pairs(record)
+    }
+    found = compare_answers((to_open_answer(name, placed[place], known) for name, place in names.items()), read)
+    return {
+        names[one]: {names[other]: verdict for other, verdict in verdicts.items()} for one, verdicts in found.items()
+    }
+
+
+def _measured_pairs(record: RoundRecord) -> Iterator[tuple[tuple[str, str], SameOrDifferent]]:
+    """Yield what a measurement says about the last answers of agents: a camp says the same, most others differ."""
+    consensus = record.consensus
+    if consensus is None:
+        return
+    camps = [_last_of(cluster, record.responses) for cluster in consensus.clusters]
+    for camp in camps:
+        for pair in combinations(camp, 2):
+            yield pair, "same"
+    if consensus.is_lead_open:
+        return
+    for other in camps[1:]:
+        for pair in product(camps[0], other):
+            if pair[1] not in consensus.not_compared:
+                yield pair, "different"
+
+
+def _last_of(cluster: Cluster, responses: Sequence[AgentResponse]) -> list[str]:
+    """Return the agents whose last answer is in a group."""
+    last = {response.agent_id: index for index, response in enumerate(responses)}
+    if cluster.answers:
+        return [agent for agent, index in last.items() if index in cluster.answers]
+    counts = Counter(response.agent_id for response in responses)
+    return [agent for agent in cluster.agent_ids if counts[agent] == 1]
+
+
+def _flags(
+    answers: Sequence[Mapping[str, AgentResponse]], rounds: Sequence[RoundRecord], agents: Sequence[AgentConfig]
+) -> list[HealthFlag]:
+    flags: list[HealthFlag] = []
+    first, last = answers[0], answers[-1]
     agreed_first, agreed = _unanimous(rounds[0]), _unanimous(rounds[-1])
     families = {agent.provider for agent in agents if agent.id in first}
     if agreed_first and len(families) == 1:
-        seen = f"all agreed at once, and all speak through {next(iter(families))}"
-        found.append(HealthFlag(name="same-family", detail=seen))
+        detail = f"all agreed at once, and all speak through {next(iter(families))}"
+        flags.append(HealthFlag(name="same-family", detail=detail))
     several = len(rounds) > 1
-    if several and agreed and not agreed_first:
-        before = _sources(first.values())
-        since = {source for held in moves.rounds[1:] for source in _sources(held.values())}
-        seen = f"disagreement in round 1 ended in unanimity in round {rounds[-1].number}"
-        found.append(HealthFlag(name="collapse", detail=seen))
-        if not since - before:
-            seen = "they came to agree without a source that was not there in round 1"
-            found.append(HealthFlag(name="no-new-evidence", detail=seen))
+    if has_collapsed(rounds):
+        initial = _sources(first.values())
+        later = {source for held in answers[1:] for source in _sources(held.values())}
+        detail = f"disagreement in round 1 ended in unanimity in round {rounds[-1].number}"
+        flags.append(HealthFlag(name="collapse", detail=detail))
+        if not later - initial:
+            detail = "they came to agree without a source that was not there in round 1"
+            flags.append(HealthFlag(name="no-new-evidence", detail=detail))
     rise = _mean_confidence(last) - _mean_confidence(first)
     if several and rise >= _RISE and len(_sources(last.values())) <= len(_sources(first.values())):
-        seen = f"confidence rose by {rise:.2f} on average, the number of sources did not"
-        found.append(HealthFlag(name="confidence-only", detail=seen))
-    if agreed and not any(_DISSENT.search(f"{said.position} {said.reasoning}") for said in last.values()):
-        seen = "all agree, and no answer of the last round names anything against it"
-        found.append(HealthFlag(name="silent-agreement", detail=seen))
-    return found
+        detail = f"confidence rose by {rise:.2f} on average, the number of sources did not"
+        flags.append(HealthFlag(name="confidence-only", detail=detail))
+    if agreed and not any(_DISSENT.search(f"{answer.position} {answer.reasoning}") for answer in last.values()):
+        detail = "all agree, and no answer of the last round names anything against it"
+        flags.append(HealthFlag(name="silent-agreement", detail=detail))
+    return flags
 
 
-def _unanimous(held: RoundRecord) -> bool:
-    consensus = held.consensus
-    if consensus is None or len(held.responses) < 2:
+def has_collapsed(rounds: Sequence[RoundRecord]) -> bool:
+    """Check whether a first round that was known to differ ended in unanimity.
+
+    Args:
+        rounds: The complete rounds, in order.
+    """
+    return len(rounds) > 1 and _unanimous(rounds[-1]) and not _may_agree(rounds[0])
+
+
+def _may_agree(record: RoundRecord) -> bool:
+    """Check whether all answers may say the same: nobody told another answer apart from the largest camp."""
+    if record.consensus is None:
+        return True
+    outside = {agent for cluster in record.consensus.clusters[1:] for agent in cluster.agent_ids}
+    return outside <= set(record.consensus.not_compared)
+
+
+def _unanimous(record: RoundRecord) -> bool:
+    consensus = record.consensus
+    if consensus is None or len(record.responses) < 2:
         return False
-    return len(consensus.clusters) == 1 and len(consensus.clusters[0].agent_ids) == len(held.responses)
+    members = consensus.clusters[0] if len(consensus.clusters) == 1 else None
+    return members is not None and max(len(members.answers), len(members.agent_ids)) == len(record.responses)
 
 
 def _sources(answers: Iterable[AgentResponse]) -> set[str]:
-    return {citation.url for said in answers for citation in said.citations}
+    return {citation.url for answer in answers for citation in answer.citations}
 
 
-def _mean_confidence(held: Mapping[str, AgentResponse]) -> float:
-    return math.fsum(said.confidence for said in held.values()) / len(held) if held else 0.0
+def _mean_confidence(answers: Mapping[str, AgentResponse]) -> float:
+    return math.fsum(answer.confidence for answer in answers.values()) / len(answers) if answers else 0.0
 
 
-def _sycophancy(moves: _Moves, agent: str) -> Sycophancy:
+def _sycophancy(moves: Iterable[_Move], answers: Sequence[Mapping[str, AgentResponse]], agent: str) -> Sycophancy:
     outvoted = gave_way = 0
-    for place, (before, after) in enumerate(pairwise(moves.held)):
-        if agent not in before or agent not in after:
-            continue
-        peers = Counter(position for peer, position in before.items() if peer != agent)
-        leading = peers.most_common(1)
-        if not leading or 2 * leading[0][1] <= peers.total() or leading[0][0] == before[agent]:
+    for move in moves:
+        if move.agent != agent or not move.majority or not move.majority <= set(move.differing):
             continue
         outvoted += 1
-        cited = {source for held in moves.rounds[: place + 1] if agent in held for source in _sources([held[agent]])}
-        fresh = _sources([moves.rounds[place + 1][agent]]) - cited
-        gave_way += after[agent] == leading[0][0] and not fresh
+        earlier = [held[agent] for held in answers[: move.number] if agent in held]
+        new_sources = _sources([answers[move.number][agent]]) - _sources(earlier)
+        gave_way += any(move.peers[peer][1] == "same" for peer in move.majority) and not new_sources
     score = gave_way / outvoted if outvoted else None
     return Sycophancy(agent_id=agent, outvoted=outvoted, gave_way=gave_way, score=score)

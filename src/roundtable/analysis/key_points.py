@@ -1,4 +1,4 @@
-"""The points of an answer's reasoning: as a model gives them, else by rules."""
+"""Key points of an answer's reasoning, by a model or by rules."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from roundtable._foreign import error_text
-from roundtable.analysis.reading import list_of_texts
+from roundtable._core.text import error_text
+from roundtable.analysis.ai import list_of_texts
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
@@ -51,10 +51,10 @@ _SCHEMA: Final = OutputSchema(
 
 
 def key_points_by_rules(reasoning: str, most: int = 4) -> tuple[str, ...]:
-    r"""Find the points of a text without a model: the lines of its list, else its sentences, else its beginning.
+    r"""Extract the points of a text without a model: the items of its list, else its sentences, else its beginning.
 
-    A list is numbered, or marked with `-`, `*` or a bullet; indented lines are details. A sentence begins with a letter
-    that is not a small one.
+    A list is numbered, or marked with `-`, `*` or a bullet; indented lines are details. A sentence does not begin with
+    a lower-case letter.
 
     Example:
         >>> key_points_by_rules("1. It scales very well.\n2. Teams can work alone.")
@@ -63,32 +63,32 @@ def key_points_by_rules(reasoning: str, most: int = 4) -> tuple[str, ...]:
         ('It is cheap.',)
     """
     lines = [line.strip() for line in _LISTED.findall(reasoning)]
-    found = [line for line in lines if len(line) > _SHORTEST_LINE]
-    if not found:
-        found = [part for part in _sentences(reasoning) if len(part) > _SHORTEST_SENTENCE]
+    points = [line for line in lines if len(line) > _SHORTEST_LINE]
+    if not points:
+        points = [part for part in _sentences(reasoning) if len(part) > _SHORTEST_SENTENCE]
     head = " ".join(reasoning[:_HEAD_CHARS].split())
-    return tuple(found[:most]) or ((head,) if head else ())
+    return tuple(points[:most]) or ((head,) if head else ())
 
 
 def _sentences(text: str) -> list[str]:
-    found: list[str] = []
-    begin = 0
+    sentences: list[str] = []
+    start = 0
     for end in _SENTENCE_END.finditer(text):
         if not text[end.end()].islower():
-            found.append(text[begin : end.start()])
-            begin = end.end()
-    return [" ".join(part.split()) for part in (*found, text[begin:])]
+            sentences.append(text[start : end.start()])
+            start = end.end()
+    return [" ".join(part.split()) for part in (*sentences, text[start:])]
 
 
 class KeyPointsExtractor:
-    """Gives two to four points of each answer's reasoning, all answers at once.
+    """Extractor of two to four points of each answer's reasoning, for all answers at once.
 
-    In a debate the analyzer gives the points in the call it makes anyway; this class is for answers of your own.
+    In a debate the analyzer returns the points with its own call; use this class for your own answers.
 
     Args:
-        model: Asked once for each answer; without it the rules decide.
+        model: Model to ask once for each answer; without it, the rules apply.
         max_key_points: Most points of an answer.
-        fallback_to_rule_based: Whether the rules stand in where the model fails; else such an answer has none.
+        fallback_to_rule_based: Whether the rules apply if the model fails; otherwise such an answer has no points.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
     Raises:
@@ -116,30 +116,30 @@ class KeyPointsExtractor:
         self.max_key_points = max_key_points
         self.fallback_to_rule_based = fallback_to_rule_based
         self.usage: Usage = Usage()
-        """What all calls so far consumed."""
+        """Usage of all calls so far."""
         self._nonce = nonce
 
     async def extract(self, responses: Sequence[AgentResponse]) -> dict[str, tuple[str, ...]]:
-        """Give the points of each answer by agent id; of several answers of one agent, those of the last."""
-        found: list[tuple[str, ...]] = [()] * len(responses)
+        """Return the points of each answer by agent id; for several answers of one agent, those of the last."""
+        points_of_each: list[tuple[str, ...]] = [()] * len(responses)
 
-        async def read(place: int) -> None:
-            found[place] = await self._points(responses[place])
+        async def read(index: int) -> None:
+            points_of_each[index] = await self._points(responses[index])
 
         async with anyio.create_task_group() as group:
-            for place in range(len(responses)):
-                group.start_soon(read, place)
-        return {said.agent_id: points for said, points in zip(responses, found, strict=True)}
+            for index in range(len(responses)):
+                group.start_soon(read, index)
+        return {response.agent_id: points for response, points in zip(responses, points_of_each, strict=True)}
 
-    async def _points(self, said: AgentResponse) -> tuple[str, ...]:
-        points = () if self.model is None else await self._asked(self.model, said)
+    async def _points(self, response: AgentResponse) -> tuple[str, ...]:
+        points = () if self.model is None else await self._ask_model(self.model, response)
         if points or not (self.model is None or self.fallback_to_rule_based):
             return points
-        return key_points_by_rules(said.reasoning or said.position, self.max_key_points)
+        return key_points_by_rules(response.reasoning or response.position, self.max_key_points)
 
-    async def _asked(self, model: ChatModel, said: AgentResponse) -> tuple[str, ...]:
+    async def _ask_model(self, model: ChatModel, answer: AgentResponse) -> tuple[str, ...]:
         fence = Fence(self._nonce())
-        quoted = fence.quote(f"Position: {said.position}\nReasoning: {said.reasoning}", label="answer")
+        quoted = fence.quote(f"Position: {answer.position}\nReasoning: {answer.reasoning}", label="answer")
         request = ChatRequest(
             messages=(
                 Message(role="system", content=f"{_TASK}\n\n{fence.rule}"),
@@ -148,14 +148,15 @@ class KeyPointsExtractor:
             temperature=0.0,
             max_tokens=_MAX_TOKENS,
             output_schema=_SCHEMA if model.profile.structured_output else None,
-            metadata={"agent": said.agent_id, "purpose": "key_points"},
+            search=model.profile.no_search,
+            metadata={"agent": answer.agent_id, "purpose": "key_points"},
         )
         try:
             response = await model.complete(request)
         except RoundtableError as error:
             self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
             return ()
-        except BaseException as error:  # a model may be foreign code; the points of the others must not be lost to it
+        except BaseException as error:  # a model may be foreign code; its fault must not lose the other points
             if not is_fault(error):
                 raise
             logger.warning("the model of the key points raised %s: %s", type(error).__name__, error_text(error))

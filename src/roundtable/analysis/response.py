@@ -1,4 +1,4 @@
-"""The four-layer response: what to do, who says what, what it rests on, where to dig. Pure; no model."""
+"""The four-layer response: recommendation, positions, evidence, references to details. Pure; no model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
+from roundtable.analysis.findings import independent_consensus
+from roundtable.analysis.health import has_collapsed
 from roundtable.analysis.key_points import key_points_by_rules
-from roundtable.scoring.words import counted
+from roundtable.scoring.numbers import exact
+from roundtable.scoring.words import counted, listing
 from roundtable.types import (
     ActionRecommendation,
     AgentResponseSummary,
@@ -27,14 +30,14 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from roundtable.analysis.findings import DebateFacts
     from roundtable.settings import Settings
     from roundtable.types import (
         AgentResponse,
         AnyConsensus,
         ConsensusLevel,
-        DebateRecord,
         JsonValue,
         RoundRecord,
         RoundtableStatus,
@@ -47,7 +50,8 @@ HIGH_AGREEMENT: Final = Decimal("0.7")
 MEDIUM_AGREEMENT: Final = Decimal("0.4")
 """Agreement from which the level is `medium`."""
 
-_MOST: Final = 3
+_MAX_ITEMS: Final = 3
+_FAR_BELOW: Final = Fraction(3, 10)
 _CUT_FROM: Final = 0.7
 _SENTENCE_END: Final = re.compile(r"[.!?]+(?=\s)|[。\uff01\uff1f]")
 _SEARCHES: Final = ("search", "web", "perplexity")
@@ -62,25 +66,25 @@ class ResponseSettings:
     medium_consensus: Decimal = MEDIUM_AGREEMENT
     """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`."""
     low_confidence: Decimal = Decimal("0.6")
-    """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: below it an answer deserves a second look."""
+    """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: answers below it should be verified."""
     confidence_variance: Decimal = Decimal("0.04")
-    """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: above it confidences conflict."""
+    """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: above it, the confidences conflict."""
     min_reasoning_ratio: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: of the mean length; shorter reasoning deserves a second look."""
+    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: share of the mean length; shorter reasoning should be verified."""
     high_confidence_action: Decimal = Decimal("0.8")
-    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: mean confidence that, with high agreement, says proceed."""
+    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: mean confidence for `proceed`, with high agreement."""
     low_confidence_action: Decimal = Decimal("0.6")
-    """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which one conflict says verify."""
+    """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: below this mean confidence, one conflict leads to `verify`."""
     very_low_confidence_action: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which details are needed."""
+    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: below this mean confidence, details are needed."""
     summary_chars: int = 200
-    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: most characters of the summary; 0 does not limit it."""
+    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: most characters of the summary; 0 for no limit."""
     debug: bool = False
-    """`ROUNDTABLE_DEBUG_MODE`: nothing is cut."""
+    """`ROUNDTABLE_DEBUG_MODE`: the summary is not cut."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Take the thresholds from the environment."""
+        """Create from the thresholds of the environment."""
         return cls(
             high_consensus=settings.high_consensus_threshold,
             medium_consensus=settings.medium_consensus_threshold,
@@ -98,33 +102,40 @@ class ResponseSettings:
 _DEFAULTS: Final = ResponseSettings()
 
 
-def build_response(record: DebateRecord, settings: ResponseSettings = _DEFAULTS) -> RoundtableResponse | None:
-    """Show the last complete round in four layers; `None` while there is none.
+def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) -> RoundtableResponse | None:
+    """Summarise the last complete round in four layers; `None` if there is none.
 
-    What to do, by the first rule that fits: a single position says `verify`; high agreement and a mean confidence of
-    at least 0.8 say `proceed`; more than one conflict, or one with a mean confidence below 0.6, say `verify`; a mean
-    confidence below 0.5 or low agreement say `query_detail`; all else says `proceed`.
+    The recommendation comes from the first rule that applies:
+
+    1. Low agreement, several conflicts, or a mean confidence below 0.5: `query_detail`. High agreement with a mean
+       confidence of at least 0.8 outweighs conflicts.
+    2. A single answer, agents that did not answer or abstained, agreement that is not high for certain, agreement that
+       came about only after agents heard each other (all of it, or more than 0.3 of it) or may have, no decision, or a
+       conflict with a mean confidence below 0.6: `verify`.
+    3. High agreement: `proceed`.
+
+    An interval of agreement is low if its upper bound is, and high if its lower bound is.
     """
-    complete = [held for held in record.rounds if held.complete and held.consensus is not None]
+    complete = [entry for entry in result.rounds if entry.complete and entry.consensus is not None]
     if not complete:
         return None
-    last, before = complete[-1], complete[-2] if len(complete) > 1 else None
+    last, previous = complete[-1], complete[-2] if len(complete) > 1 else None
     consensus = last.consensus
-    assert consensus is not None  # noqa: S101  (only measured rounds were taken)
-    said = last.responses
-    conflicts = _conflicts(said, consensus, settings)
-    params: dict[str, JsonValue] = {"sessionId": record.session.id, "roundNumber": last.number}
+    assert consensus is not None  # noqa: S101  (only measured rounds are selected)
+    responses = last.responses
+    conflicts = _conflicts(responses, consensus, settings)
+    params: dict[str, JsonValue] = {"sessionId": result.session_id, "roundNumber": last.number}
     return RoundtableResponse(
-        session_id=record.session.id,
-        topic=record.session.config.topic,
-        mode=record.session.config.mode,
+        session_id=result.session_id,
+        topic=result.topic,
+        mode=result.mode,
         round_number=last.number,
-        total_rounds=record.total_rounds,
-        status=_status(record, last),
-        decision=_decision(said, consensus, conflicts, settings),
-        agent_responses=tuple(_summary(one, consensus, before) for one in said),
+        total_rounds=result.total_rounds,
+        status=_status(result, last),
+        decision=_decision(result, last, consensus, conflicts, settings),
+        agent_responses=tuple(_summary(response, consensus, previous) for response in responses),
         evidence=EvidenceLayer(
-            total_citations=sum(len(one.citations) for one in said),
+            total_citations=sum(len(response.citations) for response in responses),
             conflicts=conflicts,
             consensus_summary=consensus.summary
             if settings.debug
@@ -132,141 +143,232 @@ def build_response(record: DebateRecord, settings: ResponseSettings = _DEFAULTS)
         ),
         metadata=MetadataLayer(
             detail_reference=DetailReference(tool="get_round_details", params=params),
-            verification_hints=_hints(said, settings),
+            verification_hints=_hints(responses, settings),
         ),
-        context_requests=record.context_requests or None,
+        context_requests=result.context_requests or None,
     )
 
 
-def _status(record: DebateRecord, last: RoundRecord) -> RoundtableStatus:
-    if record.status == "completed" or last.number >= record.total_rounds:
+def _status(result: DebateFacts, last: RoundRecord) -> RoundtableStatus:
+    if result.session_status == "completed" or last.number >= result.total_rounds:
         return "completed"
-    waits = any(asked.priority == "required" for asked in record.context_requests)
+    waits = any(request.priority == "required" for request in result.context_requests)
     return "needs_context" if waits else "in_progress"
 
 
 def level_of(score: float, settings: ResponseSettings = _DEFAULTS) -> ConsensusLevel:
-    """Give the level of an agreement score, compared as the decimals they are written as.
+    """Return the level of an agreement score; score and thresholds are compared as exact decimals.
 
     Example:
         >>> level_of(0.7), level_of(0.4), level_of(0.39999)
         ('high', 'medium', 'low')
     """
-    exact = Fraction(str(score))
-    if exact >= Fraction(settings.high_consensus):
+    level = exact(score)
+    if level >= exact(settings.high_consensus):
         return "high"
-    return "medium" if exact >= Fraction(settings.medium_consensus) else "low"
+    return "medium" if level >= exact(settings.medium_consensus) else "low"
 
 
-def _mean(said: Sequence[AgentResponse]) -> Fraction:
-    total = sum((Fraction(str(one.confidence)) for one in said), Fraction(0))
-    return total / len(said) if said else Fraction(0)
+def _mean(responses: Sequence[AgentResponse]) -> Fraction:
+    total = sum((exact(response.confidence) for response in responses), Fraction(0))
+    return total / len(responses) if responses else Fraction(0)
 
 
 def _decision(
-    said: Sequence[AgentResponse], consensus: AnyConsensus, conflicts: Sequence[Conflict], settings: ResponseSettings
+    result: DebateFacts,
+    last: RoundRecord,
+    consensus: AnyConsensus,
+    conflicts: Sequence[Conflict],
+    settings: ResponseSettings,
 ) -> DecisionLayer:
     score = consensus.agreement_level
-    level, mean = level_of(score, settings), _mean(said)
-    sure = f"a mean confidence of {float(mean):.0%}"
-    many = counted(len(conflicts), "conflict")
-    if len(said) == 1:
-        advice = ActionRecommendation(type="verify", reason=f"One agent alone gave a position, with {sure}.")
-    elif mean >= Fraction(settings.high_confidence_action) and level == "high":
-        advice = ActionRecommendation(type="proceed", reason=f"Agreement is high, with {sure}.")
-    elif len(conflicts) > 1 or (mean < Fraction(settings.low_confidence_action) and conflicts):
-        advice = ActionRecommendation(type="verify", reason=f"There {_are(conflicts)} {many}, with {sure}.")
-    elif mean < Fraction(settings.very_low_confidence_action) or level == "low":
-        advice = ActionRecommendation(type="query_detail", reason=f"Agreement is {level}, with {sure}.")
-    else:
-        advice = ActionRecommendation(type="proceed", reason=f"Agreement is {level}, with {sure} and {many}.")
-    return DecisionLayer(consensus_level=level, agreement_score=score, action_recommendation=advice)
+    level = level_of(score, settings)
+    is_known = level == level_of(consensus.agreement_at_most, settings) and not _is_alone(last, consensus)
+    return DecisionLayer(
+        consensus_level=level if is_known else "unknown",
+        agreement_score=score,
+        agreement_at_most=consensus.agreement_at_most,
+        action_recommendation=_advice(result, last, consensus, conflicts, settings),
+    )
+
+
+def _advice(
+    result: DebateFacts,
+    last: RoundRecord,
+    consensus: AnyConsensus,
+    conflicts: Sequence[Conflict],
+    settings: ResponseSettings,
+) -> ActionRecommendation:
+    """Return the recommendation for a round: its worst problem decides."""
+    level = level_of(consensus.agreement_level, settings)
+    mean = _mean(last.responses)
+    confidence = f"with a mean confidence of {float(mean):.0%}"
+    conflict_count = f"there {_are(conflicts)} {counted(len(conflicts), 'conflict')}"
+    agreement = _agreement_in_words(last, consensus, settings)
+    is_sure = level == "high" and mean >= exact(settings.high_confidence_action)
+    is_low = level_of(consensus.agreement_at_most, settings) == "low"
+    is_unclear = is_low or len(conflicts) > 1 or mean < exact(settings.very_low_confidence_action)
+    conflict_note = f", and {conflict_count}" if conflicts else ""
+    if is_unclear and not is_sure:
+        return ActionRecommendation(type="query_detail", reason=f"{agreement}, {confidence}{conflict_note}.")
+    doubts = list(_doubts(result, last, consensus))
+    if conflicts and (level == "medium" or mean < exact(settings.low_confidence_action)):
+        doubts.append(conflict_count)
+    if _is_single(last, consensus) or doubts or level != "high":
+        return ActionRecommendation(type="verify", reason=f"{'; '.join([f'{agreement}, {confidence}', *doubts])}.")
+    return ActionRecommendation(type="proceed", reason=f"{agreement}, {confidence}{conflict_note}.")
+
+
+def _is_single(last: RoundRecord, consensus: AnyConsensus) -> bool:
+    return len(last.responses) - len(consensus.abstained) == 1
+
+
+def _is_alone(last: RoundRecord, consensus: AnyConsensus) -> bool:
+    """Check whether there are fewer than two answers, so that nothing can agree."""
+    return len(last.responses) - len(consensus.abstained) < 2
+
+
+def _agreement_in_words(last: RoundRecord, consensus: AnyConsensus, settings: ResponseSettings) -> str:
+    least, most = consensus.agreement_level, consensus.agreement_at_most
+    if consensus.abstained and not consensus.answers:
+        return "Nobody gave an answer"
+    if _is_single(last, consensus):
+        return "One agent alone gave a position"
+    if level_of(least, settings) == level_of(most, settings):
+        return f"Agreement is {level_of(least, settings)}"
+    is_open = consensus.not_compared or consensus.is_lead_open
+    why = "since it isn't known of all answers whether they say the same" if is_open else "as they were read"
+    if (least, most) == (0, 1):
+        return f"Agreement is not measured, {why}"
+    return f"Agreement lies between {least:.2f} and {most:.2f}, {why}"
+
+
+def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> Iterator[str]:
+    """Yield reasons to check even high agreement."""
+    if last.missing:
+        yield f"{listing([turn.agent_name or turn.agent_id for turn in last.missing])} did not answer"
+    if consensus.abstained:
+        names = {response.agent_id: response.agent_name for response in last.responses}
+        yield f"{listing([names.get(agent, agent) for agent in consensus.abstained])} abstained"
+    if last.decision is not None and last.decision.winner is None and not _is_single(last, consensus):
+        yield "no answer was decided on"
+    complete = [entry for entry in result.rounds if entry.complete]
+    if has_collapsed(complete):
+        yield "all agree only after they heard each other"
+        return
+    before = independent_consensus(complete)
+    if result.independent_agreement is None and result.independent_agreement_reason:
+        yield f"there are no independent answers to compare with: {result.independent_agreement_reason}"
+    if before is None or result.independent_agreement is None:
+        return
+    enough = exact(consensus.agreement_level) - _FAR_BELOW
+    if exact(before.agreement_at_most) < enough:
+        yield f"before they heard each other, agreement was at most {before.agreement_at_most:.2f}"
+    elif exact(before.agreement_level) < enough:
+        yield "it isn't known whether they agreed before they heard each other"
 
 
 def _are(conflicts: Sequence[Conflict]) -> str:
     return "is" if len(conflicts) == 1 else "are"
 
 
-def _summary(said: AgentResponse, consensus: AnyConsensus, before: RoundRecord | None) -> AgentResponseSummary:
-    tools = [call.tool_name for call in said.tool_calls]
-    points = consensus.key_points.get(said.agent_id) or key_points_by_rules(said.reasoning or said.position)
+def _summary(response: AgentResponse, consensus: AnyConsensus, previous: RoundRecord | None) -> AgentResponseSummary:
+    tools = [call.tool_name for call in response.tool_calls]
+    points = consensus.key_points.get(response.agent_id) or key_points_by_rules(response.reasoning or response.position)
     return AgentResponseSummary(
-        agent_id=said.agent_id,
-        agent_name=said.agent_name,
-        position=said.position,
+        agent_id=response.agent_id,
+        agent_name=response.agent_name,
+        position=response.position,
         key_points=points,
-        confidence=said.confidence,
-        confidence_change=_change(said, before),
+        confidence=response.confidence,
+        confidence_change=_change(response, previous),
         evidence_used=EvidenceUsed(
             web_searches=sum(any(word in tool.lower() for word in _SEARCHES) for tool in tools),
-            citations=len(said.citations),
+            citations=len(response.citations),
             tool_calls=tuple(dict.fromkeys(tools)),
         ),
     )
 
 
-def _change(said: AgentResponse, before: RoundRecord | None) -> ConfidenceChange | None:
-    earlier = [one for one in before.responses if one.agent_id == said.agent_id] if before else []
-    if before is None or not earlier:
+def _change(response: AgentResponse, previous: RoundRecord | None) -> ConfidenceChange | None:
+    earlier = [other for other in previous.responses if other.agent_id == response.agent_id] if previous else []
+    if previous is None or not earlier:
         return None
-    delta = Fraction(str(said.confidence)) - Fraction(str(earlier[-1].confidence))
+    delta = exact(response.confidence) - exact(earlier[-1].confidence)
     reason = "strengthened" if delta > 0 else "reconsidered" if delta < 0 else "maintained"
-    return ConfidenceChange(delta=float(delta), previous_round=before.number, reason=reason)
+    return ConfidenceChange(delta=float(delta), previous_round=previous.number, reason=reason)
 
 
 def _conflicts(
-    said: Sequence[AgentResponse], consensus: AnyConsensus, settings: ResponseSettings
+    responses: Sequence[AgentResponse], consensus: AnyConsensus, settings: ResponseSettings
 ) -> tuple[Conflict, ...]:
-    """Find what contradicts: confidences far apart, opposite stances, different camps."""
-    if len(said) < 2:
+    """Return the conflicts of a round: distant confidences, opposite stances, different camps."""
+    if len(responses) < 2:
         return ()
-    found: list[Conflict] = []
-    if _variance(said) > Fraction(settings.confidence_variance):
-        found.append(_conflict("Confidence", ((one, f"{round(one.confidence * 100)} % sure") for one in said)))
-    if {"YES", "NO"} <= {one.stance for one in said}:
-        found.append(_conflict("Stance", ((one, one.stance) for one in said if one.stance)))
-    camp = {agent: cluster.theme for cluster in consensus.clusters for agent in cluster.agent_ids}
-    held = [(one, camp[one.agent_id]) for one in said if one.agent_id in camp]
-    if len({theme for _, theme in held}) > 1:
+    conflicts: list[Conflict] = []
+    if _variance(responses) > exact(settings.confidence_variance):
+        conflicts.append(
+            _conflict(
+                "Confidence", ((response, f"{round(response.confidence * 100)} % sure") for response in responses)
+            )
+        )
+    if {"YES", "NO"} <= {response.stance for response in responses} and len(consensus.clusters) != 1:
+        conflicts.append(
+            _conflict("Stance", ((response, response.stance) for response in responses if response.stance))
+        )
+    themes = {agent: cluster.theme for cluster in consensus.clusters for agent in cluster.agent_ids}
+    unclear = set(themes) if consensus.is_lead_open else set(consensus.not_compared)
+    with_theme = [
+        (response, response.choice or response.bottom_line or themes[response.agent_id])
+        for response in responses
+        if response.agent_id in themes and response.agent_id not in unclear
+    ]
+    if len({themes[response.agent_id] for response, _ in with_theme}) > 1:
         points = consensus.disagreement_points
-        found.append(_conflict(points[0] if points and consensus.method == "ai" else "Position", held))
-    return tuple(found[:_MOST])
+        conflicts.append(_conflict(points[0] if points and consensus.method == "ai" else "Position", with_theme))
+    return tuple(conflicts[:_MAX_ITEMS])
 
 
-def _conflict(issue: str, held: Iterable[tuple[AgentResponse, str]]) -> Conflict:
+def _conflict(issue: str, stances: Iterable[tuple[AgentResponse, str]]) -> Conflict:
     return Conflict(
         issue=issue,
-        positions=tuple(ConflictPosition(agent_id=one.agent_id, stance=stance) for one, stance in held),
+        positions=tuple(ConflictPosition(agent_id=response.agent_id, stance=stance) for response, stance in stances),
     )
 
 
-def _variance(said: Sequence[AgentResponse]) -> Fraction:
-    mean = _mean(said)
-    return sum(((Fraction(str(one.confidence)) - mean) ** 2 for one in said), Fraction(0)) / len(said)
+def _variance(responses: Sequence[AgentResponse]) -> Fraction:
+    mean = _mean(responses)
+    return sum(((exact(response.confidence) - mean) ** 2 for response in responses), Fraction(0)) / len(responses)
 
 
-def _hints(said: Sequence[AgentResponse], settings: ResponseSettings) -> tuple[VerificationHint, ...]:
-    found: list[VerificationHint] = []
-    unsure = [one.agent_name for one in said if Fraction(str(one.confidence)) < Fraction(settings.low_confidence)]
+def _hints(responses: Sequence[AgentResponse], settings: ResponseSettings) -> tuple[VerificationHint, ...]:
+    hints: list[VerificationHint] = []
+    unsure = [
+        response.agent_name for response in responses if exact(response.confidence) < exact(settings.low_confidence)
+    ]
     if unsure:
         reason = f"Low confidence: {', '.join(unsure)}"
-        found.append(VerificationHint(field="confidence", reason=reason, suggested_tool="get_thoughts"))
-    bare = [one.agent_name for one in said if not one.citations]
-    if bare and len(bare) < len(said):
-        reason = f"No sources: {', '.join(bare)}"
-        found.append(VerificationHint(field="citations", reason=reason, suggested_tool="get_citations"))
-    mean = math.fsum(len(one.reasoning) for one in said) / len(said) if said else 0.0
-    short = [one.agent_name for one in said if len(one.reasoning) < mean * float(settings.min_reasoning_ratio)]
+        hints.append(VerificationHint(field="confidence", reason=reason, suggested_tool="get_thoughts"))
+    without_sources = [response.agent_name for response in responses if not response.citations]
+    if without_sources and len(without_sources) < len(responses):
+        reason = f"No sources: {', '.join(without_sources)}"
+        hints.append(VerificationHint(field="citations", reason=reason, suggested_tool="get_citations"))
+    mean = math.fsum(len(response.reasoning) for response in responses) / len(responses) if responses else 0.0
+    short = [
+        response.agent_name
+        for response in responses
+        if len(response.reasoning) < mean * float(settings.min_reasoning_ratio)
+    ]
     if short:
         reason = f"Much shorter reasoning than the others: {', '.join(short)}"
-        found.append(VerificationHint(field="reasoning", reason=reason, suggested_tool="get_round_details"))
-    return tuple(found[:_MOST])
+        hints.append(VerificationHint(field="reasoning", reason=reason, suggested_tool="get_round_details"))
+    return tuple(hints[:_MAX_ITEMS])
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
-    """Cut a text to a length: behind its last sentence where that keeps at least 70 %, else hard, with dots.
+    """Shorten a text: after its last sentence if that leaves at least 70 % of the limit, else hard, with dots.
 
-    A point within a word or a number ends no sentence.
+    A full stop within a word or a number does not end a sentence.
 
     Example:
         >>> cut_at_sentence("They agree on the goal. They part on the way.", 30)
@@ -277,7 +379,7 @@ def cut_at_sentence(text: str, limit: int) -> str:
     if limit <= 0 or len(text) <= limit:
         return text
     head = text[:limit]
-    end = max((found.end() for found in _SENTENCE_END.finditer(text, 0, limit + 1) if found.end() <= limit), default=0)
+    end = max((match.end() for match in _SENTENCE_END.finditer(text, 0, limit + 1) if match.end() <= limit), default=0)
     if end >= limit * _CUT_FROM:
         return head[:end]
     return head[: max(0, limit - 3)].rstrip() + "..."[: min(3, limit)]

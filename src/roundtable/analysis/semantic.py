@@ -1,43 +1,127 @@
-"""Agreement by comparing positions two by two, with the reasons."""
+"""Agreement by comparing positions in pairs, with reasons."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from roundtable.analysis.basic import PlainAnalyzer, in_words, shared_by_most, to_clusters
+from roundtable.analysis.basic import PlainAnalyzer, shared_by_most, to_clusters
+from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
 from roundtable.analysis.pairs import LexicalScorer, PairScore
-from roundtable.analysis.stance import lead
-from roundtable.scoring import casefold
+from roundtable.metrics import modal_share
+from roundtable.scoring import casefold, open_key
 from roundtable.types import ConsensusResult, PairReading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from roundtable.analysis.pairs import PairScorer
-    from roundtable.types import AgentResponse
+    from roundtable.scoring.camps import SameOrDifferent
+    from roundtable.types import AgentResponse, TurnKey
 
-__all__ = ["SemanticAnalyzer"]
-
-_TOGETHER: Final = 0.6
-_SAME_STANCE: Final = 0.75
-_SHOWN_PAIRS: Final = 20
-_MOST_DISTINCT: Final = 200
-_SAME = PairScore(score=1.0, reasons=("the same position",))
+__all__ = ["SemanticAnalyzer", "StanceAnalyzer", "lead"]
 
 
-class SemanticAnalyzer(PlainAnalyzer):
-    """Measures agreement from scores of pairs of positions; a chosen option or a stance counts before any wording.
+def lead(share: float | Fraction) -> float:
+    """Convert the share of the largest camp to an agreement level: its lead over all others together.
 
-    The level looks at the position closest to all others, itself included, and turns its mean score into a lead: with
-    two agents it is the score of the pair, with camps it is the share of the largest less all others. Doubling every
-    voice changes nothing. Positions whose score with the centre of a camp is at least 0.6 are in that camp.
-    Results say `method="semantic"`, and `pairs` gives reasons.
+    One half or less is not a majority and gives 0; unanimity gives 1.
+
+    Example:
+        >>> lead(0.75), lead(0.5), lead(1 / 3)
+        (0.5, 0.0, 0.0)
+    """
+    return float(max(0, 2 * share - 1))
+
+
+class StanceAnalyzer(PlainAnalyzer):
+    """Analyzer that uses the chosen options or, without any, the stances `YES`, `NO` and `NEUTRAL`.
+
+    The level is the share of the largest camp minus that of all others, or 0 if no camp has more than half. An answer
+    without option and stance is in no camp and lowers the level. Results have `method="stance"`.
 
     Args:
-        scorer: Compares two texts; `LexicalScorer` when left out.
+        options_only: Whether the question has options, so that stances are not the answers.
+
+    Example:
+        >>> from roundtable.types import AgentResponse
+        >>> said = [
+        ...     AgentResponse(agent_id=name, agent_name=name, position="...", stance=stance)
+        ...     for name, stance in [("a", "YES"), ("b", "YES"), ("c", "YES"), ("d", "NO")]
+        ... ]
+        >>> StanceAnalyzer().analyze(said).agreement_level
+        0.5
+    """
+
+    def __init__(self, *, options_only: bool = False) -> None:
+        self._options_only = options_only
+
+    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
+        """Measure the agreement of one round's positions; without positions it is 0.0.
+
+        Raises:
+            ValueError: No answer states an option or a stance, or no option where only options count.
+        """
+        has_options = any(response.choice for response in responses)
+        if responses and not has_options and self._options_only:
+            raise ValueError("no answer states an option")
+        marks = [response.choice if has_options else response.stance for response in responses]
+        if responses and not any(marks):
+            raise ValueError("no answer states an option or a stance")
+        camps: dict[str, list[AgentResponse]] = {}
+        for mark, response in zip(marks, responses, strict=True):
+            if mark:
+                camps.setdefault(casefold(mark), []).append(response)
+        spellings = {casefold(mark): mark for mark in reversed(marks) if mark}
+        named = [(spellings[key], members) for key, members in camps.items()]
+        clusters = to_clusters([members for _, members in named])
+        if not has_options:
+            theme = {id(members[0]): mark for mark, members in named}
+            ordered = sorted((members for _, members in named), key=len, reverse=True)
+            clusters = tuple(
+                cluster.model_copy(update={"theme": theme[id(members[0])]})
+                for cluster, members in zip(clusters, ordered, strict=True)
+            )
+        unmarked = marks.count(None)
+        share = modal_share(mark or f"\0{index}" for index, mark in enumerate(marks)).value or 0
+        return ConsensusResult(
+            agreement_level=lead(share),
+            common_ground=shared_by_most(clusters, len(responses)),
+            disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
+            summary=_in_words(
+                len(responses), {cluster.theme: len(cluster.agent_ids) for cluster in clusters}, unmarked
+            ),
+            method="stance",
+            clusters=clusters,
+        )
+
+
+def _in_words(count: int, camps: dict[str, int], silent: int) -> str:
+    if not count:
+        return "Nobody gave a position."
+    parts = [f"{size} for {theme}" for theme, size in camps.items()] + ([f"{silent} without a mark"] if silent else [])
+    return f"Of {count}: {', '.join(parts)}."
+
+
+_SAME: Final = 0.6
+"""Score from which a scorer of the caller says that two answers are the same."""
+_DIFFERENT: Final = 0.4
+"""Score up to which it says that they are different."""
+_SHOWN_PAIRS: Final = 20
+_MOST_DISTINCT: Final = 200
+_EQUAL = PairScore(score=1.0, reasons=("the same answer",))
+
+
+class SemanticAnalyzer(DeclaredAnalyzer):
+    """Analyzer that adds the similarity of answers in pairs to what the answers themselves show.
+
+    Common words are a hint and no more: they stand in `pairs` with their reasons, and neither group answers nor change
+    the level. A scorer of your own, such as a model of textual entailment, is believed: from 0.6 on, two answers are
+    the same, up to 0.4 they are different. Options, stances and numbers overrule it. Results have `method="semantic"`.
+
+    Args:
+        scorer: Compares two answers; without it, their words are compared.
 
     Example:
         >>> from roundtable.types import AgentResponse
@@ -46,128 +130,110 @@ class SemanticAnalyzer(PlainAnalyzer):
         ...     for name, text in [("a", "AI is dangerous"), ("b", "AI is not dangerous")]
         ... ]
         >>> found = SemanticAnalyzer().analyze(said)
-        >>> found.agreement_level, found.pairs[0].reasons
-        (0.1, ('one of them negates',))
+        >>> found.level_in_words, found.pairs[0].reasons
+        ('not measured', ('one of them negates',))
     """
 
     def __init__(self, scorer: PairScorer | None = None) -> None:
         self.scorer: PairScorer = scorer or LexicalScorer()
+        self._is_believed = scorer is not None and not isinstance(scorer, LexicalScorer)
 
-    def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
-        """Measure the agreement of one round's positions; no positions agree on nothing (0.0).
+    def analyze(
+        self,
+        responses: Sequence[AgentResponse],
+        earlier: Mapping[TurnKey, AgentResponse] | None = None,
+        *,
+        topic: str = "",
+    ) -> ConsensusResult:
+        """Measure the agreement of one round's answers.
+
+        Args:
+            responses: The answers.
+            earlier: Earlier answers by turn, to which comparisons of the answers may refer.
+            topic: The question, for the scorer.
 
         Raises:
-            ValueError: The scorer gave something else than a score in [0, 1] for each pair, or there are more than 200
-                different positions.
+            ValueError: The scorer did not return a score in [0, 1] for each pair, or there are more than 200 different
+                answers.
         """
-        voices = _Voices(responses)
-        scores = voices.scores(self.scorer)
-        camps = voices.camps(scores)
-        clusters = to_clusters([[responses[place] for place in camp] for camp in camps])
-        level = lead(voices.centrality(scores)) if responses else 0.0
-        return ConsensusResult(
-            agreement_level=round(level, 9),
-            common_ground=shared_by_most(clusters, len(responses)),
-            disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
-            summary=in_words(len(responses), clusters),
-            method="semantic",
-            clusters=clusters,
-            pairs=voices.readings(scores),
-        )
+        positions = _Positions(responses)
+        scores = positions.scores(self.scorer, topic)
+        read = positions.verdicts(scores) if self._is_believed else {}
+        consensus = RoundCamps(responses, earlier, read).to_consensus()
+        return consensus.model_copy(update={"method": "semantic", "pairs": positions.readings(scores)})
 
 
-class _Voices:
-    """The different positions of a round, each with its weight; every order of the answers gives the same."""
+class _Positions:
+    """The different answers of a round; their order does not matter."""
 
     def __init__(self, responses: Sequence[AgentResponse]) -> None:
         self.responses = responses
         self.keys = [_key(response) for response in responses]
-        self.weight = Counter(self.keys)
-        self.distinct = sorted(self.weight)
+        self.distinct = sorted(set(self.keys))
         if len(self.distinct) > _MOST_DISTINCT:
-            msg = f"{len(self.distinct)} different positions are more than are compared two by two ({_MOST_DISTINCT})"
+            msg = f"{len(self.distinct)} different answers are too many to compare in pairs; at most {_MOST_DISTINCT}"
             raise ValueError(msg)
         self.wording: dict[_Key, str] = {}
         for key, response in zip(self.keys, responses, strict=True):
-            self.wording[key] = min(response.position, self.wording.get(key, response.position))
+            text = response.bottom_line or response.position
+            self.wording[key] = min(text, self.wording.get(key, text))
 
-    def scores(self, scorer: PairScorer) -> dict[tuple[_Key, _Key], PairScore]:
-        """Compare all different positions."""
-        found: dict[tuple[_Key, _Key], PairScore] = {}
-        asked: list[tuple[_Key, _Key]] = []
-        for one, other in combinations(self.distinct, 2):
-            ticked = _by_mark(one, other)
-            if ticked is None:
-                asked.append((one, other))
+    def scores(self, scorer: PairScorer, topic: str) -> dict[tuple[_Key, _Key], PairScore]:
+        """Score all pairs of different answers; where both choose an option, nobody is asked."""
+        scores: dict[tuple[_Key, _Key], PairScore] = {}
+        undecided: list[tuple[_Key, _Key]] = []
+        for pair in combinations(self.distinct, 2):
+            score = _score_by_mark(*pair)
+            if score is None:
+                undecided.append(pair)
             else:
-                found[one, other] = ticked
-        texts = [(self.wording[one], self.wording[other]) for one, other in asked]
-        given = tuple(scorer.score(texts)) if texts else ()
-        if len(given) != len(asked) or not all(0 <= one.score <= 1 for one in given):
-            raise ValueError("the scorer did not give a score in [0, 1] for each pair")
-        found |= {pair: _on_one_side(*pair, score) for pair, score in zip(asked, given, strict=True)}
-        return {
-            pair: scored
-            for (one, other), score in found.items()
-            for pair, scored in (((one, other), score), ((other, one), score))
-        } | {(one, one): _SAME for one in self.distinct}
+                scores[pair] = score
+        texts = [(self.wording[first], self.wording[second]) for first, second in undecided]
+        by_wording = tuple(scorer.score(topic, texts)) if texts else ()
+        if len(by_wording) != len(undecided) or not all(0 <= score.score <= 1 for score in by_wording):
+            raise ValueError("the scorer did not return a score in [0, 1] for each pair")
+        scores |= dict(zip(undecided, by_wording, strict=True))
+        mirrored = {(second, first): score for (first, second), score in scores.items()}
+        return scores | mirrored | {(key, key): _EQUAL for key in self.distinct}
 
-    def centrality(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> float:
-        """Give the mean score of the position closest to all."""
-        total = len(self.keys)
-        return max(
-            math.fsum(scores[one, other].score * self.weight[other] for other in self.distinct) / total
-            for one in self.distinct
-        )
-
-    def camps(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> list[list[int]]:
-        """Gather positions round the one that most others are close to, then those left over, and so on."""
-        left, camps = list(self.distinct), []
-        while left:
-
-            def near(one: _Key, among: Sequence[_Key] = tuple(left)) -> list[_Key]:
-                return [other for other in among if scores[one, other].score >= _TOGETHER]
-
-            centre = max(left, key=lambda one: (sum(self.weight[other] for other in near(one)), self.weight[one]))
-            members = set(near(centre))
-            camps.append([place for place, key in enumerate(self.keys) if key in members])
-            left = [key for key in left if key not in members]
-        return sorted(camps, key=lambda camp: camp[0])
+    def verdicts(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> dict[tuple[int, int], SameOrDifferent]:
+        """Return what the scores say about pairs of answers, by their indices."""
+        verdicts: dict[tuple[int, int], SameOrDifferent] = {}
+        for one, other in combinations(range(len(self.keys)), 2):
+            score = scores[self.keys[one], self.keys[other]].score
+            if score >= _SAME:
+                verdicts[one, other] = "same"
+            elif score <= _DIFFERENT:
+                verdicts[one, other] = "different"
+        return verdicts
 
     def readings(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> tuple[PairReading, ...]:
-        """Give the first pairs of answers with their scores."""
+        """Return the first pairs of answers with their scores."""
         pairs = combinations(range(len(self.keys)), 2)
         return tuple(
             PairReading(
-                agent_ids=(self.responses[one].agent_id, self.responses[other].agent_id),
-                score=scores[self.keys[one], self.keys[other]].score,
-                reasons=scores[self.keys[one], self.keys[other]].reasons,
+                agent_ids=(self.responses[first].agent_id, self.responses[second].agent_id),
+                score=scores[self.keys[first], self.keys[second]].score,
+                reasons=scores[self.keys[first], self.keys[second]].reasons,
             )
-            for _, (one, other) in zip(range(_SHOWN_PAIRS), pairs, strict=False)
+            for _, (first, second) in zip(range(_SHOWN_PAIRS), pairs, strict=False)
         )
 
 
 _Key = tuple[str, str, str]
-"""Option chosen, stance and wording of a position, as they are compared."""
+"""Chosen option, stance and text of an answer, in the form that is compared."""
 
 
 def _key(response: AgentResponse) -> _Key:
     if response.choice:
         return casefold(response.choice), "", ""
-    return "", response.stance or "", casefold(response.position)
+    return "", response.stance or "", open_key(response.bottom_line or response.position)
 
 
-def _by_mark(one: _Key, other: _Key) -> PairScore | None:
-    """Compare by what was ticked; `None` where that settles nothing."""
-    if one[0] and other[0]:
+def _score_by_mark(first: _Key, second: _Key) -> PairScore | None:
+    """Score a pair by options and stances; `None` if they do not decide it."""
+    if first[0] and second[0]:
         return PairScore(score=0.0, reasons=("different options",))
-    if {one[1], other[1]} == {"YES", "NO"}:
+    if {first[1], second[1]} == {"YES", "NO"}:
         return PairScore(score=0.0, reasons=("stances YES and NO",))
     return None
-
-
-def _on_one_side(one: _Key, other: _Key, score: PairScore) -> PairScore:
-    """Let a stance that both state count for more than their wording."""
-    if one[1] != other[1] or one[1] not in {"YES", "NO"} or score.score >= _SAME_STANCE:
-        return score
-    return PairScore(score=_SAME_STANCE, reasons=(f"both take the stance {one[1]}",))

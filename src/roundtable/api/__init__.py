@@ -1,18 +1,17 @@
-"""The facade. Nothing is loaded before it is asked for."""
+"""The facade. Names load on first use."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.api.once import debate
     from roundtable.api.profiles import load_profiles
-    from roundtable.api.table import Roundtable
-    from roundtable.types.profiles import AgentProfile
+    from roundtable.api.table import Roundtable, debate
+    from roundtable.types.agents import AgentProfile
 
 __all__ = ["AgentProfile", "Roundtable", "debate", "load_profiles"]
 
@@ -20,5 +19,5 @@ __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {"AgentProfile": "profiles", "Roundtable": "table", "debate": "once", "load_profiles": "profiles"},
+    {"AgentProfile": "profiles", "Roundtable": "table", "debate": "table", "load_profiles": "profiles"},
 )

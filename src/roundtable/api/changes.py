@@ -1,38 +1,131 @@
-"""What has changed since a session began, and whether it may go on all the same."""
+"""Changes since a session began, whether it may continue, and forks of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast
 
+from roundtable.api.options import CallerRequest
 from roundtable.engine import Adoption
 from roundtable.errors import ConfigurationError
 from roundtable.prompts import PROMPT_VERSION
+from roundtable.types import CallerObjects, Control, DebateStart, NativeSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
 
+    from roundtable.api.assembly import TableParts
+    from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
-    from roundtable.types import AgentConfig, SessionRecord
+    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.record import Fold
+    from roundtable.types import AgentConfig, ContextResult, DebateConfig, DurableEvent, SessionRecord
 
-__all__ = ["OnChange", "Seating", "check_on_change", "effective", "seated_again"]
+__all__ = [
+    "OnChange",
+    "ResolvedSeats",
+    "agent_unavailable_error",
+    "caller_objects",
+    "check_objects_present",
+    "check_on_change",
+    "effective",
+    "first_events",
+    "inherited",
+    "kept",
+    "seated_again",
+]
+
+
+def inherited(
+    fold: Fold, at_round: int, agents: Sequence[Agent], mode: DebateModeStrategy | None, changes: DebateOptions
+) -> DebateOptions:
+    """Return the options of a fork: those of the original debate, with the changes applied.
+
+    Raises:
+        ConfigurationError: No round is left to run.
+    """
+    config = fold.record.config
+    rounds = changes.get("rounds", fold.progress.total_rounds)
+    if isinstance(rounds, int) and rounds <= at_round:
+        msg = f"a fork at round {at_round} with rounds={rounds} has no round left to run"
+        raise ConfigurationError(msg, hint=f"Fork at an earlier round, or pass rounds={at_round + 1} or more.")
+    focus = fold.rounds[at_round - 1].focus_question if at_round else config.focus_question
+    options = {
+        field.name: getattr(config, field.name) for field in fields(CallerRequest) if hasattr(config, field.name)
+    }
+    # The topic stays, and what ends a debate early is stored in another form; see `kept`.
+    for name in ("topic", "exit_on_consensus", "quorum"):
+        del options[name]
+    options |= {
+        "mode": mode or config.mode,
+        "rounds": rounds,
+        "focus_question": focus,
+        "perspectives": config.perspectives or None,
+        "agents": agents,
+    }
+    if "vote" in changes and "decide" not in changes and config.decide in {"plurality", "schulze"}:
+        options["decide"] = None  # what was the default without the vote, or with it
+    return cast("DebateOptions", options | {**changes})
+
+
+def kept(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> DebateConfig:
+    """Return a fork's configuration with the original values that a caller cannot set, or did not change."""
+    original: dict[str, object] = {"seed": before.seed}
+    if "quorum" not in changes:
+        original["quorum"] = before.quorum
+    if not {"exit_when", "exit_on_consensus"} & set(changes):
+        original |= {"exit": before.exit, "exit_on_consensus": before.exit_on_consensus}
+    return config.model_copy(update=original)
+
+
+def first_events(
+    fold: Fold,
+    past: Sequence[DurableEvent],
+    config: DebateConfig,
+    context_results: Sequence[ContextResult],
+    now: datetime,
+) -> tuple[DurableEvent, ...]:
+    """Return the events that a fork starts with; none if nothing is shared."""
+    session_id = fold.record.id
+    extension = Control(
+        session_id=session_id,
+        timestamp=now,
+        action="extend",
+        total_rounds=config.rounds,
+        context_results=tuple(context_results),
+    )
+    events = (*past, extension) if context_results else tuple(past)
+    if not events:
+        return ()
+    start = DebateStart(
+        session_id=session_id,
+        timestamp=now,
+        topic=config.topic,
+        mode=config.mode,
+        agents=config.agents,
+        rounds=config.rounds,
+    )
+    return (start, *events)
+
 
 OnChange: TypeAlias = Literal["error", "adopt"]
-"""Whether a session whose configuration changed meanwhile is refused, or goes on with the new one."""
+"""Whether a session with a changed configuration is refused, or continues with the new one."""
 
 _COMPARED: Final = ("name", "provider", "model", "system_prompt", "temperature", "max_tokens", "persona")
 
 
-class Seating(NamedTuple):
-    """Who takes part when a session goes on."""
+class ResolvedSeats(NamedTuple):
+    """Who takes part when a session continues."""
 
     agents: tuple[AgentConfig, ...]
-    """Configurations that hold, in the order of the session."""
+    """Configurations in effect, in the order of the session."""
     adoption: Adoption | None
-    """What has to be stored first, if anything changed."""
+    """The change that has to be stored first, if there is one."""
 
 
 def check_on_change(given: OnChange) -> OnChange:
-    """Refuse what says nothing about changes."""
+    """Check that a value is a valid `on_change`."""
     if given not in ("error", "adopt"):
         msg = f"on_change must be 'error' or 'adopt', not {given!r}"
         raise ConfigurationError(msg)
@@ -40,50 +133,160 @@ def check_on_change(given: OnChange) -> OnChange:
 
 
 def effective(seat: Seated) -> AgentConfig:
-    """Give the configuration of an agent with the model it really uses, so that a default may change later."""
-    if seat.config.model is not None:
-        return seat.config
+    """Return the configuration with the model and search that the agent actually uses, as defaults may change later."""
+    actual: dict[str, object] = {}
     model = getattr(getattr(seat.agent, "chat_model", None), "model", None)
-    if not isinstance(model, str) or not model:
-        return seat.config
-    return seat.config.model_copy(update={"model": model})
+    if seat.config.model is None and isinstance(model, str) and model:
+        actual["model"] = model
+    search = getattr(seat.agent, "search", None)
+    if seat.config.search is None and isinstance(search, NativeSearch):
+        actual["search"] = search
+    return seat.config.model_copy(update=actual) if actual else seat.config
 
 
-def seated_again(record: SessionRecord, given: Mapping[str, AgentConfig], on_change: OnChange) -> Seating:
-    """Compare what a session was begun with to what the table has now.
+def seated_again(record: SessionRecord, given: Mapping[str, AgentConfig], on_change: OnChange) -> ResolvedSeats:
+    """Compare the agents and prompts that a session began with to those of the table.
 
     Args:
         record: The session as it is stored.
-        given: Configurations that the table gives to agents of the session, by id; others are as they were.
-        on_change: What to do about differences.
+        given: Configurations of the table for agents of the session, by id; other agents are unchanged.
+        on_change: What to do if they differ.
 
     Raises:
-        ConfigurationError: Something changed, and is not to be adopted; `details` list what.
+        ConfigurationError: Something changed, and changes are not adopted; `details` list them.
     """
     agents: list[AgentConfig] = []
     changes: list[str] = []
     for stored in record.agents:
-        offered = given.get(stored.id, stored)
-        if offered.model is None:
-            offered = offered.model_copy(update={"model": stored.model})
-        different = _differing(stored, offered)
-        changes += [f"{stored.id}: {name}" for name in different]
-        agents.append(offered if different else stored)
+        current = given.get(stored.id, stored)
+        if current.model is None:
+            current = current.model_copy(update={"model": stored.model})
+        differing = _differing_fields(stored, current)
+        changes += [f"{stored.id}: {name}" for name in differing]
+        agents.append(current if differing else stored)
     if record.prompt_version not in {None, PROMPT_VERSION}:
         changes.append(f"prompt texts: version {record.prompt_version} is now {PROMPT_VERSION}")
     if not changes:
-        return Seating(record.agents, None)
+        return ResolvedSeats(record.agents, None)
     if on_change == "error":
-        msg = f"session {record.id!r} was begun with another configuration ({'; '.join(changes)})"
-        hint = "Go on as it was begun, or take over what is new: on_change='adopt', --adopt, or agents= of a fork."
+        msg = f"session {record.id!r} started with another configuration ({'; '.join(changes)})"
+        hint = (
+            "Restore the configuration; or accept the new one with on_change='adopt' (--adopt); or fork the session "
+            "with other agents."
+        )
         raise ConfigurationError(msg, hint=hint, details={"changes": [*changes]})
-    return Seating(tuple(agents), Adoption(agents=tuple(agents), prompt_version=PROMPT_VERSION))
+    return ResolvedSeats(tuple(agents), Adoption(agents=tuple(agents), prompt_version=PROMPT_VERSION))
 
 
-def _differing(stored: AgentConfig, offered: AgentConfig) -> Sequence[str]:
-    # A session from before models were noted does not say which one it had.
+def _differing_fields(stored: AgentConfig, current: AgentConfig) -> Sequence[str]:
+    # Sessions from before models were recorded do not say which model they used.
     return [
         name
         for name in _COMPARED
-        if getattr(stored, name) != getattr(offered, name) and not (name == "model" and stored.model is None)
+        if getattr(stored, name) != getattr(current, name) and not (name == "model" and stored.model is None)
     ]
+
+
+def caller_objects(
+    seats: Sequence[Seated], config: DebateConfig, mode: DebateModeStrategy | None, wiring: TableParts
+) -> CallerObjects:
+    """Describe the objects of a session that no registry has.
+
+    Observers are not included: they follow a debate and change nothing in it.
+
+    Args:
+        seats: Who takes part.
+        config: What is debated.
+        mode: The mode, where it is an object.
+        wiring: The table.
+    """
+    analyzer = wiring.options.analyzer
+    return CallerObjects(
+        agents=tuple(seat.config.id for seat in seats if seat.is_object),
+        mode=mode is not None and _has_settings(mode, wiring),
+        tools=() if config.team is not None else wiring.tools.names,
+        seats=tuple(seat for seat in sorted(wiring.options.seats) if _is_used(seat, config)),
+        analyzer=None if isinstance(analyzer, str) else type(analyzer).__name__,
+    )
+
+
+def _has_settings(mode: DebateModeStrategy, wiring: TableParts) -> bool:
+    """Check whether a mode differs from the registered mode of its name."""
+    modes = wiring.engine.modes
+    if not modes.has_mode(mode.name):
+        return False  # an unknown mode is refused by name
+    registered = modes.get_mode(mode.name)
+    return getattr(registered, "__dict__", None) != getattr(mode, "__dict__", None)
+
+
+def _is_used(seat: str, config: DebateConfig) -> bool:
+    match seat:
+        case "judge" | "facilitator":
+            return seat in config.seats
+        case "synthesizer":
+            return config.synthesize
+        case _:
+            return config.team is None
+
+
+def check_objects_present(
+    record: SessionRecord,
+    seated: Collection[str],
+    mode: DebateModeStrategy | None,
+    wiring: TableParts,
+    on_change: OnChange,
+) -> None:
+    """Refuse to continue without objects that a session began with.
+
+    Args:
+        record: The session as it is stored.
+        seated: Ids of the agents that the table has, by object or by name.
+        mode: The mode, where the table still has the object.
+        wiring: The table; its tools are prepared.
+        on_change: `"adopt"` continues without them.
+
+    Raises:
+        ConfigurationError: Something is missing; `details["lacking"]` lists it.
+    """
+    if on_change == "adopt":
+        return
+    objects, options = record.caller_objects, wiring.options
+    missing = [
+        f"agent {agent.id!r} ({agent.provider}:{agent.model})"
+        for agent in record.agents
+        if agent.id in objects.agents and agent.id not in seated
+    ]
+    if objects.mode and mode is None:
+        missing.append(f"mode {record.config.mode!r} with its settings")
+    tool_names = wiring.tools.completed(objects.tools).names
+    missing += [f"tool {name!r}" for name in objects.tools if name not in tool_names]
+    missing += [f"seats[{seat!r}]" for seat in objects.seats if seat not in options.seats]
+    if objects.analyzer is not None and isinstance(options.analyzer, str):
+        missing.append(f"analyzer {objects.analyzer}")
+    if missing:
+        msg = f"this table lacks what session {record.id!r} started with: {', '.join(missing)}"
+        hint = (
+            "Pass it again, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without it: "
+            "on_change='adopt' (--adopt) makes agents by name and leaves out the rest."
+        )
+        absent = (agent for agent in record.agents if agent.id in objects.agents and agent.id not in seated)
+        if any(agent.provider == "human" for agent in absent):
+            hint = (
+                "Pass it again, the person too, as in Roundtable(agents=[HumanModel(ask, ...)]), or continue without "
+                "the person: fork(..., agents=...). on_change='adopt' (--adopt) cannot replace a person."
+            )
+        raise ConfigurationError(msg, hint=hint, details={"lacking": [*missing]})
+
+
+def agent_unavailable_error(
+    record: SessionRecord, config: AgentConfig, error: ConfigurationError
+) -> ConfigurationError:
+    """Return the error for an agent of a stored session that cannot be made here by name."""
+    hint = f"Pass agent {config.id!r} to this table: Roundtable(agents=[...])."
+    return ConfigurationError(
+        f"agent {config.id!r} of session {record.id!r} cannot be made here: {error.message}",
+        code=error.code,
+        cause=error,
+        hint=f"{error.hint} {hint}" if error.hint else hint,
+        details=error.details,
+    )

@@ -1,4 +1,4 @@
-"""Whether what a caller wrote is of the kind that is wanted; said before anything else is done with it."""
+"""Checks of the caller's arguments, before anything else happens."""
 
 from __future__ import annotations
 
@@ -28,84 +28,91 @@ __all__ = [
     "check_seconds",
     "check_storage",
     "check_text",
+    "check_vote",
     "check_whole",
-    "observing",
+    "observer_function",
 ]
 
 
 def check_text(what: str, given: object) -> None:
-    """Refuse what is no text."""
+    """Check that a value is a text."""
     if not isinstance(given, str):
-        raise _wrong(what, "a text", given)
+        raise _wrong_type(what, "a text", given)
 
 
 def check_name(what: str, given: object) -> None:
-    """Refuse what is no text, or an empty one."""
+    """Check that a value is a text that is not empty."""
     check_text(what, given)
     if not given:
-        raise _wrong(what, "a text that is not empty", given)
+        raise _wrong_type(what, "a text that is not empty", given)
 
 
 def check_storage(given: object) -> None:
-    """Refuse what is neither an address nor looks like a storage."""
+    """Check that a value is a storage address, or looks like a storage."""
     if given is not None and not isinstance(given, str) and not (hasattr(given, "append") and hasattr(given, "lease")):
-        raise _wrong("storage", "an address such as 'memory://', or a storage", given)
+        raise _wrong_type("storage", "an address such as 'memory://', or a storage", given)
 
 
 def check_providers(given: object) -> None:
-    """Refuse what does not map names of providers to configurations."""
+    """Check that a value maps names of providers to configurations."""
     check_mapping("providers", given)
     for name, config in (given or {}).items() if isinstance(given, Mapping) else ():
         if not isinstance(config, ProviderConfig):
-            raise _wrong(f"providers[{name!r}]", "a ProviderConfig", config)
+            raise _wrong_type(f"providers[{name!r}]", "a ProviderConfig", config)
 
 
 def check_mode_given(given: object) -> None:
-    """Refuse what is neither the name of a mode nor looks like a mode."""
+    """Check that a value is the name of a mode, or looks like a mode."""
     if not isinstance(given, str) and not hasattr(given, "next_stage"):
-        raise _wrong("mode", "the name of a mode, or a mode", given)
+        raise _wrong_type("mode", "the name of a mode, or a mode", given)
 
 
 def check_mapping(what: str, given: object) -> None:
-    """Refuse what maps no names to values."""
+    """Check that a value maps names to values, or is `None`."""
     if given is not None and not isinstance(given, Mapping):
-        raise _wrong(what, "a mapping of names to values", given)
+        raise _wrong_type(what, "a mapping of names to values", given)
 
 
 def check_list(what: str, given: object, wanted: str = "a list") -> None:
-    """Refuse what is no list; a text is none."""
+    """Check that a value is a list; a text does not count as one."""
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
-        raise _wrong(what, wanted, given)
+        raise _wrong_type(what, wanted, given)
 
 
 def check_flag(what: str, given: object) -> None:
-    """Refuse what is neither true nor false; `None` leaves it open."""
+    """Check that a value is true, false, or `None` for the default."""
     if given is not None and not isinstance(given, bool):
-        raise _wrong(what, "True, False or None", given)
+        raise _wrong_type(what, "True, False or None", given)
+
+
+def check_vote(given: object) -> None:
+    """Check that a value says whether, and how often, debaters vote."""
+    if not isinstance(given, bool) and given != "every":
+        raise _wrong_type("vote", "True, False or 'every'", given)
 
 
 def check_whole(what: str, given: object) -> None:
-    """Refuse what is no whole number; `True` is none."""
+    """Check that a value is a whole number; `True` does not count as one."""
     if isinstance(given, bool) or not isinstance(given, int):
-        raise _wrong(what, "a whole number", given)
+        raise _wrong_type(what, "a whole number", given)
 
 
 def check_seconds(what: str, given: object) -> None:
-    """Refuse what is no number of seconds; `None` stands for no limit."""
+    """Check that a value is a number of seconds, or `None` for no limit."""
     if given is not None and (isinstance(given, bool) or not isinstance(given, int | float)):
-        raise _wrong(what, "a number of seconds", given)
+        raise _wrong_type(what, "a number of seconds", given)
 
 
 def check_rounds(rounds: int, most: int) -> None:
-    """Refuse a number of rounds out of reach."""
+    """Check that a number of rounds is from 1 to `most`."""
     check_whole("rounds", rounds)
     if not 1 <= rounds <= most:
-        msg = f"rounds must lie in 1 to {most}, not {rounds}"
-        raise ConfigurationError(msg, hint="ROUNDTABLE_MAX_ROUNDS moves the upper end.")
+        msg = f"rounds must be from 1 to {most}, not {rounds}"
+        raise ConfigurationError(msg, hint="Set ROUNDTABLE_MAX_ROUNDS to change the upper limit.")
 
 
 def check_deadline(deadline_s: float | None, what: str = "deadline_s") -> None:
-    """Refuse a deadline that lies in no future."""
+    """Check that a deadline is more than 0 seconds, or `None`."""
     check_seconds(what, deadline_s)
     if deadline_s is not None and not deadline_s > 0:
         msg = f"{what} must be above 0, not {deadline_s}"
@@ -113,13 +120,13 @@ def check_deadline(deadline_s: float | None, what: str = "deadline_s") -> None:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse what is no budget."""
+    """Check that a value is a budget, or `None`."""
     if budget is not None and not isinstance(budget, Budget):
-        raise _wrong("budget", "a Budget, such as Budget(max_cost_usd=0.5)", budget)
+        raise _wrong_type("budget", "a Budget, such as Budget(max_cost_usd=0.5)", budget)
 
 
 def check_options(options: Sequence[str] | None) -> None:
-    """Refuse options that cannot be told apart."""
+    """Check that options are a list of at least two different texts, or `None`."""
     if options is None:
         return
     check_list("options", options)
@@ -130,15 +137,19 @@ def check_options(options: Sequence[str] | None) -> None:
         raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
 
 
-def observing(given: Observer | Callable[[Event], None]) -> Callable[[Event], None]:
-    """Give the function of an observer; refuse what could not hear an event."""
-    hears = getattr(given, "notify", given)
-    if isinstance(given, type) or not callable(hears) or inspect.iscoroutinefunction(hears):
-        raise _wrong("every one of observers", "a plain function of one event, or an object with `notify`", given)
-    return hears
+def observer_function(given: Observer | Callable[[Event], None]) -> Callable[[Event], None]:
+    """Return the function of an observer.
+
+    Raises:
+        ConfigurationError: The observer is neither a function nor has `notify`, or is asynchronous.
+    """
+    notify = getattr(given, "notify", given)
+    if isinstance(given, type) or not callable(notify) or inspect.iscoroutinefunction(notify):
+        raise _wrong_type("every one of observers", "a plain function of one event, or an object with `notify`", given)
+    return notify
 
 
-def _wrong(what: str, wanted: str, given: object) -> ConfigurationError:
+def _wrong_type(what: str, wanted: str, given: object) -> ConfigurationError:
     shown = repr(given)[:80]
     msg = f"{what} must be {wanted}, not {shown} ({type(given).__name__})"
     return ConfigurationError(msg, hint=f"Give {wanted} as {what.rsplit(' ', 1)[-1]}.")

@@ -1,60 +1,51 @@
-"""Conversations of teams: what `Roundtable` offers besides debates."""
+"""Team conversations: the part of `Roundtable` for agents that work on a request instead of debating."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from anyio.abc import TaskGroup
 
+    from roundtable.api.assembly import TableParts
     from roundtable.api.debates import Debates
-    from roundtable.api.handle import DebateHandle
-    from roundtable.api.live import Prepared
-    from roundtable.api.stream import DebateStream
-    from roundtable.api.wiring import Wiring
-    from roundtable.result import DebateResult
+    from roundtable.api.options import ConverseOptions
+    from roundtable.api.runs import DebateHandle, DebateStream, Prepared
+    from roundtable.results.debate_result import DebateResult
     from roundtable.types import Budget, ChatMessage, JsonValue
-    from roundtable.types.profiles import AgentProfile
+    from roundtable.types.agents import AgentProfile
     from roundtable.types.teams import TeamOrder
 
-__all__ = ["ConverseOptions", "TeamTable"]
-
-
-class ConverseOptions(TypedDict, total=False):
-    """What may be said about a conversation; `Roundtable.converse` explains each."""
-
-    rounds: int
-    order: TeamOrder
-    initiator: AgentProfile | None
-    summarizer: AgentProfile | None
-    timeout_s: float | None
-    budget: Budget | None
-    metadata: Mapping[str, JsonValue] | None
+__all__ = ["TeamTable"]
 
 
 class TeamTable(ABC):
-    """Conversations of teams; `Roundtable` has all of it."""
+    """Team conversations; base class of `Roundtable`."""
+
+    @abstractmethod
+    async def _load(self) -> None:
+        """Load the modules that debates need, on a thread."""
 
     @property
     @abstractmethod
-    def wiring(self) -> Wiring:
+    def wiring(self) -> TableParts:
         """The objects behind the table."""
 
     @property
     @abstractmethod
     def _debates(self) -> Debates:
-        """What creates, runs and continues sessions."""
+        """The object that creates, runs and continues sessions."""
 
     @abstractmethod
     def _tasks(self, method: str) -> TaskGroup:
-        """Give the tasks of the entered table."""
+        """Return the task group of the entered table."""
 
     @abstractmethod
     def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
-        """Give what lets a prepared session run by itself."""
+        """Return a function that runs a prepared session in the background."""
 
     async def converse(
         self,
@@ -69,31 +60,33 @@ class TeamTable(ABC):
         budget: Budget | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
-        """Have a team of specialised agents work on a request.
+        """Run a team of specialised agents on a request.
 
         An initiator turns the request into a goal. Then the agents work in rounds, each with its own tools, and report.
-        A summarizer answers from the reports: `result.answer`; goal, strategy and reports are in `result.team`.
+        A summarizer writes `result.answer` from the reports. Goal, strategy and reports are in `result.team`.
 
         Args:
             agents: One to five profiles, or names of profiles that the table or a plugin knows, in speaking order.
-            messages: The request, or the conversation that ends with it: at least one message of the user. The last of
-                them is the request; a mapping has the fields of `ChatMessage`, a text is the user's.
+            messages: The request, or a conversation with at least one message of the user, the last of which is the
+                request. A text is a message of the user; a mapping has the fields of `ChatMessage`.
             rounds: Rounds of work, 1 to 10.
-            order: One after another, each seeing the reports before its own; or `"parallel"`, all at once.
-            initiator: Who sets the goal, instead of an agent without tools; its name must be `"initiator"`.
-            summarizer: Who sums up, instead of an agent without tools; its name must be `"summarizer"`.
+            order: `"sequential"`: one after another, each agent sees the earlier reports; or `"parallel"`: all at once.
+            initiator: Profile of the agent that sets the goal; its name must be `"initiator"`. By default an agent
+                without tools.
+            summarizer: Profile of the agent that sums up; its name must be `"summarizer"`. By default an agent without
+                tools.
             timeout_s: Seconds after which running calls are cancelled. The result is then partial, its `error` has the
                 code `CONVERSATION_TIMEOUT`, and the session can be resumed.
-            budget: The most this conversation may consume, beside what the table may.
-            metadata: Your own notes, kept with the session.
+            budget: Limits for this conversation, in addition to those of the table.
+            metadata: Your own notes, stored with the session.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit; nothing was called. The codes
-                `AGENT_NOT_FOUND`, `MAX_ROUNDS_EXCEEDED` and `VALIDATION_ERROR` tell what.
-            AgentError: An agent failed whose profile says `on_error="abort"`; the code is `AGENT_EXECUTION_FAILED`, and
-                `partial` holds the result so far.
-            QuorumLost: Nobody answered in a round; `partial` holds the result so far.
-            StorageError: Something could not be stored.
+            ConfigurationError: An argument is not valid; no model was called. The code is `AGENT_NOT_FOUND`,
+                `MAX_ROUNDS_EXCEEDED` or `VALIDATION_ERROR`.
+            AgentError: An agent failed, and its profile has `on_error="abort"`; the code is `AGENT_EXECUTION_FAILED`,
+                and `partial` is the result so far.
+            QuorumLost: No agent answered in a round; `partial` is the result so far.
+            StorageError: The session could not be stored.
 
         Example:
             >>> import anyio
@@ -108,23 +101,31 @@ class TeamTable(ABC):
             >>> result.answer, result.team.goal
             ('Paris.', 'Name the capital.')
         """
+        await self._load()
         from roundtable.api.debates import finish
-        from roundtable.api.teams import prepare_team
 
-        prepared = await prepare_team(
-            self._debates,
-            self.wiring,
-            agents,
-            messages,
-            rounds=rounds,
-            order=order,
-            initiator=initiator,
-            summarizer=summarizer,
-            timeout_s=timeout_s,
-            budget=budget,
-            metadata=metadata,
-        )
-        return await finish(prepared)
+        options: ConverseOptions = {
+            "rounds": rounds,
+            "order": order,
+            "initiator": initiator,
+            "summarizer": summarizer,
+            "timeout_s": timeout_s,
+            "budget": budget,
+            "metadata": metadata,
+        }
+        return await finish(await self._prepare_team(agents, messages, options))
+
+    async def _prepare_team(
+        self,
+        agents: Sequence[str | AgentProfile],
+        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
+        options: ConverseOptions,
+    ) -> Prepared:
+        """Check all arguments and store an empty session; no model is called yet."""
+        # Imported late: debates do not need teams.
+        from roundtable.api.teams import resolve_team
+
+        return await self._debates.begun(resolve_team(self.wiring, agents, messages, **options))
 
     def stream_conversation(
         self,
@@ -133,15 +134,14 @@ class TeamTable(ABC):
         messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
         **options: Unpack[ConverseOptions],
     ) -> DebateStream:
-        """Have a team work and give its events as they happen; see `converse` for the arguments.
+        """Run a team and yield its events as they happen; see `converse` for the arguments.
 
-        The table has to be entered with `async with`, and then the stream; leaving its block ends the conversation.
+        Enter the table with `async with`, then the stream; leaving the stream's block ends the conversation.
         """
-        from roundtable.api.stream import DebateStream
-        from roundtable.api.teams import prepare_team
+        from roundtable.api.runs import DebateStream
 
         return DebateStream(
-            lambda: prepare_team(self._debates, self.wiring, agents, messages, **options),
+            lambda: self._prepare_team(agents, messages, options),
             lambda: self._tasks("stream_conversation"),
         )
 
@@ -152,14 +152,12 @@ class TeamTable(ABC):
         messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
         **options: Unpack[ConverseOptions],
     ) -> DebateHandle:
-        """Begin a conversation that runs by itself while the table is entered; see `converse` for the arguments.
+        """Start a conversation in the background, while the table is entered; see `converse` for the arguments.
 
-        Leaving the table's block pauses it.
+        Leaving the table's block pauses the conversation.
 
         Raises:
-            ConfigurationError: The table was not entered with `async with`, or as `converse`.
+            ConfigurationError: The table was not entered with `async with`, or as for `converse`.
         """
-        from roundtable.api.teams import prepare_team
-
         begin = self._starter("start_conversation")
-        return begin(await prepare_team(self._debates, self.wiring, agents, messages, **options))
+        return begin(await self._prepare_team(agents, messages, options))

@@ -1,4 +1,4 @@
-"""One debate from the caller's words to a result: check everything, create, run, fold."""
+"""One debate from arguments to result: check, create, run, and build the result from its events."""
 
 from __future__ import annotations
 
@@ -7,150 +7,262 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
+from roundtable._core.single_flight import SingleFlight
 from roundtable.analysis import ResponseSettings
-from roundtable.api.asking import Ask, Asked, checked, config_of, facilitated
-from roundtable.api.changes import check_on_change, effective, seated_again
-from roundtable.api.checks import (
-    check_budget,
-    check_deadline,
-    check_name,
-    check_rounds,
-    check_whole,
+from roundtable.api.changes import (
+    agent_unavailable_error,
+    caller_objects,
+    check_objects_present,
+    check_on_change,
+    effective,
+    first_events,
+    inherited,
+    kept,
+    seated_again,
 )
+from roundtable.api.checks import check_budget, check_deadline, check_name, check_rounds, check_whole
 from roundtable.api.estimate import estimated
-from roundtable.api.extras import analysis_extras, synthesis_extra
-from roundtable.api.forks import first_events, inherited, kept
-from roundtable.api.live import Prepared
-from roundtable.api.naming import named_mode
-from roundtable.api.programs import check_programs
+from roundtable.api.models import analysis_extras, synthesis_extra
+from roundtable.api.options import CallerRequest
+from roundtable.api.request import ResolvedDebate, checked, config_of, facilitated, with_vote_settled
+from roundtable.api.runs import Prepared
+from roundtable.api.searching import restore_refusals, restore_search
 from roundtable.api.seats import seat_agents
-from roundtable.api.sharing import Shared
-from roundtable.api.team_seats import restored
+from roundtable.api.teams import restored, table_models_by_id
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict, SessionError
-from roundtable.modes import check_config
-from roundtable.record import Fold, past_until
-from roundtable.result import DebateResult
+from roundtable.modes import check_config, check_mode
+from roundtable.record import Fold, shared_past
+from roundtable.results.debate_result import DebateResult
 from roundtable.types import ForkOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from roundtable._core.registry import Registry
+    from roundtable.api.assembly import TableParts
     from roundtable.api.changes import OnChange
     from roundtable.api.options import DebateOptions
-    from roundtable.api.wiring import Wiring
+    from roundtable.api.seats import Seated
     from roundtable.engine import Adoption, DebateRun
     from roundtable.engine.synthesis import Writer
+    from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
-    from roundtable.types import Budget, ContextResult, Estimate, RunningCalls, SynthesisResult
+    from roundtable.providers import ProviderFactory
+    from roundtable.types import (
+        AgentConfig,
+        Budget,
+        CallerObjects,
+        ContextResult,
+        Estimate,
+        RunningCalls,
+        SessionRecord,
+        SynthesisResult,
+    )
 
-__all__ = ["Debates", "finish"]
+__all__ = ["Debates", "check_programs", "finish", "named_mode"]
+
+
+def named_mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
+    """Return the name of a mode, and the mode itself if the caller passed an object.
+
+    Raises:
+        ConfigurationError: The mode is unknown, is not a mode, or has the name of another one.
+    """
+    if isinstance(asked, str):
+        known.get_mode(asked)
+        return asked, None
+    check_mode(type(asked).__name__, asked)
+    if known.has_mode(asked.name) and type(known.get_mode(asked.name)) is not type(asked):
+        msg = f"{type(asked).__name__} has the name of another mode, {asked.name!r}"
+        raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with it.")
+    return asked.name, asked
+
+
+def check_programs(
+    record: SessionRecord,
+    wanted: Sequence[AgentConfig],
+    seated: Mapping[str, AgentConfig],
+    providers: Registry[ProviderFactory],
+) -> None:
+    """Refuse to start programs only because an imported file names them.
+
+    The models of a factory are programs if its attribute `runs_programs` is true.
+
+    Args:
+        record: The session.
+        wanted: Agents that would be made from their configurations.
+        seated: Configurations of agents that the caller passed with the same ids; their programs are allowed.
+        providers: Providers of this installation.
+
+    Raises:
+        ConfigurationError: An agent is a program that the caller did not request; `details` name the agents.
+    """
+    if not record.imported:
+        return
+    refused = [
+        config
+        for config in wanted
+        if getattr(providers.get(config.provider), "runs_programs", False)
+        and not _is_requested(config, seated.get(config.id))
+    ]
+    if refused:
+        names = [f"{config.provider}:{config.model or ''}".rstrip(":") for config in refused]
+        msg = f"session {record.id!r} was imported, and would start programs on this machine: {', '.join(names)}"
+        hint = (
+            "If you trust its source, import it once more with run_programs=True (and new_id=True; in the "
+            "command --run-programs --new-id), or pass these agents to this table."
+        )
+        raise ConfigurationError(
+            msg, code="PROGRAM_REFUSED", hint=hint, details={"agents": [config.id for config in refused]}
+        )
+
+
+def _is_requested(config: AgentConfig, seat: AgentConfig | None) -> bool:
+    return seat is not None and (seat.provider, seat.model) == (config.provider, config.model)
+
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
 
 @dataclass(frozen=True, slots=True)
-class _Cast:
-    """Who and what a debate runs with, where the registries do not know it."""
+class _RunObjects:
+    """Objects that a debate runs with and that no registry has."""
 
     agents: Mapping[str, Agent]
     mode: DebateModeStrategy | None = None
     meter: ConsensusMeter | None = None
     writer: Writer | None = None
+    own: frozenset[str] = frozenset()
+    """Ids of the agents that a caller made; their search setting is not changed."""
 
 
-_KEPT = 1000
+_MOST_SESSIONS = 1000
 
 
 class Debates:
     """Creates, runs and continues the debates of one table."""
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: TableParts) -> None:
         self._wiring = wiring
-        self._brought: dict[str, _Cast] = {}
-        """Given for one debate, so that it can be continued with it; of the latest debates only."""
-        self._syntheses: Shared[SynthesisResult] = Shared()
+        self._objects_by_session: dict[str, _RunObjects] = {}
+        """Objects that were passed for one debate, to continue it with them; for the latest debates only."""
+        self._syntheses: SingleFlight[SynthesisResult] = SingleFlight()
 
     async def prepare(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> Prepared:
-        """Check everything and store an empty session; nobody is asked anything yet.
+        """Check all arguments and store an empty session; no model is called yet.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit.
+            ConfigurationError: An argument is not valid.
             StorageError: The session could not be stored.
         """
         await self._wiring.engine.pace.step()
-        return await self.begun(self._asked(topic, **options), step=step)
+        return await self.begun(self._resolve(topic, **options), step=step)
 
-    async def begun(self, asked: Asked, forked_from: ForkOrigin | None = None, *, step: bool = False) -> Prepared:
-        """Store an empty session for what is asked."""
-        wiring, (ask, seats, config, own_mode, beside) = self._wiring, asked
-        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**beside}
+    async def begun(
+        self,
+        asked: ResolvedDebate,
+        forked_from: ForkOrigin | None = None,
+        *,
+        step: bool = False,
+        given: CallerObjects | None = None,
+        own: frozenset[str] | None = None,
+    ) -> Prepared:
+        """Store an empty session for a debate.
+
+        Args:
+            asked: The debate.
+            forked_from: The session it is a fork of.
+            step: Whether to run one round only.
+            given: Caller objects of the forked session; those of `asked` when left out.
+            own: Ids of the agents that callers made; those of `asked` when left out.
+        """
+        wiring, (ask, seats, config, own_mode, auxiliary) = self._wiring, asked
+        agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**auxiliary}
         await self._make_ready(agents, ask.budget)
         configs = [effective(seat) for seat in seats]
-        meter = wiring.meter(configs, ask.budget)
+        meter = wiring.meter(configs, ask.budget, config.options)
         writer = wiring.writer(configs, agents, ask.budget) if ask.synthesize else None
-        session = await wiring.engine.start_debate(config, configs, mode=own_mode, forked_from=forked_from)
+        objects = caller_objects(seats, config, own_mode, wiring)
+        if given is not None:
+            agent_ids = tuple(agent_id for agent_id in objects.agents if agent_id in given.agents)
+            tools = wiring.tools.completed(given.tools).names
+            objects = objects.model_copy(update={"agents": agent_ids, "tools": tools})
+        session = await wiring.engine.start_debate(
+            config, configs, mode=own_mode, forked_from=forked_from, caller_objects=objects
+        )
         if ask.agents is not None or own_mode is not None:
-            self._keep(session.id, _Cast({} if ask.agents is None else agents, own_mode))
+            if own is None:
+                own = frozenset(seat.config.id for seat in seats if seat.has_own_agent)
+            self._remember(session.id, _RunObjects({} if ask.agents is None else agents, own_mode, own=own))
         limits = RunLimits(rounds=1 if step else None, deadline_s=ask.deadline_s)
-        return self._prepared(session.id, limits, _Cast(agents, own_mode, meter, writer))
+        return self._prepared(session.id, limits, _RunObjects(agents, own_mode, meter, writer))
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
-        """Give the worst case of a debate, or refuse one that takes too many calls as planned.
+        """Return the worst case of a debate, or refuse one whose plan has too many calls.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit.
+            ConfigurationError: An argument is not valid, or the plan has more than `most_calls` calls.
         """
-        asked, wiring = self._asked(topic, **options), self._wiring
-        mode = asked.mode or wiring.engine.modes.get_mode(asked.config.mode)
-        configs = [seat.config for seat in asked.seats]
-        extras = analysis_extras(wiring.meter(configs, asked.ask.budget), asked.config)
-        if asked.config.synthesize:
-            agents = {seat.config.id: seat.agent for seat in asked.seats if seat.agent is not None}
-            extras.append(synthesis_extra(wiring.writer(configs, agents, asked.ask.budget), asked.config))
-        return estimated(asked.config, asked.seats, mode, beside=asked.beside, extras=extras, most_calls=most_calls)
+        resolved, wiring = self._resolve(topic, **options), self._wiring
+        mode = resolved.mode or wiring.engine.modes.get_mode(resolved.config.mode)
+        configs = [seat.config for seat in resolved.seats]
+        extras = analysis_extras(wiring.meter(configs, resolved.ask.budget, resolved.config.options), resolved.config)
+        if resolved.config.synthesize:
+            agents = {seat.config.id: seat.agent for seat in resolved.seats if seat.agent is not None}
+            extras.append(synthesis_extra(wiring.writer(configs, agents, resolved.ask.budget), resolved.config))
+        return estimated(
+            resolved.config,
+            resolved.seats,
+            mode,
+            auxiliary_agents=resolved.auxiliary_agents,
+            extras=extras,
+            most_calls=most_calls,
+            rules=wiring.catalog.rules,
+        )
 
     def check(self, topic: str, **options: Unpack[DebateOptions]) -> None:
-        """Refuse what cannot be held; nothing is called.
+        """Check that a debate can be run; no model is called.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit.
+            ConfigurationError: An argument is not valid.
         """
-        asked = self._asked(topic, **options)
-        check_config(asked.mode or self._wiring.engine.modes.get_mode(asked.config.mode), asked.config)
+        resolved = self._resolve(topic, **options)
+        check_config(resolved.mode or self._wiring.engine.modes.get_mode(resolved.config.mode), resolved.config)
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
-        """Let models and tools make ready, and refuse models without a price that a budget needs."""
+        """Prepare models and tools, and check that models have the price that a budget needs."""
         await self._wiring.tools.prepare()
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
-    def _asked(self, topic: str, **options: Unpack[DebateOptions]) -> Asked:
-        """Check what is asked for, and seat who takes part."""
+    def _resolve(self, topic: str, **options: Unpack[DebateOptions]) -> ResolvedDebate:
+        """Check the arguments, and make the agents that take part."""
         wiring = self._wiring
-        ask = checked(Ask(topic=topic, **options), wiring.settings.max_rounds)
+        ask = checked(CallerRequest(topic=topic, **options), wiring.settings.max_rounds)
         ask = facilitated(ask, wiring.engine.modes)
         name, own_mode = named_mode(ask.mode, wiring.engine.modes)
-        rule = wiring.rule_name(ask.decide)
         mode = own_mode or wiring.engine.modes.get_mode(name)
-        seats = wiring.seats(ask.agents, mode)
+        ask = with_vote_settled(ask, mode, wiring.catalog.rules)
+        rule = wiring.rule_name(ask.decide or "plurality", vote=bool(ask.vote))
+        seats = wiring.seats(ask.agents, mode, ask.search)
         config = config_of(ask, (name, rule), [seat.config.id for seat in seats], wiring)
-        found = wiring.helpers.beside(config, mode, [seat.config for seat in seats])
-        ids = {seat: tuple(one.id for one in agents) for seat, agents in found.items()}
-        beside = {one.id: one for agents in found.values() for one in agents}
-        return Asked(ask, seats, config.model_copy(update={"seats": ids}), own_mode, beside)
+        by_seat = wiring.helpers.auxiliary_agents(config, mode, [seat.config for seat in seats])
+        ids = {seat: tuple(agent.id for agent in agents) for seat, agents in by_seat.items()}
+        auxiliary = {agent.id: agent for agents in by_seat.values() for agent in agents}
+        return ResolvedDebate(ask, seats, config.model_copy(update={"seats": ids}), own_mode, auxiliary)
 
-    def _keep(self, session_id: str, cast: _Cast) -> None:
-        self._brought[session_id] = cast
-        while len(self._brought) > _KEPT:
-            del self._brought[next(iter(self._brought))]
+    def _remember(self, session_id: str, objects: _RunObjects) -> None:
+        self._objects_by_session[session_id] = objects
+        while len(self._objects_by_session) > _MOST_SESSIONS:
+            del self._objects_by_session[next(iter(self._objects_by_session))]
 
     def _prepared(
         self,
         session_id: str,
         limits: RunLimits,
-        cast: _Cast,
+        objects: _RunObjects,
         extension: Extension | None = None,
         adoption: Adoption | None = None,
     ) -> Prepared:
@@ -159,7 +271,7 @@ class Debates:
         async def run(on_start: Callable[[DebateRun], None]) -> Fold:
             runs: list[DebateRun] = []
 
-            def started(run: DebateRun) -> None:
+            def on_run_start(run: DebateRun) -> None:
                 runs.append(run)
                 on_start(run)
 
@@ -167,13 +279,13 @@ class Debates:
                 return await wiring.engine.run(
                     session_id,
                     limits,
-                    agents=cast.agents,
-                    mode=cast.mode,
-                    meter=cast.meter,
-                    writer=cast.writer,
+                    agents=objects.agents,
+                    mode=objects.mode,
+                    meter=objects.meter,
+                    writer=objects.writer,
                     extension=extension,
                     adoption=adoption,
-                    on_start=started,
+                    on_start=on_run_start,
                 )
             except RoundtableError as error:
                 error.session_id = session_id
@@ -188,7 +300,7 @@ class Debates:
         )
 
     async def debate(self, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-        """Hold a debate from its first to its last event."""
+        """Run a debate from its first to its last event."""
         return await finish(await self.prepare(topic, **options))
 
     async def forked(
@@ -200,28 +312,32 @@ class Debates:
         *,
         step: bool = False,
     ) -> Prepared:
-        """Prepare a new session that shares the past of another."""
+        """Prepare a new session that shares the past of another one."""
         check_whole("at_round", at_round)
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
         if record.config.team is not None:
-            msg = f"session {session_id!r} is a team's; only debates can be forked"
-            raise ConfigurationError(msg, hint="Ask the team again, with what it found among the messages.")
-        # A fork speaks by the prompt texts of today, and its own record says so.
+            msg = f"session {session_id!r} is a team conversation; only debates can be forked"
+            raise ConfigurationError(msg, hint="Start a new conversation, with the team's results among the messages.")
+        # A fork uses the current prompt texts, and its own record says so.
         fold = Fold(record.model_copy(update={"prompt_version": None}), events)
-        past = past_until(fold, events, at_round)
-        before = self._brought.get(session_id, _Cast({}))
+        past = shared_past(fold, events, at_round)
+        passed = self._objects_by_session.get(session_id, _RunObjects({}))
         agents: list[Agent] = []
-        if "agents" not in changes:
-            cast, _ = await self._cast_of(session_id, fold)
-            agents = [cast.agents[config.id] for config in fold.record.agents]
-        asked = self._asked(record.config.topic, **inherited(fold, at_round, agents, before.mode, changes))
-        asked = asked._replace(config=kept(asked.config, record.config, changes))
-        first = first_events(fold, past, asked.config, context_results, wiring.sessions.clock.now())
+        own: frozenset[str] | None = None
+        original_objects = None if "agents" in changes else fold.record.caller_objects
+        if original_objects is not None:
+            objects, _ = await self._restore_objects(session_id, fold)
+            agents, own = [objects.agents[config.id] for config in fold.record.agents], objects.own
+            if (search := changes.get("search")) is not None:
+                agents = [agent if agent.id in objects.own else wiring.searching(agent, search) for agent in agents]
+        resolved = self._resolve(record.config.topic, **inherited(fold, at_round, agents, passed.mode, changes))
+        resolved = resolved._replace(config=kept(resolved.config, record.config, changes))
+        first = first_events(fold, past, resolved.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
-        prepared = await self.begun(asked, origin, step=step)
+        prepared = await self.begun(resolved, origin, step=step, given=original_objects, own=own)
         if first:
-            await wiring.sessions.give_past(prepared.session_id, first)
+            await wiring.sessions.store_past(prepared.session_id, first)
         return prepared
 
     async def continued(
@@ -237,84 +353,144 @@ class Debates:
         force: bool = False,
         on_change: OnChange = "error",
     ) -> Prepared:
-        """Prepare a stored session to go on from where it stopped, for further rounds too.
+        """Prepare a stored session to continue from where it stopped, also for further rounds.
 
         Raises:
-            SessionError: There is no such session, or it is completed, or it waits for information that is not given.
+            SessionError: The session does not exist, is completed, or waits for information that is not given.
             ConfigurationError: An agent of the session cannot be made here.
         """
-        most = self._wiring.settings.max_rounds
+        max_rounds = self._wiring.settings.max_rounds
         if rounds:
-            check_rounds(rounds, most)
+            check_rounds(rounds, max_rounds)
         fold = await self._wiring.sessions.load(session_id)
         if not rounds and fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
-            raise SessionConflict(msg, hint="Extend it to hold further rounds.")
+            raise SessionConflict(msg, hint="Extend it to run further rounds.")
         check_budget(budget)
         check_deadline(deadline_s)
-        own = RunLimits(rounds=1 if step else None, deadline_s=deadline_s, resume=True, budget=budget)
-        limits = replace(own, wait_s=own.lease_ttl_s)
+        limits = RunLimits(rounds=1 if step else None, deadline_s=deadline_s, resume=True, budget=budget)
+        limits = replace(limits, wait_s=limits.lease_ttl_s)
         extension: Extension | None = None
         if rounds or focus_question is not None or context_results or force:
-            given = tuple(context_results)
-            extension = Extension(rounds=rounds, focus_question=focus_question, context_results=given, force=force)
-            extension = replace(extension, max_rounds=most if rounds else None)
-        cast, adoption = await self._cast_of(session_id, fold, budget, on_change)
-        return self._prepared(session_id, limits, cast, extension, adoption)
+            extension = Extension(
+                rounds=rounds,
+                focus_question=focus_question,
+                context_results=tuple(context_results),
+                force=force,
+                max_rounds=max_rounds if rounds else None,
+            )
+        objects, adoption = await self._restore_objects(session_id, fold, budget, on_change)
+        return self._prepared(session_id, limits, objects, extension, adoption)
 
-    async def _cast_of(
-        self, session_id: str, fold: Fold, budget: Budget | None = None, on_change: OnChange = "error"
-    ) -> tuple[_Cast, Adoption | None]:
-        """Give the agents of a stored session: those brought along under the same ids, others made anew."""
-        wiring, before = self._wiring, self._brought.get(session_id, _Cast({}))
+    async def _restore_objects(
+        self,
+        session_id: str,
+        fold: Fold,
+        budget: Budget | None = None,
+        on_change: OnChange = "error",
+        *,
+        speaks: bool = True,
+    ) -> tuple[_RunObjects, Adoption | None]:
+        """Return the objects of a stored session: agents passed again with the same ids, and the others made again.
+
+        Args:
+            session_id: Which session.
+            fold: The session.
+            budget: The most it may consume; its original budget when left out.
+            on_change: What to do about changed or missing objects.
+            speaks: Whether its agents will take turns; if not, agents that cannot be made are left out.
+        """
+        wiring, passed = self._wiring, self._objects_by_session.get(session_id, _RunObjects({}))
         check_on_change(on_change)
-        chosen = wiring.options.agents
-        seats = () if chosen is None else seat_agents(chosen, wiring.models.guarded, before.mode or self._mode_of(fold))
-        wanted = {config.id for config in fold.record.agents} - set(before.agents)
-        here = [seat for seat in seats if seat.config.id in wanted]
-        seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in here}, on_change)
-        brought = {seat.config.id: wiring.tools.equip(seat.agent) for seat in here if seat.agent} | {**before.agents}
-        missing = [config for config in seating.agents if config.id not in brought]
-        check_programs(fold.record, missing, {seat.config.id: seat.config for seat in here}, wiring.catalog.providers)
-        team = fold.record.config.team
-        made = wiring.agents.resolve(missing) if team is None else restored(missing, team, wiring)
-        agents = {**made, **brought, **self._beside(fold, before)}
+        table_seats = self._matching_seats(fold, passed)
+        seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in table_seats}, on_change)
+        stored = {config.id: config for config in seating.agents}
+        available = {
+            seat.config.id: wiring.tools.equip(restore_search(seat.agent, seat, stored[seat.config.id]))
+            for seat in table_seats
+            if seat.agent
+        } | {**passed.agents}
+        missing = [config for config in seating.agents if config.id not in available]
+        await wiring.tools.prepare()
+        tools = wiring.tools.completed(fold.record.caller_objects.tools)
+        check_objects_present(
+            fold.record, self._present_ids(fold, available, table_seats), passed.mode, wiring, on_change
+        )
+        check_programs(
+            fold.record, missing, {seat.config.id: seat.config for seat in table_seats}, wiring.catalog.providers
+        )
+        new_agents = self._make_agents(fold, missing, speaks=speaks)
+        debaters = {name: tools.instead_of(wiring.tools, agent) for name, agent in {**new_agents, **available}.items()}
+        agents = {**debaters, **self._auxiliary_agents(fold, passed)}
+        restore_refusals(fold, agents)
         budget = budget or fold.record.config.budget
         await self._make_ready(agents, budget)
-        meter = wiring.meter(seating.agents, budget)
+        meter = wiring.meter(seating.agents, budget, fold.record.config.options)
         writer = wiring.writer(seating.agents, agents, budget) if fold.record.config.synthesize else None
-        return _Cast(agents, before.mode, meter, writer), seating.adoption
+        own = passed.own | {seat.config.id for seat in table_seats if seat.agent is not None and seat.has_own_agent}
+        return _RunObjects(agents, passed.mode, meter, writer, own), seating.adoption
+
+    def _matching_seats(self, fold: Fold, passed: _RunObjects) -> list[Seated]:
+        """Return the table's agents that take part in a stored session and were not passed for it."""
+        wiring = self._wiring
+        if wiring.options.agents is None:
+            return []
+        ids = {config.id for config in fold.record.agents} - set(passed.agents)
+        mode = passed.mode or self._mode_of(fold)
+        seats = seat_agents(wiring.options.agents, wiring.models.guarded, mode)
+        return [seat for seat in seats if seat.config.id in ids]
+
+    def _make_agents(self, fold: Fold, configs: Sequence[AgentConfig], *, speaks: bool) -> dict[str, Agent]:
+        """Make agents of a stored session; if they will not take turns, leave out those that cannot be made."""
+        wiring, team = self._wiring, fold.record.config.team
+        agents: dict[str, Agent] = {}
+        for config in configs:
+            try:
+                agents |= wiring.agents.resolve([config]) if team is None else restored([config], team, wiring)
+            except ConfigurationError as error:
+                if speaks:
+                    raise agent_unavailable_error(fold.record, config, error) from error
+                logger.info("agent %s cannot be made here: %s", config.id, error.message)
+        return agents
+
+    def _present_ids(self, fold: Fold, available: Mapping[str, Agent], table_seats: Sequence[Seated]) -> set[str]:
+        """Return the ids of the agents of a stored session that this table has."""
+        ids = {*available, *(seat.config.id for seat in table_seats)}
+        if fold.record.config.team is not None:
+            lent = table_models_by_id(self._wiring)
+            ids |= {config.id for config in fold.record.agents if (config.provider, config.model) in lent}
+        return ids
 
     async def synthesize(self, session_id: str, by: str | None) -> SynthesisResult:
-        """Give the synthesis of a stored session, made now unless it is stored; all who ask meanwhile share it."""
+        """Return the synthesis of a stored session, made now unless it is stored; concurrent callers share one call."""
         check_name("session_id", session_id)
-        return await self._syntheses.get(session_id, by, partial(self._synthesized, session_id, by))
+        return await self._syntheses.get(session_id, by, partial(self._load_or_synthesize, session_id, by))
 
-    async def _synthesized(self, session_id: str, by: str | None) -> SynthesisResult:
+    async def _load_or_synthesize(self, session_id: str, by: str | None) -> SynthesisResult:
         fold = await self._wiring.sessions.load(session_id)
-        held = stored_synthesis(fold, by)
-        if held is not None:
-            return held
-        cast, _ = await self._cast_of(session_id, fold, on_change="adopt")
-        writer = self._wiring.writer(fold.record.agents, cast.agents, fold.record.config.budget, by=by)
+        stored = stored_synthesis(fold, by)
+        if stored is not None:
+            return stored
+        objects, _ = await self._restore_objects(session_id, fold, on_change="adopt", speaks=False)
+        writer = self._wiring.writer(fold.record.agents, objects.agents, fold.record.config.budget, by=by)
         try:
             return await self._wiring.engine.synthesize(session_id, writer, by=by)
         except SessionError:
-            held = stored_synthesis(await self._wiring.sessions.load(session_id), by)
-            if held is None:
+            stored = stored_synthesis(await self._wiring.sessions.load(session_id), by)
+            if stored is None:
                 raise
-            return held  # another process was faster; its word stands
+            return stored  # another process was faster; its synthesis stands
 
-    def _beside(self, fold: Fold, before: _Cast) -> dict[str, Agent]:
-        """Give who sits beside the table of a stored session."""
-        mode, config = before.mode or self._mode_of(fold), fold.record.config
+    def _auxiliary_agents(self, fold: Fold, passed: _RunObjects) -> dict[str, Agent]:
+        """Return the auxiliary agents of a stored session, such as judges, by id."""
+        mode, config = passed.mode or self._mode_of(fold), fold.record.config
         if mode is None or not config.seats:
             return {}
-        found = self._wiring.helpers.beside(config, mode, fold.record.agents)
-        return {agent.id: agent for agents in found.values() for agent in agents}
+        by_seat = self._wiring.helpers.auxiliary_agents(config, mode, fold.record.agents)
+        return {agent.id: agent for agents in by_seat.values() for agent in agents}
 
     def _mode_of(self, fold: Fold) -> DebateModeStrategy | None:
-        """Give the mode of a stored session, where it is known here; the run refuses one that is not."""
+        """Return the mode of a stored session if it is known here; the run refuses an unknown mode."""
         name, modes = fold.record.config.mode, self._wiring.engine.modes
         return modes.get_mode(name) if modes.has_mode(name) else None
 
@@ -326,31 +502,36 @@ class Debates:
         context_results: Sequence[ContextResult],
         *,
         force: bool = False,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
         on_change: OnChange = "error",
     ) -> DebateResult:
-        """Hold further rounds of a stored session."""
-        most = self._wiring.settings.max_rounds
-        check_rounds(rounds, most)
+        """Run further rounds of a stored session."""
+        max_rounds = self._wiring.settings.max_rounds
+        check_rounds(rounds, max_rounds)
+        check_budget(budget)
+        check_deadline(deadline_s)
         fold = await self._wiring.sessions.load(session_id)
         extension = Extension(
             rounds=rounds,
             focus_question=focus_question,
             context_results=tuple(context_results),
             force=force,
-            max_rounds=most,
+            max_rounds=max_rounds,
         )
-        cast, adoption = await self._cast_of(session_id, fold, on_change=on_change)
-        return await finish(self._prepared(session_id, RunLimits(), cast, extension, adoption))
+        objects, adoption = await self._restore_objects(session_id, fold, budget, on_change)
+        limits = RunLimits(deadline_s=deadline_s, budget=budget)
+        return await finish(self._prepared(session_id, limits, objects, extension, adoption))
 
     async def load(self, session_id: str) -> DebateResult:
-        """Give the result of a stored session, as it stands now."""
+        """Return the current result of a stored session."""
         return self._to_result(await self._wiring.sessions.load(session_id))
 
     def _to_result(self, fold: Fold) -> DebateResult:
         return DebateResult.from_record(fold.to_record(), ResponseSettings.from_settings(self._wiring.settings))
 
     async def stop(self, session_id: str, running: RunningCalls) -> None:
-        """Ask the session to stop; complete it here when nobody runs it."""
+        """Ask the session to stop; if nobody runs it, complete it here."""
         sessions = self._wiring.sessions
         fold = await sessions.load(session_id)
         if fold.progress.status in {"completed", "error"}:
@@ -363,7 +544,7 @@ class Debates:
             logger.debug("the owner of the session will stop it", extra={"session": session_id})
 
     async def pause(self, session_id: str, running: RunningCalls) -> None:
-        """Ask the session to pause; put it to rest here when nobody runs it."""
+        """Ask the session to pause; if nobody runs it, pause it here."""
         sessions = self._wiring.sessions
         fold = await sessions.load(session_id)
         if fold.progress.status not in {"created", "active"}:

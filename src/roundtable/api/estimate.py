@@ -1,4 +1,4 @@
-"""The worst case of a debate: its stages planned as they would be, with answers as long as they may be."""
+"""The worst case of a debate: all its stages are planned, with answers as long as possible."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
-from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
-from roundtable.engine.plans import check_plan, plan_of, whole_mode
+from roundtable.engine.plan_checks import whole_mode
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
-from roundtable.gateway.metering import prompt_tokens
-from roundtable.gateway.prices import to_usd
-from roundtable.gateway.usage import TOKENLESS
+from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
+from roundtable.gateway.prices import PROVIDERS_WITHOUT_TOKENS, to_usd
 from roundtable.modes import check_config
+from roundtable.modes.rounds import RoundPlanner
 from roundtable.record import Fold
-from roundtable.stages import narrow
+from roundtable.stages import restrict_view
 from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import (
     AgentComplete,
     AgentEstimate,
     AgentResponse,
+    ApprovalAnswer,
     BallotAnswer,
     EndDebate,
     Estimate,
@@ -42,56 +42,60 @@ from roundtable.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from roundtable._core.registry import Registry
     from roundtable.api.seats import Seated
     from roundtable.protocols import Agent, DebateModeStrategy
-    from roundtable.tools import ModelAsk
+    from roundtable.scoring import Rule
+    from roundtable.tools import ModelCall
     from roundtable.types import Answer, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
 __all__ = ["Extra", "estimated", "meters_of"]
 
 CHARS_PER_TOKEN: Final = 3.5
-"""The longest text of so many tokens, by the estimate that prompts are cut by."""
+"""Characters per token of the longest text, by the estimate used to cut prompts."""
 REPAIR_TOKENS: Final = 120
-"""What asking once more adds to a prompt, besides the answer that could not be read."""
+"""Tokens that a repair message adds to a prompt, besides the answer that could not be read."""
 TOOL_RESULT_TOKENS: Final = 6_000
-"""What one tool's result adds to a prompt at most."""
-TOOL_STEPS: Final = MOST_TOOL_ROUNDS + 1
-"""Model calls of a turn that states no limit."""
+"""Maximum tokens that one tool result adds to a prompt."""
+_LONGEST_MOTION: Final = 600
 
 
 def meters_of(model: object) -> Iterator[MeteredModel]:
-    """Find the meters of a model, through what stands round them."""
-    return (meter for meter, _ in _tried(model))
+    """Yield the meters of a model, which may be inside other wrappers."""
+    return (meter for meter, _ in _meters_and_tries(model))
 
 
-def _tried(model: object, tries: int = 1) -> Iterator[tuple[MeteredModel, int]]:
-    """Find the meters of a model, each with how often a call of it may be tried."""
+def _meters_and_tries(model: object, tries: int = 1) -> Iterator[tuple[MeteredModel, int]]:
+    """Yield the meters of a model, each with how often a call may be tried."""
     if isinstance(model, MeteredModel):
         yield model, tries
     elif isinstance(model, FallbackModel):
-        for one in model.models:
-            yield from _tried(one, tries)
+        for inner in model.models:
+            yield from _meters_and_tries(inner, tries)
     elif isinstance(model, GuardedModel):
-        yield from _tried(model.inner, model.guard.rule.most_tries)
+        yield from _meters_and_tries(model.inner, model.guard.rule.most_tries)
 
 
 @dataclass(slots=True)
-class _Sum:
-    """What one agent may take, grown turn by turn."""
+class _AgentTotals:
+    """The most that one agent may consume, added up turn by turn."""
 
     agent: Agent
-    strays: bool = False
+    leaves_side: bool = False
+    votes: bool = False
+    place: int = 0
     turns: int = 0
     calls: int = 0
     planned_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    searches: int = 0
     cost: Decimal | None = Decimal(0)
     tries: int = 0
     cost_with_retries: Decimal | None = Decimal(0)
 
     def add(self, view: DebateContext, spec: TurnSpec) -> int | None:
-        """Add a turn; give the tokens of its answer, `None` where they cannot be known."""
+        """Add a turn; return the most tokens of its answer, or `None` if they are unknown."""
         self.turns += 1
         self.planned_calls += 1
         agent = self.agent
@@ -100,61 +104,85 @@ class _Sum:
             self.tries += 1
             self.cost = self.cost_with_retries = None
             return None
-        request = agent.first_request(narrow(view, spec))
-        longest = request.max_tokens
-        results = _tool_results(agent, spec)
-        for sent in _prompts(prompt_tokens(request), longest, results):
-            self._call(agent.chat_model, request, sent)
-        # What the agent writes for a tool is part of its own answer, and so no longer than that.
-        for ask in _dearest(agent, spec, longest) * sum(results):
-            self._call(ask.model, ask.request, prompt_tokens(ask.request) + longest)
-        return longest
+        request = agent.first_request(restrict_view(view, spec))
+        answer_tokens = request.max_tokens
+        results_per_round, prompt_size = _results_per_tool_round(agent, spec), prompt_tokens(request)
+        if request.search and results_per_round and agent.chat_model.profile.search_alone:
+            # The search is a separate call, before the calls that may ask for tools.
+            search_model = agent.chat_model.profile.search_model or request.model
+            self.planned_calls += 1
+            self._call(agent.chat_model, request.model_copy(update={"model": search_model}), prompt_size)
+            request, prompt_size = request.model_copy(update={"search": None}), prompt_size + TOOL_RESULT_TOKENS
+        pages_tokens = search_tokens(request, agent.provider)
+        *prompts, repair_size = _prompt_sizes(prompt_size, answer_tokens + pages_tokens, results_per_round)
+        for size in prompts:
+            self._call(agent.chat_model, request, size)
+        self._call(agent.chat_model, request.model_copy(update={"search": None}), repair_size)
+        # What the agent writes for a tool is part of its answer, and so not longer than that.
+        for ask in _most_expensive_call(agent, spec, answer_tokens) * sum(results_per_round):
+            self._call(ask.model, ask.request, prompt_tokens(ask.request) + answer_tokens)
+        return answer_tokens
 
     def ask(self, request: ChatRequest, most: int) -> None:
-        """Add a call that no turn makes, made so often at most."""
+        """Add a call outside of turns, which is made up to `most` times."""
         self.planned_calls += 1
         for _ in range(most):
             self._call(getattr(self.agent, "chat_model", None), request, prompt_tokens(request))
 
-    def _call(self, model: object, request: ChatRequest, sent: int) -> None:
-        first = True
-        for meter, tries in _tried(model):
-            name = request.model if first and request.model else meter.model
-            most = (0, 0) if meter.provider in TOKENLESS else (sent, request.max_tokens)
-            price = meter.prices.worst(meter.provider, name, *most, endpoint=meter.endpoint)
-            self.cost = _plus(self.cost, price)
-            self.cost_with_retries = _plus(self.cost_with_retries, price, tries)
+    def _call(self, model: object, request: ChatRequest, prompt_size: int) -> None:
+        is_first = True
+        for meter, tries in _meters_and_tries(model):
+            model_id = request.model if is_first and request.model else meter.model
+            pages_tokens = search_tokens(request, meter.provider)
+            size = (
+                (0, 0)
+                if meter.provider in PROVIDERS_WITHOUT_TOKENS
+                else (prompt_size + pages_tokens, request.max_tokens)
+            )
+            searches = request.search.max_uses if request.search else 0
+            price = meter.prices.worst(meter.provider, model_id, *size, endpoint=meter.endpoint, searches=searches)
+            self.cost = _add_price(self.cost, price)
+            self.cost_with_retries = _add_price(self.cost_with_retries, price, tries)
             self.calls += 1
             self.tries += tries
-            self.input_tokens += most[0]
-            self.output_tokens += most[1]
-            first = False
+            self.input_tokens += size[0]
+            self.output_tokens += size[1]
+            self.searches += searches
+            is_first = False
 
     def longest_answer(self, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
-        """Give an answer of the kind asked for that fills its tokens."""
+        """Return the longest answer of the kind that a turn asks for."""
         text = "x" * int(tokens * CHARS_PER_TOKEN)
         options = spec.options or view.options or ()
         match spec.answer:
             case "position":
+                # In a vote, different answers are shown once more, so they have to differ and to be long.
+                shown = _LONGEST_MOTION if self.votes else 0
+                longest = choice = max(options, key=len, default=None)
+                if self.votes and longest is not None:  # a vote quotes an answer for every option that somebody chose
+                    choice = options[(self.place + self.turns) % len(options)]
+                    text += "x" * (len(longest) - len(choice))
                 return AgentResponse(
                     agent_id=self.agent.id,
                     agent_name=self.agent.name,
-                    position="x",
-                    reasoning=text,
+                    position=f"{self.agent.id} {text[:shown]}" if self.votes else "x",
+                    reasoning=text[shown:],
                     confidence=1.0,
-                    choice=max(options, key=len, default=None),
-                    role_violation=RoleViolation(expected=spec.stance) if self.strays and spec.stance else None,
+                    choice=choice,
+                    role_violation=RoleViolation(expected=spec.stance) if self.leaves_side and spec.stance else None,
                 )
             case "ballot":
                 return BallotAnswer(choice=max(options, key=len, default=None), reasoning=text)
             case "ranking":
                 return RankingAnswer(ranking=tuple((option,) for option in options), reasoning=text)
+            case "approval":
+                return ApprovalAnswer(approved=options, reasoning=text)
             case "scores":
                 return ScoresAnswer(scores=dict.fromkeys(options, 1.0), reasoning=text)
             case "plan":
                 return PlanAnswer(goal="x", strategy=text)
             case "text":
-                # Some modes read a list out of a text, such as perspectives; the longest list has one long entry.
+                # Some modes parse a list from a text, such as perspectives; the longest list has one long entry.
                 return TextAnswer(text=f'["{text}"]')
             case _:
                 assert_never(spec.answer)
@@ -167,63 +195,64 @@ class _Sum:
             planned_calls=self.planned_calls,
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
+            searches=self.searches,
             cost_usd=to_usd(self.cost),
             tries=self.tries,
             cost_with_retries_usd=to_usd(self.cost_with_retries),
         )
 
 
-def _plus(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> Decimal | None:
-    """Add a price some times; what is unknown makes the sum unknown."""
+def _add_price(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> Decimal | None:
+    """Add a price, multiplied, to a sum; an unknown price makes the sum unknown."""
     return None if sum_so_far is None or price is None else sum_so_far + price * times
 
 
-def _tool_results(agent: BaseAgent, spec: TurnSpec) -> list[int]:
-    """Give how many results each round of tools adds; it costs most to have most of them at once, first."""
+def _results_per_tool_round(agent: BaseAgent, spec: TurnSpec) -> list[int]:
+    """Return how many results each round of tools adds; the first has most of them, which costs most."""
     if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
         return []
-    rounds = min(spec.tools.max, (spec.max_steps or TOOL_STEPS) - 1)
+    rounds = min(spec.tools.max, (spec.max_steps or agent.config.max_tool_rounds + 1) - 1)
     return [spec.tools.max - rounds + 1, *[1] * (rounds - 1)] if rounds > 0 else []
 
 
-def _dearest(agent: BaseAgent, spec: TurnSpec, longest: int) -> tuple[ModelAsk, ...]:
-    """Give what one call of the tool that costs most asks models; nothing where no tool says that it asks any."""
+def _most_expensive_call(agent: BaseAgent, spec: TurnSpec, answer_tokens: int) -> tuple[ModelCall, ...]:
+    """Return the model calls of the tool whose calls cost most; none if no tool calls a model."""
     if not isinstance(agent.toolkit, DefaultAgentToolkit):
         return ()
-    return max(agent.toolkit.asks(spec.tools.allow), key=lambda asks: _price(asks, longest), default=())
+    return max(agent.toolkit.asks(spec.tools.allow), key=lambda asks: _worst_price(asks, answer_tokens), default=())
 
 
-def _price(asks: Iterable[ModelAsk], longest: int) -> tuple[bool, Decimal, int]:
-    """Give what calls take at most, for comparing: an unknown price first, then dollars, then tokens."""
+def _worst_price(asks: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, Decimal, int]:
+    """Return the most that calls consume, as a sort key: unknown price, then dollars, then tokens."""
     cost: Decimal | None = Decimal(0)
     tokens = 0
     for ask in asks:
-        size = prompt_tokens(ask.request) + longest, ask.request.max_tokens
+        size = prompt_tokens(ask.request) + answer_tokens, ask.request.max_tokens
         tokens += sum(size)
         for meter in meters_of(ask.model):
-            cost = _plus(cost, meter.prices.worst(meter.provider, meter.model, *size, endpoint=meter.endpoint))
+            cost = _add_price(cost, meter.prices.worst(meter.provider, meter.model, *size, endpoint=meter.endpoint))
     return cost is None, cost or Decimal(0), tokens
 
 
-def _prompts(sent: int, longest: int, tool_results: Sequence[int]) -> Iterator[int]:
-    """Give the tokens of each prompt of a turn: the first, one after each round of tools, one that asks again."""
-    yield sent
-    for results in tool_results:
-        sent += longest + results * TOOL_RESULT_TOKENS
-        yield sent
-    yield sent + longest + REPAIR_TOKENS
+def _prompt_sizes(size: int, answer_tokens: int, results_per_round: Sequence[int]) -> Iterator[int]:
+    """Yield the tokens of each prompt of a turn: the first, one after each round of tools, and the repair prompt."""
+    yield size
+    for results in results_per_round:
+        size += answer_tokens + results * TOOL_RESULT_TOKENS
+        yield size
+    yield size + answer_tokens + REPAIR_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Calls that no turn makes: analysis and synthesis."""
+    """Model calls outside of turns: analysis and synthesis."""
 
     agent: BaseAgent
-    """Stands for who makes them."""
+    """Agent with the model that is called."""
     requests: Callable[[DebateRecord], Sequence[ChatRequest]]
-    """Gives them, once the debate is held on paper."""
+    """Returns the requests, from the record of the simulated debate."""
     tries: int = 1
-    """How often each is made at most."""
+    """How often each request is sent at most."""
 
 
 def estimated(
@@ -231,132 +260,149 @@ def estimated(
     seats: Sequence[Seated],
     mode: DebateModeStrategy,
     *,
-    beside: Mapping[str, Agent] | None = None,
+    auxiliary_agents: Mapping[str, Agent] | None = None,
     extras: Sequence[Extra] = (),
     most_calls: int | None = None,
+    rules: Registry[Rule] | None = None,
 ) -> Estimate:
-    """Hold a debate on paper and add up what it may take at most.
+    """Simulate a debate without calls, and add up the most that it may consume.
 
     Args:
-        config: What to debate and how.
+        config: Configuration of the debate.
         seats: Who takes part.
-        mode: Says what happens next.
-        beside: Who sits beside the table, by id.
-        extras: Calls that no turn makes.
-        most_calls: Planned calls above which it is refused, as soon as the plan comes to them.
+        mode: Plans the stages.
+        auxiliary_agents: Auxiliary agents such as judges, by id.
+        extras: Calls outside of turns.
+        most_calls: Most planned calls; a debate with more is refused as soon as the plan exceeds this number.
+        rules: Registry to look up the decision rule; `None` has the built-in rules.
 
     Raises:
-        ConfigurationError: The debate makes no sense in the mode, or the mode plans what would never end, or agents
-            that are not there, or too many calls.
+        ConfigurationError: The debate does not fit the mode, or the mode's plan never ends, has unknown agents, or
+            has too many calls.
         ContextTooLong: A prompt does not fit a model's window.
     """
     check_config(mode, config)
-    beside = beside or {}
-    sums, fold = _held(config, seats, mode, beside, strays=mode.assigns_stances, most_calls=most_calls)
+    auxiliary_agents = auxiliary_agents or {}
+    totals_by_agent, fold = _simulate(
+        config, seats, mode, auxiliary_agents, leaves_side=mode.assigns_stances, most_calls=most_calls, rules=rules
+    )
     if mode.assigns_stances:
-        # At best nobody leaves the side it was given, and nobody is asked for it once more.
-        for agent_id, kept in _held(config, seats, mode, beside, strays=False)[0].items():
-            sums[agent_id].turns, sums[agent_id].planned_calls = kept.turns, kept.planned_calls
+        # At best, all agents keep the side they were given, and none is asked once more.
+        for agent_id, best_case in _simulate(config, seats, mode, auxiliary_agents, leaves_side=False, rules=rules)[
+            0
+        ].items():
+            totals = totals_by_agent[agent_id]
+            totals.turns, totals.planned_calls = best_case.turns, best_case.planned_calls
     record = fold.to_record()
     for extra in extras:
-        sums[extra.agent.id] = one = _Sum(extra.agent)
+        totals_by_agent[extra.agent.id] = totals = _AgentTotals(extra.agent)
         for request in extra.requests(record):
-            one.ask(request, extra.tries)
-    _check_calls(sums, 0, most_calls)
-    return _total(tuple(one.to_estimate() for one in sums.values()), sums)
+            totals.ask(request, extra.tries)
+    _check_calls(totals_by_agent, 0, most_calls)
+    return _total_estimate(tuple(totals.to_estimate() for totals in totals_by_agent.values()), totals_by_agent)
 
 
-def _held(
+def _simulate(
     config: DebateConfig,
     seats: Sequence[Seated],
     mode: DebateModeStrategy,
-    beside: Mapping[str, Agent],
+    auxiliary_agents: Mapping[str, Agent],
     *,
-    strays: bool,
+    leaves_side: bool,
     most_calls: int | None = None,
-) -> tuple[dict[str, _Sum], Fold]:
-    """Take all rounds; with `strays`, everybody leaves the side it was given, and so may be asked once more."""
-    mode = whole_mode(mode, config)
-    sums = {seat.config.id: _Sum(seat.agent, strays=strays) for seat in seats if seat.agent is not None}
-    sums |= {agent_id: _Sum(agent) for agent_id, agent in beside.items()}
+    rules: Registry[Rule] | None = None,
+) -> tuple[dict[str, _AgentTotals], Fold]:
+    """Simulate all rounds. With `leaves_side`, agents leave their assigned side, and so may be asked once more."""
+    mode = whole_mode(mode, config, rules)
+    votes = bool(config.vote)
+    totals_by_agent = {
+        seat.config.id: _AgentTotals(seat.agent, leaves_side=leaves_side, votes=votes, place=place)
+        for place, seat in enumerate(seats)
+        if seat.agent is not None
+    }
+    totals_by_agent |= {agent_id: _AgentTotals(agent) for agent_id, agent in auxiliary_agents.items()}
     fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
     for number in range(1, config.rounds + 1):
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
         fold.apply(start.model_copy(update={"focus_question": config.focus_question}))
-        if not _hold_round(fold, mode, sums, number, most_calls):
+        if not _simulate_round(fold, mode, totals_by_agent, number, most_calls):
             break
         fold.apply(
             RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
         )
-    return sums, fold
+    return totals_by_agent, fold
 
 
-def _check_calls(sums: Mapping[str, _Sum], more: int, most: int | None) -> None:
-    planned = sum(one.planned_calls for one in sums.values()) + more
+def _check_calls(totals_by_agent: Mapping[str, _AgentTotals], added: int, most: int | None) -> None:
+    planned = sum(totals.planned_calls for totals in totals_by_agent.values()) + added
     if most is not None and planned > most:
         msg = f"this debate takes {planned:,} model calls or more; {most:,} are allowed"
         raise ConfigurationError(msg, hint="Ask for fewer rounds, agents or samples.")
 
 
-def _hold_round(
-    fold: Fold, mode: DebateModeStrategy, sums: dict[str, _Sum], number: int, most_calls: int | None
+def _simulate_round(
+    fold: Fold, mode: DebateModeStrategy, totals_by_agent: dict[str, _AgentTotals], number: int, most_calls: int | None
 ) -> bool:
-    """Take the stages of one round; tell whether the debate goes on."""
-    held: set[str] = set()
-    while True:
-        view = fold.view()
-        plan = plan_of(mode, view)
-        check_plan(mode, plan, held)
-        if not isinstance(plan, Stage):
-            return not isinstance(plan, EndDebate)
-        missing = sorted({spec.agent for spec in plan.turns} - sums.keys())
+    """Simulate the stages of one round; return whether the debate continues."""
+    planner = RoundPlanner(mode)
+    while isinstance(plan := planner.next_plan(view := fold.view()), Stage):
+        missing = sorted({spec.agent for spec in plan.turns} - totals_by_agent.keys())
         if missing:
-            where = f"mode {mode.name!r}: stage {plan.name!r}"
-            raise ConfigurationError(f"{where} asks for agents that are not at the table: {', '.join(missing)}")
-        held.add(plan.name)
-        _check_calls(sums, len(plan.turns), most_calls)
+            place = f"mode {mode.name!r}: stage {plan.name!r}"
+            raise ConfigurationError(f"{place} asks for agents that are not at the table: {', '.join(missing)}")
+        _check_calls(totals_by_agent, len(plan.turns), most_calls)
         for spec in plan.turns:
-            longest = sums[spec.agent].add(view, spec)
-            agent = sums[spec.agent].agent
+            totals = totals_by_agent[spec.agent]
+            answer_tokens = totals.add(view, spec)
             turn = Turn(
                 round=number,
                 stage=plan.name,
                 slot=spec.slot,
-                agent_id=agent.id,
-                agent_name=agent.name,
+                agent_id=totals.agent.id,
+                agent_name=totals.agent.name,
                 role=spec.role,
                 timestamp=utc_now(),
-                result=TurnResult(answer=sums[spec.agent].longest_answer(spec, view, longest or 0)),
+                result=TurnResult(answer=totals.longest_answer(spec, view, answer_tokens or 0)),
                 independent=not spec.sees,
             )
             fold.apply(
-                AgentComplete(session_id="estimate", timestamp=utc_now(), turn=turn, agent=agent.id, round=number)
+                AgentComplete(
+                    session_id="estimate", timestamp=utc_now(), turn=turn, agent=totals.agent.id, round=number
+                )
             )
+    return not isinstance(plan, EndDebate)
 
 
-def _sum(costs: Iterable[Decimal | None]) -> float | None:
+def _total_cost(costs: Iterable[Decimal | None]) -> float | None:
     total: Decimal | None = Decimal(0)
     for cost in costs:
-        total = _plus(total, cost)
+        total = _add_price(total, cost)
     return to_usd(total)
 
 
-def _total(agents: tuple[AgentEstimate, ...], sums: dict[str, _Sum]) -> Estimate:
-    foreign = [one.agent.id for one in sums.values() if not isinstance(one.agent, BaseAgent)]
+def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[str, _AgentTotals]) -> Estimate:
+    foreign = [estimate.agent.id for estimate in totals_by_agent.values() if not isinstance(estimate.agent, BaseAgent)]
     notes = [
         "calls, tokens and cost leave retries out; a try that a provider refuses costs nothing, one that broke off may"
     ]
+    searches = sum(estimate.searches for estimate in by_agent)
+    if searches:
+        notes.append(
+            f"at most {searches:,} searches of the web by providers are in it, each at its list price and with "
+            f"{SEARCH_TOKENS:,} tokens of pages; Google takes no limit, so its agents may search more often"
+        )
     if foreign:
-        notes.append(f"what {', '.join(foreign)} may take is unknown: no BaseAgent, so its prompts cannot be seen")
+        notes.append(f"what {', '.join(foreign)} may take is unknown: not a BaseAgent, so its prompts cannot be seen")
     return Estimate(
-        turns=sum(one.turns for one in agents),
-        calls=sum(one.calls for one in agents),
-        planned_calls=sum(one.planned_calls for one in agents),
-        input_tokens=sum(one.input_tokens for one in agents),
-        output_tokens=sum(one.output_tokens for one in agents),
-        cost_usd=_sum(one.cost for one in sums.values()),
-        tries=sum(one.tries for one in agents),
-        cost_with_retries_usd=_sum(one.cost_with_retries for one in sums.values()),
-        by_agent=agents,
+        turns=sum(estimate.turns for estimate in by_agent),
+        calls=sum(estimate.calls for estimate in by_agent),
+        planned_calls=sum(estimate.planned_calls for estimate in by_agent),
+        input_tokens=sum(estimate.input_tokens for estimate in by_agent),
+        output_tokens=sum(estimate.output_tokens for estimate in by_agent),
+        searches=searches,
+        cost_usd=_total_cost(estimate.cost for estimate in totals_by_agent.values()),
+        tries=sum(estimate.tries for estimate in by_agent),
+        cost_with_retries_usd=_total_cost(estimate.cost_with_retries for estimate in totals_by_agent.values()),
+        by_agent=by_agent,
         notes=tuple(notes),
     )

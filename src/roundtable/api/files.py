@@ -1,4 +1,4 @@
-"""Sessions as files: written for people, spreadsheets and other programs, and read back."""
+"""Sessions as files: export for people, spreadsheets and other programs, and import."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._output import write_parts
+from roundtable._core.files import write_parts
 from roundtable.errors import ConfigurationError, SessionError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from roundtable._registry import Entry
-    from roundtable.api.wiring import Wiring
+    from roundtable._core.registry import Entry
+    from roundtable.api.assembly import TableParts
     from roundtable.plugins import Catalog, Exporter
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
     from roundtable.types import DurableEvent, SessionRecord
 
 __all__ = ["ExportFormat", "SessionFiles", "exported_parts", "find_exporter", "format_of"]
 
 ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
-"""Forms in which a session is exported, beside those of plugins; only `"json"` can be imported."""
+"""Built-in export formats, besides those of plugins; only `"json"` can be imported."""
 
 _SUFFIXES: Final[dict[str, ExportFormat]] = {
     ".md": "markdown",
@@ -38,10 +38,10 @@ _LARGEST_BYTES: Final = 256 * 1024 * 1024
 
 
 def format_of(path: str | PathLike[str]) -> ExportFormat:
-    """Tell the format of a file by the end of its name.
+    """Return the export format for a file name, by its suffix.
 
     Raises:
-        ConfigurationError: The name says nothing.
+        ConfigurationError: The suffix is unknown.
 
     Example:
         >>> format_of("debate.md"), format_of("Debate.HTML")
@@ -49,36 +49,36 @@ def format_of(path: str | PathLike[str]) -> ExportFormat:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
-        msg = f"the name {str(path)!r} does not say in which format to export"
-        raise ConfigurationError(msg, hint=f"Give the format, or a name that ends in {', '.join(_SUFFIXES)}.")
+        msg = f"unknown export format of {str(path)!r}"
+        raise ConfigurationError(msg, hint=f"Set the format, or use a name that ends in {', '.join(_SUFFIXES)}.")
     return _SUFFIXES[suffix]
 
 
 class SessionFiles(ABC):
-    """Writing sessions to files and reading them back; `Roundtable` has all of it."""
+    """Export and import of sessions; base class of `Roundtable`."""
 
     @property
     @abstractmethod
-    def wiring(self) -> Wiring:
+    def wiring(self) -> TableParts:
         """The objects behind the table."""
 
     async def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
-        """Give a stored session as text; nobody is asked anything.
+        """Return a stored session as text; no model is called.
 
         Args:
             session_id: Which session.
-            format: `"markdown"` and `"html"` (one page that needs nothing beside it) are for people, `"csv"` has one
-                line per turn, and `"json"` is the session itself, which `import_` takes. Plugins bring further ones.
+            format: `"markdown"` and `"html"` (one self-contained page) are for people, `"csv"` has one line per turn,
+                and `"json"` is the session itself, which `import_` reads. Plugins add further formats.
 
         Raises:
             SessionNotFound: There is no such session.
-            ConfigurationError: There is no such format, or it is none of texts.
+            ConfigurationError: The format is unknown, or is binary.
             PluginError: The exporter of a plugin failed.
         """
         texts: list[str] = []
         for part in await exported_parts(self.wiring, session_id, format):
             if isinstance(part, bytes):
-                msg = f"the export format {format!r} is no text"
+                msg = f"the export format {format!r} is not text"
                 raise ConfigurationError(msg, hint="Write it to a file: `export_file`, or `roundtable export -o FILE`.")
             texts.append(part)
         return "".join(texts)
@@ -86,19 +86,19 @@ class SessionFiles(ABC):
     async def export_file(
         self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
     ) -> Path:
-        """Write a stored session to a file, part by part, and give the file's path.
+        """Write a stored session to a file, part by part, and return the file's path.
 
-        A new file can be read by this user alone. One that exists is replaced as a whole once the new one is written;
-        a symbolic link is replaced, never followed.
+        Only this user can read a new file. An existing file is replaced once the new one is complete; a symbolic link
+        is replaced, never followed.
 
         Args:
             session_id: Which session.
             path: The file.
-            format: As for `export`; told by the end of the name when left out.
+            format: As for `export`; chosen by the suffix of the file when left out.
 
         Raises:
             SessionNotFound: There is no such session.
-            ConfigurationError: There is no such format, or the name does not say which.
+            ConfigurationError: The format is unknown.
             PluginError: The exporter of a plugin failed.
             StorageError: The file cannot be written.
         """
@@ -112,106 +112,107 @@ class SessionFiles(ABC):
     async def import_(
         self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False
     ) -> str:
-        """Store a session that was exported as JSON, and give its id; nobody is asked anything.
+        """Store a session that was exported as JSON, and return its id; no model is called.
 
-        It is this table's then, whoever's it was. The document is judged whole before anything is stored.
+        The session then belongs to this table's tenant. The document is checked completely before anything is stored.
 
         Args:
             source: The document, which begins with a brace, or the path of a file that holds one.
-            new_id: Whether to store it under a new id, beside one that exists.
-            run_programs: Whether `resume`, `extend` and `fork` may start programs of this machine that it names as
-                agents, such as `claude-cli` or `command:mytool`. Otherwise they refuse, unless this table seats them.
+            new_id: Whether to store it under a new id, for example because a session with its id exists.
+            run_programs: Whether `resume`, `extend` and `fork` may start programs of this machine that the session
+                names as agents, such as `claude-cli` or `command:mytool`. Otherwise they refuse, unless the table has
+                these agents.
 
         Raises:
-            SessionError: The document is no exported session, or one that could not be; or its id could lead a path
-                elsewhere, such as `..` or one with a slash.
+            SessionError: The document is not an exported session, or not a valid one; or its id is not safe as part of
+                a path, such as `..` or an id with a slash.
             SessionConflict: A session of that id exists.
             StorageError: The file cannot be read, or the session cannot be stored.
         """
         from anyio import to_thread
 
-        from roundtable._threads import on_thread
+        from roundtable._core.eventloop import on_thread
         from roundtable.record import read_archive, store_whole, with_id
 
-        # On a thread that can be left: what has the name of a file may be a pipe that nobody writes to.
-        text = await on_thread(partial(_document, source), name="roundtable import")
+        # On a thread that can be abandoned: the path may be a pipe that nobody writes to.
+        text = await on_thread(partial(_read_document, source), name="roundtable import")
         if len(text) > _LARGEST_BYTES:
             raise SessionError(f"a session to import has at most {_LARGEST_BYTES >> 20} MiB")
         record, events = await to_thread.run_sync(read_archive, text)
         _check_result(record, events)
-        name = secrets.token_hex(16) if new_id else _plain(record.id)
+        name = secrets.token_hex(16) if new_id else _check_path_safe(record.id)
         wiring = self.wiring
         tenant = wiring.options.tenant
         await store_whole(wiring.storage, *with_id(name, record, events, tenant=tenant, imported=not run_programs))
         return name
 
 
-async def exported_parts(wiring: Wiring, session_id: str, format: str) -> Iterator[str | bytes]:
-    """Give a stored session in a format, part by part, as they are asked for.
+async def exported_parts(wiring: TableParts, session_id: str, format: str) -> Iterator[str | bytes]:
+    """Return a stored session in a format, as an iterator that produces its parts on demand.
 
     Raises:
         SessionNotFound: There is no such session.
-        ConfigurationError: There is no such format.
+        ConfigurationError: The format is unknown.
     """
     exporter = find_exporter(wiring.catalog, format)
     if exporter is None:
         from roundtable.record import archive_parts
 
         return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant))
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
 
     fold = await wiring.sessions.load(session_id)
-    return _parts(exporter, DebateResult.from_record(fold.to_record()))
+    return _export_parts(exporter, DebateResult.from_record(fold.to_record()))
 
 
 def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter] | None:
-    """Give what writes a format; `None` for `json`, which is the session rather than its result.
+    """Return the exporter of a format; `None` for `json`, which is the session rather than its result.
 
     Raises:
-        ConfigurationError: There is no such format.
+        ConfigurationError: The format is unknown.
     """
     if format == "json":
         return None
-    found = catalog.exporters.find(format)
-    if found is None:
-        msg = f"there is no export format {format!r}"
+    exporter = catalog.exporters.find(format)
+    if exporter is None:
+        msg = f"unknown export format {format!r}"
         raise ConfigurationError(msg, hint=f"Formats: json, {', '.join(catalog.exporters.names())}.")
-    return found
+    return exporter
 
 
-def _parts(exporter: Entry[Exporter], result: DebateResult) -> Iterator[str | bytes]:
-    from roundtable.plugins.using import using
+def _export_parts(exporter: Entry[Exporter], result: DebateResult) -> Iterator[str | bytes]:
+    from roundtable.plugins.errors import using
 
     with using("exporter", exporter) as write:
-        written = write(result)
-        for part in (written,) if isinstance(written, str | bytes) else written:
+        output = write(result)
+        for part in (output,) if isinstance(output, str | bytes) else output:
             if not isinstance(part, str | bytes):
-                msg = f"it wrote {type(part).__name__}, where text or bytes are wanted"
+                msg = f"it returned {type(part).__name__} instead of text or bytes"
                 raise TypeError(msg)
             yield part
 
 
 def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:
-    """Refuse a session that could be stored and never be shown."""
+    """Check that a result can be made from a session, as otherwise it could be stored but never shown."""
     from roundtable.record import fold_debate
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
 
     try:
         DebateResult.from_record(fold_debate(record, events))
     except (ValueError, ArithmeticError, LookupError) as error:
-        raise SessionError("this is no exported session: it has no result", cause=error) from error
+        raise SessionError("this is not an exported session: it has no result", cause=error) from error
 
 
-def _plain(session_id: str) -> str:
-    """Refuse an id that would lead elsewhere as part of a path; ids of the library are hexadecimal."""
+def _check_path_safe(session_id: str) -> str:
+    """Return an id if it is safe as part of a path; ids made by the library are hexadecimal."""
     if session_id in {".", ".."} or set(session_id) & {"/", "\\", "\0"}:
-        msg = f"a session cannot be imported as {session_id!r}"
+        msg = f"a session cannot be imported with the id {session_id!r}"
         raise SessionError(msg, hint="Import it under a new id.")
     return session_id
 
 
-def _document(source: str | bytes | PathLike[str]) -> str | bytes:
-    """Give the document itself, from its file where it is in one."""
+def _read_document(source: str | bytes | PathLike[str]) -> str | bytes:
+    """Return the document, read from its file if `source` is a path."""
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] in {"", "{"}):
         return source
     path = Path(source)

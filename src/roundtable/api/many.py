@@ -1,36 +1,71 @@
-"""Many debates at once: every question in every mode."""
+"""Many debates: every question in every mode."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
+
+from anyio import create_task_group
 
 from roundtable.api.checks import check_list, check_whole
-from roundtable.api.together import together
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.result import DebateResult
-from roundtable.results import FailedDebate
+from roundtable.results.debate_result import DebateResult
+from roundtable.results.many import FailedDebate
 from roundtable.stages import error_info
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
     from roundtable.protocols import DebateModeStrategy
 
-__all__ = ["ManyDebates", "OnError"]
+__all__ = ["ManyDebates", "OnError", "run_jobs"]
+
+
+T = TypeVar("T")
+
+
+async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) -> list[T]:
+    """Run all jobs, started in order, and return their results in that order.
+
+    The first job that fails cancels the others; its error is raised itself, not in an exception group.
+
+    Args:
+        jobs: The jobs.
+        at_once: Maximum jobs that run at the same time, from 1.
+    """
+    results: dict[int, T] = {}
+    errors: list[Exception] = []
+    remaining = iter(enumerate(jobs))
+
+    async def work() -> None:
+        for index, job in remaining:
+            try:
+                results[index] = await job()
+            except Exception as error:  # noqa: BLE001  (raised below, as itself)
+                errors.append(error)
+                group.cancel_scope.cancel()
+                return
+
+    async with create_task_group() as group:
+        for _ in range(min(at_once, len(jobs))):
+            group.start_soon(work)
+    if errors:
+        raise errors[0]
+    return [results[index] for index in range(len(jobs))]
+
 
 OnError: TypeAlias = Literal["record", "raise"]
-"""What becomes of a debate that fails: a line in the results, or the end of all."""
+"""What to do when a debate fails: record it in the results, or raise and end the others."""
 
 _MOST: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManyDebates:
-    """What a caller asks for in many debates; `Roundtable.debate_many` explains each."""
+    """The arguments of `Roundtable.debate_many`, which explains each."""
 
     topics: Sequence[str]
     modes: Sequence[str | DebateModeStrategy]
@@ -39,17 +74,19 @@ class ManyDebates:
     options: DebateOptions
 
     async def hold(self, debates: Debates) -> list[DebateResult | FailedDebate]:
-        """Check all, then hold all, a few at a time; give what became of each, in order.
+        """Check all debates, then run them, a few at a time; return a result or failure for each, in order.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit; nothing was called.
-            RoundtableError: With `on_error="raise"`, what the first debate that failed raised.
+            ConfigurationError: An argument is not valid; no model was called.
+            RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
         """
         self._check(debates)
-        asked = [(topic, mode) for topic in self.topics for mode in self.modes]
-        return await together([partial(self._one, debates, *one) for one in asked], at_once=self.concurrency)
+        jobs = [partial(self._debate, debates, topic, mode) for topic in self.topics for mode in self.modes]
+        return await run_jobs(jobs, at_once=self.concurrency)
 
-    async def _one(self, debates: Debates, topic: str, mode: str | DebateModeStrategy) -> DebateResult | FailedDebate:
+    async def _debate(
+        self, debates: Debates, topic: str, mode: str | DebateModeStrategy
+    ) -> DebateResult | FailedDebate:
         try:
             return await debates.debate(topic, **self._options(mode))
         except RoundtableError as error:
@@ -69,7 +106,7 @@ class ManyDebates:
         if self.on_error not in ("record", "raise"):
             raise ConfigurationError(f"on_error must be 'record' or 'raise', not {self.on_error!r}")
         if "mode" in self.options:
-            raise ConfigurationError("many debates take modes, a list", hint="Write modes=['delphi', 'adversarial'].")
+            raise ConfigurationError("debate_many takes modes, not mode", hint="Write modes=['delphi', 'adversarial'].")
         if not self.modes:
             raise ConfigurationError("modes is empty", hint="Leave it out for collaborative debates.")
         for mode in self.modes if self.topics else ():
@@ -79,11 +116,11 @@ class ManyDebates:
 
 
 def _failed(topic: str, mode: str | DebateModeStrategy, error: RoundtableError) -> FailedDebate:
-    held = error.partial
+    result = error.partial
     return FailedDebate(
         topic=topic,
         mode=mode if isinstance(mode, str) else mode.name,
         error=error_info(error),
         session_id=error.session_id,
-        partial=held if isinstance(held, DebateResult) else None,
+        partial=result if isinstance(result, DebateResult) else None,
     )

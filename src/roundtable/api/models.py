@@ -1,45 +1,61 @@
-"""The models of one table: made by name or brought by the caller, each behind cassette, meter and gateway."""
+"""The models and analyzers of one table, by name or from the caller, each wrapped in cassette, meter and gateway."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
+from roundtable.agents import BaseAgent, Synthesizer, first_synthesizer
+from roundtable.analysis import (
+    AIConsensusAnalyzer,
+    AnalyzerChain,
+    ConsensusAnalyzer,
+    NamedMeter,
+    SemanticAnalyzer,
+    StanceAnalyzer,
+)
 from roundtable.api.checks import check_budget
-from roundtable.api.estimate import meters_of
-from roundtable.errors import ConfigurationError
+from roundtable.api.estimate import Extra, meters_of
+from roundtable.engine.closing import independent_answers
+from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
-from roundtable.gateway.wrapping import make_ready
-from roundtable.plugins.using import make
-from roundtable.providers import Cassette
-from roundtable.providers.cassette import TapedModel
+from roundtable.gateway.wrapping import default_rate_of, make_ready
+from roundtable.modes import ExpertPanelMode
+from roundtable.plugins.errors import make
+from roundtable.providers.spec import split_model_name
 from roundtable.tools import DefaultAgentToolkit
-from roundtable.types import ProviderConfig
+from roundtable.types import AgentConfig, DebateContext, ProviderConfig
+from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from roundtable.api.options import Options
+    from roundtable._core.registry import Registry
+    from roundtable.agents import AgentRegistry
+    from roundtable.api.table_options import SeatLike, TableOptions
     from roundtable.gateway import StreamingModel
-    from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, ChatModel
+    from roundtable.plugins import AnalyzerFactory, Catalog
+    from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
+    from roundtable.providers import Cassette
     from roundtable.settings import Settings
-    from roundtable.types import Budget, RetryPolicy
+    from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy
 
-__all__ = ["Models"]
+__all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "synthesis_extra", "trouble_of"]
 
 
 class Models:
-    """Makes, guards and closes the models of one table.
+    """Makes, wraps and closes the models of one table.
 
     Args:
-        options: What the caller asked for.
-        settings: What the environment says.
+        options: Options of the table.
+        settings: Settings of the environment.
         catalog: The providers.
     """
 
-    def __init__(self, options: Options, settings: Settings, catalog: Catalog) -> None:
+    def __init__(self, options: TableOptions, settings: Settings, catalog: Catalog) -> None:
         check_budget(options.budget)
         self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
         self.prices: PriceTable = PriceTable(options.prices)
@@ -50,16 +66,18 @@ class Models:
         self._made: dict[tuple[str, str | None], GuardedModel] = {}
         self.cassette: Cassette | None = self._open_cassette(options.cassette)
 
-    def _open_cassette(self, given: str | PathLike[str] | Cassette | None) -> Cassette | None:
-        if given is None:
+    def _open_cassette(self, source: str | PathLike[str] | Cassette | None) -> Cassette | None:
+        if source is None:
             return None
-        cassette = given if isinstance(given, Cassette) else Cassette(given)
+        from roundtable.providers.cassette import Cassette
+
+        cassette = source if isinstance(source, Cassette) else Cassette(source)
         keys = (config.api_key for config in self._options.providers.values())
         cassette.hide({*(key for key in keys if key), *self._settings.secrets})
         return cassette
 
     def get(self, provider: str, model: str | None = None) -> GuardedModel:
-        """Give the guarded model of a provider; one object per provider and model.
+        """Return the guarded model of a provider; one object per provider and model.
 
         Raises:
             ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
@@ -67,78 +85,87 @@ class Models:
         config = self._config(provider)
         key = (provider, model or config.model)
         if key not in self._made:
-            made = self._make(*key, config)
-            # What is only replayed reaches no provider, and need not wait for its rates.
-            is_replay = self.cassette is not None and self.cassette.mode == "replay"
+            model_object = self._make(*key, config)
             self._made[key] = self.gateway.guard(
-                self._metered(made),
+                self._metered(model_object),
                 timeout_s=config.timeout_s,
                 retry=config.retry,
-                requests_per_minute=None if is_replay else config.requests_per_minute,
-                tokens_per_minute=None if is_replay else config.tokens_per_minute,
+                requests_per_minute=config.requests_per_minute,
+                tokens_per_minute=config.tokens_per_minute,
             )
         return self._made[key]
 
     def _config(self, provider: str) -> ProviderConfig:
-        """Give what is stated for a provider; where no deadline is, its own: people and programs take longer."""
-        given, timeout_s = self._options.providers.get(provider), self._options.timeout_s
-        if given is None and timeout_s is None:
+        """Return the configuration of a provider, with the provider's own deadline where none is configured."""
+        configured, timeout_s = self._options.providers.get(provider), self._options.timeout_s
+        if configured is None and timeout_s is None:
             timeout_s = getattr(self._catalog.providers.entry(provider).thing, "patience_s", None)
-        config = given or ProviderConfig()
+        config = configured or ProviderConfig()
         return config if timeout_s is None else replace(config, timeout_s=timeout_s)
 
     def _make(self, provider: str, model: str | None, config: ProviderConfig) -> ChatModel:
         entry = self._catalog.providers.entry(provider)
         if self.cassette is None or provider == "replay":
             return make("provider", entry, model, config, self._settings)
-        return self.cassette.model(provider, model, lambda: make("provider", entry, model, config, self._settings))
+        return self.cassette.model(
+            provider,
+            model,
+            lambda: make("provider", entry, model, config, self._settings),
+            requests_per_minute=default_rate_of(entry.thing),
+        )
 
     def guarded(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
-        """Put a model that a caller brought behind meter and gateway; each of a fallback's for itself."""
+        """Wrap a model that a caller passed in meter and gateway; of a fallback model, each of its models."""
         if isinstance(model, FallbackModel):
-            return model.over(lambda one: self.guarded(one, retry=retry))
+            return model.over(lambda inner: self.guarded(inner, retry=retry))
         if isinstance(model, GuardedModel):
-            # One of another table keeps its limits; its meter is this table's.
+            # A model of another table keeps its limits, but is metered for this table.
             return self.gateway.guard(model.over(self._metered), retry=retry)
-        return self.gateway.guard(self._metered(model), timeout_s=self._patience_with(model), retry=retry)
+        return self.gateway.guard(self._metered(model), timeout_s=self._timeout_of(model), retry=retry)
 
-    def _patience_with(self, model: ChatModel) -> float | None:
-        """Give the seconds that a brought model may take: what is stated, else its own; people take longer."""
+    def _timeout_of(self, model: ChatModel) -> float | None:
+        """Return the deadline of a caller's model in seconds: the configured one, else its own; people need longer."""
         if self._options.timeout_s is not None:
             return self._options.timeout_s
-        given = self._options.providers.get(model.provider)
-        own: float | None = getattr(model, "patience_s", None)
-        return own if given is None else given.timeout_s
+        configured = self._options.providers.get(model.provider)
+        default: float | None = getattr(model, "patience_s", None)
+        return default if configured is None else configured.timeout_s
 
     def _metered(self, model: ChatModel) -> ChatModel:
         if isinstance(model, MeteredModel):
             return model if model.ledger is self.ledger else MeteredModel(model.inner, self.prices, self.ledger)
-        taped = model if self.cassette is None or isinstance(model, TapedModel) else self.cassette.over(model)
-        return MeteredModel(taped, self.prices, self.ledger)
+        return MeteredModel(self._recorded(model), self.prices, self.ledger)
+
+    def _recorded(self, model: ChatModel) -> ChatModel:
+        if self.cassette is None:
+            return model
+        from roundtable.providers.cassette import RecordedModel
+
+        return model if isinstance(model, RecordedModel) else self.cassette.over(model)
 
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:
-        """Let models that have to fetch or load something do so, before the deadline of any call runs.
+        """Prepare models that have to fetch or load something, before the deadline of any call starts.
 
         Raises:
-            RoundtableError: A model cannot be had.
+            RoundtableError: A model is not available.
         """
         for agent in agents:
             await make_ready(getattr(agent, "chat_model", None))
 
     def check_prices(self, agents: Iterable[Agent], budget: Budget | None) -> None:
-        """Refuse to keep a budget of dollars for models whose price nobody knows.
+        """Refuse a budget in dollars if the price of a model is unknown.
 
         Raises:
             ConfigurationError: A model that may be called has no price.
         """
-        own = None if budget is None else budget.max_cost_usd
-        if own is None and self.ledger.table.budget.max_cost_usd is None:
+        debate_limit = None if budget is None else budget.max_cost_usd
+        if debate_limit is None and self.ledger.table.budget.max_cost_usd is None:
             return
-        models = [meter for agent in agents for model in _asked_by(agent) for meter in meters_of(model)]
+        models = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
         unknown = sorted({f"{model.provider}:{model.model}" for model in models if not model.is_priced})
         if unknown:
-            msg = f"max_cost_usd cannot be kept: no price is known for {', '.join(unknown)}"
+            msg = f"max_cost_usd cannot be enforced: no price is known for {', '.join(unknown)}"
             raise ConfigurationError(
                 msg,
                 hint=f'State one, such as prices={{"{unknown[0]}": {{"input": 1.25, "output": 10}}}} in US dollars per '
@@ -146,14 +173,311 @@ class Models:
             )
 
     def take(self) -> tuple[GuardedModel, ...]:
-        """Give the models made so far, for closing; those asked for later are made anew."""
-        made, self._made = tuple(self._made.values()), {}
-        return made
+        """Return the models made so far, for closing, and forget them."""
+        models, self._made = tuple(self._made.values()), {}
+        return models
 
 
-def _asked_by(agent: Agent) -> Iterator[object]:
-    """Give the model an agent speaks through, and those that its tools say they ask."""
+def trouble_of(model: object) -> str | None:
+    """Return why calls of a model fail now; `None` if calls may succeed, for a fallback model those of any model."""
+    if isinstance(model, FallbackModel):
+        troubles = [trouble_of(inner) for inner in model.models]
+        return None if None in troubles else troubles[0]
+    return model.endpoint_state.trouble if isinstance(model, GuardedModel) else None
+
+
+def _models_of(agent: Agent) -> Iterator[object]:
+    """Yield the model of an agent, and the models that its tools declare to call."""
     yield getattr(agent, "chat_model", None)
     toolkit = getattr(agent, "toolkit", None)
     for asks in toolkit.asks() if isinstance(toolkit, DefaultAgentToolkit) else ():
         yield from (ask.model for ask in asks)
+
+
+def agents_of(seat: str, models: Sequence[ChatModel]) -> tuple[BaseAgent, ...]:
+    """Make the agents of a seat, one per model."""
+    several = len(models) > 1
+    return tuple(
+        BaseAgent(
+            AgentConfig(
+                id=f"{seat}-{number}" if several else seat,
+                name=f"{seat.title()} {number}" if several else seat.title(),
+                provider=model.provider,
+                model=model.model,
+                temperature=0.0,
+                search=False,
+            ),
+            model,
+        )
+        for number, model in enumerate(models, start=1)
+    )
+
+
+def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
+    """Return the calls that measure each round, if a model does that."""
+    meters = [named.meter for named in meter.meters] if isinstance(meter, AnalyzerChain) else [meter]
+    reader = next((found for found in meters if isinstance(found, AIConsensusAnalyzer)), None)
+    if reader is None:
+        return []
+
+    def requests(record: DebateRecord) -> Sequence[ChatRequest]:
+        measured = [
+            answers
+            for record_round in record.rounds
+            for answers in (independent_answers(record_round), record_round.responses)
+        ]
+        once = [reader.request(answers, config.topic, record.session.id) for answers in measured if len(answers) > 1]
+        return once * reader.samples
+
+    return [Extra(agent, requests) for agent in agents_of("analyzer", reader.models)]
+
+
+def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:
+    """Return the call that writes the synthesis; if its answer cannot be read, it is made once more."""
+
+    def requests(record: DebateRecord) -> Sequence[ChatRequest]:
+        turns = tuple(turn for record_round in record.rounds for turn in record_round.turns)
+        view = DebateContext(
+            session_id=record.session.id,
+            topic=config.topic,
+            mode=config.mode,
+            current_round=max(1, len(record.rounds)),
+            transcript=turns,
+        )
+        return [writer.request(view)]
+
+    return Extra(agents_of("synthesizer", [writer.model])[0], requests, tries=2)
+
+
+ANALYZERS: Final = ("auto", "ai", "declared", "semantic", "stance", "basic")
+"""Built-in analyzers. `auto` is ai where answers leave something open, then declared; with options, it is stance."""
+
+_SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
+_PANEL_SIZE: Final = 3
+_EMBEDDED: Final = "local"
+_NOT_READERS: Final = frozenset({_EMBEDDED, "human", "replay", "scripted"})
+"""Providers whose models do not read the answers of a debate unless the seat names them."""
+
+
+class Helpers:
+    """The models for auxiliary work: they analyse, judge, prepare and summarise a debate.
+
+    Args:
+        seats: Models by seat, as the caller passed them.
+        analyzers: Analyzers of plugins.
+        models: Models of the table.
+        agents: Registry with the light model of each provider.
+
+    Raises:
+        ConfigurationError: A seat is unknown.
+    """
+
+    def __init__(
+        self,
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]],
+        analyzers: Registry[AnalyzerFactory],
+        models: Models,
+        agents: AgentRegistry,
+    ) -> None:
+        unknown = sorted(set(seats) - set(_SEATS))
+        if unknown:
+            msg = f"unknown seat {unknown[0]!r} in seats"
+            raise ConfigurationError(msg, hint=f"Choose from {', '.join(_SEATS)}.")
+        self._seats = seats
+        self._analyzers = analyzers
+        self._models = models
+        self._agents = agents
+
+    def meter(
+        self, analyzer: str | ConsensusMeter, configs: Iterable[AgentConfig], *, capped: bool, chosen: bool = False
+    ) -> ConsensusMeter:
+        """Return the meter of a debate; no model is called.
+
+        Args:
+            analyzer: Name of an analyzer, or a meter.
+            configs: Configurations of the agents; by default, the first light model of their providers analyses.
+            capped: Whether there is a budget in dollars, so that a model without a price cannot be called.
+            chosen: Whether the debate has options. Then the choices are known, and `auto` does not call a model.
+
+        Raises:
+            ConfigurationError: The analyzer is unknown, or the model named for the seat cannot be made.
+        """
+        if not isinstance(analyzer, str):
+            if not callable(getattr(analyzer, "measure", None)):
+                msg = f"analyzer must be one of {', '.join(ANALYZERS)}, or have `measure`, not {analyzer!r}"
+                raise ConfigurationError(msg)
+            return AnalyzerChain([NamedMeter("analyzer", analyzer)], fallback=ConsensusAnalyzer())
+        if analyzer not in ANALYZERS:
+            meter = NamedMeter(analyzer, self._plugin_meter(analyzer, configs, capped=capped))
+            return AnalyzerChain([meter], fallback=ConsensusAnalyzer())
+        if analyzer == "basic":
+            return ConsensusAnalyzer()
+        if analyzer == "stance" or (analyzer == "auto" and chosen):
+            return AnalyzerChain([NamedMeter("stance", StanceAnalyzer(options_only=chosen))])
+        if analyzer == "semantic":
+            return AnalyzerChain([NamedMeter("semantic", SemanticAnalyzer())])
+        if analyzer == "declared":
+            return AnalyzerChain([])
+        reader = NamedMeter("ai", self._ai_analyzer(configs, capped=capped))
+        return AnalyzerChain([reader], asks_if_settled=analyzer == "ai")
+
+    def _plugin_meter(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
+        entry = self._analyzers.find(name)
+        if entry is None:
+            known = (*ANALYZERS, *self._analyzers.names())
+            close = get_close_matches(name, known, 1)
+            suggestion = f". Did you mean {close[0]!r}?" if close else ""
+            hint = f"Choose from {', '.join(known)}."
+            raise ConfigurationError(f"unknown analyzer {name!r}{suggestion}", hint=hint)
+        models = self._ai_analyzer(configs, capped=capped).models
+        return make("analyzer", entry, models[0] if models else None)
+
+    def _ai_analyzer(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
+        models, reason = self._readers(tuple(configs))
+        missing_price = _missing_price(models) if capped else ""
+        return (
+            AIConsensusAnalyzer(why_none=missing_price)
+            if missing_price
+            else AIConsensusAnalyzer(models, why_none=reason)
+        )
+
+    def _readers(self, configs: Sequence[AgentConfig]) -> tuple[list[ChatModel], str]:
+        """Return the models that read the answers: those of the seat, else a light model, else a debater's own."""
+        seated = self.seated("analyzer")
+        if seated:
+            return seated, ""
+        models, reason = self._first_light_model(configs)
+        if models:
+            return models, ""
+        reasons = [reason]
+        for config in configs:
+            if config.provider in _NOT_READERS or not self._agents.has_provider(config.provider):
+                continue
+            try:
+                return [self._models.get(config.provider, config.model)], ""
+            except RoundtableError as error:
+                reasons.append(f"{config.provider}: {error.message}")
+        return [], "; ".join(dict.fromkeys(reasons))
+
+    def writer(
+        self, configs: Iterable[AgentConfig], agents: Mapping[str, Agent], *, capped: bool, by: str | None = None
+    ) -> Synthesizer:
+        """Return the synthesizer: with the model of the seat, else a light model, else the first agent's model.
+
+        Args:
+            configs: Configurations of the agents.
+            agents: The agents by id.
+            capped: As for `meter`.
+            by: Id of the agent whose model to use instead.
+
+        Raises:
+            ConfigurationError: No model can write it, the seat has several models, or its model cannot be made or has
+                no price.
+        """
+        if by is not None:
+            return self._agent_as_writer(by, agents)
+        seated = self.seated("synthesizer")
+        if len(seated) > 1:
+            raise ConfigurationError("seats['synthesizer'] must be one model, not several")
+        missing_price = _missing_price(seated) if capped else ""
+        if missing_price:
+            raise ConfigurationError(f"seats['synthesizer']: {missing_price}", hint="Set its price with prices={...}.")
+        models, reason = (seated, "") if seated else self._first_light_model(configs)
+        if models and not (capped and _missing_price(models)):
+            return Synthesizer(models[0])
+        synthesizer = first_synthesizer(agents.values())
+        if synthesizer is None:
+            msg = f"no model can write the synthesis: {reason or 'no agent has a model'}"
+            raise ConfigurationError(msg, hint="Name one with seats={'synthesizer': 'provider:model'}.")
+        return synthesizer
+
+    @staticmethod
+    def _agent_as_writer(agent_id: str, agents: Mapping[str, Agent]) -> Synthesizer:
+        synthesizer = first_synthesizer([agents[agent_id]] if agent_id in agents else [])
+        if synthesizer is None:
+            msg = f"agent {agent_id!r} cannot write the synthesis: it is not in the session, or has no model"
+            raise ConfigurationError(msg, hint=f"Agents of the session are: {', '.join(agents)}.")
+        return synthesizer
+
+    def auxiliary_agents(
+        self, config: DebateConfig, mode: DebateModeStrategy, seats: Sequence[AgentConfig]
+    ) -> dict[str, tuple[BaseAgent, ...]]:
+        """Return the auxiliary agents of a debate, by seat.
+
+        Args:
+            config: Configuration of the debate; its `decide` says whether judges are needed.
+            mode: The mode.
+            seats: Configurations of the debaters.
+
+        Raises:
+            ConfigurationError: No model can judge, a model cannot be made, or a debater has the id of a seat.
+        """
+        by_seat: dict[str, tuple[BaseAgent, ...]] = {}
+        if isinstance(mode, ExpertPanelMode) and mode.facilitated and not config.perspectives:
+            writers = self.seated("facilitator") or self._first_light_model(seats)[0]
+            by_seat["facilitator"] = agents_of("facilitator", writers[:1])
+        if config.decide in JUDGED:
+            by_seat["judge"] = agents_of("judge", self._judges(config.decide, seats))
+        debater_ids = {seat.id for seat in seats}
+        conflicts = [agent.id for agents in by_seat.values() for agent in agents if agent.id in debater_ids]
+        if conflicts:
+            msg = f"a debater has the id of an auxiliary agent: {', '.join(conflicts)}"
+            raise ConfigurationError(msg, hint="Give the debater another id.")
+        return {seat: agents for seat, agents in by_seat.items() if agents}
+
+    def _judges(self, decide: str, seats: Sequence[AgentConfig]) -> list[ChatModel]:
+        seated = self.seated("judge")
+        models, reason = (seated, "") if seated else self._light_models(seats)
+        if not models:
+            msg = f"no model can judge the debate: {reason}"
+            raise ConfigurationError(msg, hint="Name one with seats={'judge': 'provider:model'}.")
+        if seated:
+            return models
+        return (
+            models[:1] if decide == "judge" else [models[n % len(models)] for n in range(max(_PANEL_SIZE, len(models)))]
+        )
+
+    def seated(self, seat: str) -> list[ChatModel]:
+        """Return the models that the caller set for a seat.
+
+        Raises:
+            ConfigurationError: A model cannot be made.
+        """
+        seated = self._seats.get(seat, ())
+        models = seated if isinstance(seated, Sequence) and not isinstance(seated, str) else (seated,)
+        return [self._model(model) for model in models]
+
+    def _model(self, model: SeatLike) -> ChatModel:
+        if isinstance(model, str):
+            return self._models.get(*split_model_name(model))
+        return self._models.guarded(model)
+
+    def _first_light_model(self, configs: Iterable[AgentConfig]) -> tuple[list[ChatModel], str]:
+        """Return the light model of the first provider that has one, or the reason why there is none."""
+        return self._light_models(configs, most=1)
+
+    def _light_models(self, configs: Iterable[AgentConfig], most: int | None = None) -> tuple[list[ChatModel], str]:
+        """Return the light model of each provider that has one, or the reason why there is none."""
+        models: list[ChatModel] = []
+        reasons: list[str] = []
+        for provider in dict.fromkeys(config.provider for config in configs):
+            is_known = self._agents.has_provider(provider)
+            name = self._agents.get_light_model(provider) if is_known else None
+            if provider == _EMBEDDED:
+                reasons.append("the embedded model is too small to judge answers")
+            elif name is None:
+                reasons.append(f"{provider} has no light model")
+            else:
+                try:
+                    models.append(self._models.get(provider, name))
+                except RoundtableError as error:
+                    reasons.append(f"{provider}: {error.message}")
+            if len(models) == most:
+                break
+        return models, "; ".join(reasons) or "there are no agents"
+
+
+def _missing_price(models: Iterable[ChatModel]) -> str:
+    """Return an error text if a model has no price, which a budget in dollars needs; an empty text otherwise."""
+    names = [f"{model.provider}:{model.model}" for model in models for meter in meters_of(model) if not meter.is_priced]
+    return f"the budget is in dollars, and no price is known for {names[0]}" if names else ""

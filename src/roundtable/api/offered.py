@@ -1,60 +1,72 @@
-"""What servers offer their callers: who may be seated, and in which modes they may debate."""
+"""What servers offer their callers: the agents that may debate, and the modes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from roundtable.errors import ConfigurationError
-from roundtable.types import Value
+from roundtable.scoring.words import counted
+from roundtable.types import AgentConfig, NativeSearch, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.api.seats import AgentLike
+    from roundtable.api.assembly import TableParts
+    from roundtable.api.options import DebateOptions
+    from roundtable.api.searching import SearchLike
+    from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.table import Roundtable
-    from roundtable.api.wiring import Wiring
     from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import AgentConfig
+    from roundtable.types.request import DebateRequest, ForkRequest, SearchRequest
 
-__all__ = ["ModeOffer", "chosen_agents", "offered_agents", "offered_modes", "seated_again"]
+__all__ = [
+    "AgentOffer",
+    "ModeOffer",
+    "chosen_agents",
+    "debate_options",
+    "offered_agents",
+    "offered_modes",
+    "offered_search",
+    "seated_again",
+]
 
 
 class ModeOffer(Value):
-    """A mode that a table knows."""
+    """A mode that a table has."""
 
     name: str
-    """Name it is asked for by."""
+    """Its name."""
     summary: str
-    """What it is, in a line."""
+    """One line that describes it."""
     use_when: str = ""
-    """What it is good for."""
+    """When to use it."""
     min_rounds: int
-    """Fewest rounds it can hold."""
+    """Fewest rounds it can run."""
     max_rounds: int
-    """Most rounds it can hold here."""
+    """Maximum rounds it can run here."""
     min_agents: int
     """Fewest agents it needs."""
     options: Mapping[str, str]
-    """What can be set behind its name, as in `delphi:final=median`, with what may stand there."""
+    """Options that can be set after its name, as in `adversarial:visibility=predecessor`, with their values."""
     assigns_stances: bool
-    """Whether sides are assigned, so that agreement says little."""
+    """Whether sides are assigned, so that agreement means little."""
     source: str
-    """Distribution that brings it."""
+    """Distribution that provides it."""
 
 
-def offered_modes(wiring: Wiring) -> tuple[ModeOffer, ...]:
-    """List the modes that a table knows."""
-    most = wiring.settings.max_rounds
+def offered_modes(wiring: TableParts) -> tuple[ModeOffer, ...]:
+    """List the modes that a table has."""
+    max_rounds = wiring.settings.max_rounds
     return tuple(
         ModeOffer(
             name=entry.name,
             summary=entry.summary,
             use_when=getattr(entry.thing, "use_when", ""),
             min_rounds=entry.thing.rounds.start,
-            max_rounds=min(entry.thing.rounds.stop - 1, most),
-            min_agents=_fewest(entry.thing),
-            options=_settable(entry.thing),
+            max_rounds=min(entry.thing.rounds.stop - 1, max_rounds),
+            min_agents=_min_agents(entry.thing),
+            options=_option_values(entry.thing),
             assigns_stances=entry.thing.assigns_stances,
             source=entry.source,
         )
@@ -62,23 +74,75 @@ def offered_modes(wiring: Wiring) -> tuple[ModeOffer, ...]:
     )
 
 
-def _fewest(mode: DebateModeStrategy) -> int:
+def _min_agents(mode: DebateModeStrategy) -> int:
     counts = getattr(mode, "agent_counts", None)
     return counts.start if isinstance(counts, range) else 1
 
 
-def _settable(mode: DebateModeStrategy) -> dict[str, str]:
+def _option_values(mode: DebateModeStrategy) -> dict[str, str]:
     readers = getattr(mode, "options", {})
     return {name: getattr(reader, "takes", "VALUE") for name, reader in readers.items()}
 
 
-def offered_agents(table: Roundtable) -> tuple[AgentConfig, ...]:
-    """List who sits at a table.
+class AgentOffer(NamedTuple):
+    """An agent of a table, and whether it is usable."""
+
+    config: AgentConfig
+    """Its configuration, with the model that it uses."""
+    trouble: str | None
+    """Why it is not usable now, by its last call or check; `None` if no problem is known."""
+
+
+def offered_agents(table: Roundtable) -> tuple[AgentOffer, ...]:
+    """List the agents of a table.
 
     Raises:
-        ConfigurationError: Nobody can.
+        ConfigurationError: The table has no usable agents.
     """
-    return tuple(seat.config for seat in table.wiring.seats(None))
+    wiring = table.wiring
+    return tuple(AgentOffer(_with_model(seat), wiring.trouble(seat)) for seat in wiring.seats(None))
+
+
+def _with_model(seat: Seated) -> AgentConfig:
+    # Late on purpose: servers list what they offer before anything is loaded.
+    from roundtable.api.changes import effective
+    from roundtable.providers.http_model import FIRST_LISTED
+
+    config = effective(seat)
+    # Which model a local server lists first is known only after a call.
+    return config.model_copy(update={"model": None}) if config.model == FIRST_LISTED else config
+
+
+def debate_options(
+    table: Roundtable,
+    request: DebateRequest | ForkRequest,
+    *,
+    count: int | None = None,
+    models: Collection[str] | None = None,
+) -> DebateOptions:
+    """Return the options of a table for a request to a server; options that the caller left out stay out.
+
+    Args:
+        table: The server's table.
+        request: The caller's request.
+        count: How many agents debate, instead of their names; see `chosen_agents`.
+        models: Models that may be requested; see `chosen_agents`.
+
+    Raises:
+        ConfigurationError: An agent is not offered, the search is not allowed, or `exit_when` cannot be read.
+    """
+    options = request.given_options()
+    if count is not None or "agents" in options:
+        options["agents"] = chosen_agents(table, request.agents, count, models=models)
+    if "search" in options:
+        options["search"] = offered_search(table, request.search)
+    if isinstance(request.exit_when, Mapping):
+        # Late on purpose: listing what a server offers does not need the criteria.
+        from roundtable.exits import exit_from_spec
+
+        options["exit_when"] = exit_from_spec(request.exit_when, table.wiring.catalog.exits)
+    # A request names every option as a table does; a test compares the two.
+    return cast("DebateOptions", options)
 
 
 def chosen_agents(
@@ -88,62 +152,90 @@ def chosen_agents(
     *,
     models: Collection[str] | None = None,
 ) -> Sequence[AgentLike] | None:
-    """Give who debates among those that a server offers its callers; `None` leaves it to the table.
+    """Return the agents that a server's caller chose from those offered; `None` means the table's agents.
 
-    It is the server's owner who decides what is spent and where, which programs are started, and which files are read.
+    The server's owner decides what is spent and where, which programs are started, and which files are read.
 
     Args:
         table: The server's table.
         names: Ids or names of its agents, or names of models that may be asked for.
-        count: How many agents are to debate, instead of names; they share models where there are fewer.
-        models: Models that may be asked for as `"provider:model"`; `None` allows any of the providers of the table's
-            agents, but for programs and files of this machine.
+        count: How many agents debate, instead of names; at most `ROUNDTABLE_MAX_AGENTS`. If the table has fewer
+            agents, several share a model.
+        models: Models that may be requested as `"provider:model"`; `None` allows all models of the providers of the
+            table's agents, except for programs and files of this machine.
 
     Raises:
-        ConfigurationError: A name is unknown (its code is `AGENT_NOT_FOUND`), or there are not so many agents.
+        ConfigurationError: A name is unknown (the code is `AGENT_NOT_FOUND`), or there are not enough agents.
     """
     if names is None and count is None:
         return None
     seats = _seats(table)
     if names is not None:
         allowed = _Models(table.wiring, seats) if models is None else models
-        return [_named(seats, name, allowed) for name in names]
-    wanted = count or len(seats)
+        return [_find_agent(seats, name, allowed) for name in names]
+    max_agents = table.wiring.settings.max_agents
+    wanted = min(count or len(seats), max_agents)
     if wanted <= len(seats):
-        return [taken for _, taken in seats[:wanted]]
-    if any(taken is not config for config, taken in seats):
-        msg = f"this server has {len(seats)} agents, not {wanted}"
-        raise ConfigurationError(msg, hint=f"Ask for at most {len(seats)} agents.")
+        return [agent for _, agent in seats[:wanted]]
+    if any(not isinstance(agent, AgentConfig) for _, agent in seats):
+        msg = f"this server has {counted(len(seats), 'agent')}, not {count}"
+        raise ConfigurationError(msg, hint=f"Ask for at most {counted(len(seats), 'agent')}.")
     shared = [f"{config.provider}:{config.model}" if config.model else config.provider for config, _ in seats]
-    return [shared[place % len(shared)] for place in range(wanted)]
+    return [shared[index % len(shared)] for index in range(wanted)]
+
+
+def offered_search(table: Roundtable, given: SearchRequest | None) -> SearchLike | None:
+    """Return the search setting for a caller's debate; `None` means the table's setting.
+
+    A caller cannot get more than the server's owner allows: options of the table win over the caller's.
+
+    Raises:
+        ConfigurationError: The server's agents do not use their providers' own search.
+    """
+    table_search = table.wiring.search.native
+    if given is None or given is False:
+        return given
+    if table_search is False:
+        msg = f"search={given!r:.80}: this server does not let agents search the web with their providers' own search"
+        raise ConfigurationError(msg, hint="Leave `search` out, or set it to false.")
+    wanted = given if isinstance(given, NativeSearch) else NativeSearch()
+    return table_search.over(wanted) if isinstance(table_search, NativeSearch) else wanted if wanted.asked else "auto"
 
 
 def seated_again(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequence[AgentLike]:
-    """Give who debated in a stored session as a table takes them: those who sit there as they are.
+    """Return the agents of a stored session as a table takes them; agents that the table has are used as they are.
 
     Args:
         table: The table.
         agents: The session's agents.
     """
-    own = {config.id: taken for config, taken in _seats(table)}
-    return [own.get(config.id, config) for config in agents]
+    table_agents = {config.id: agent for config, agent in _seats(table)}
+    return [table_agents.get(config.id, config) for config in agents]
 
 
 def _seats(table: Roundtable) -> list[tuple[AgentConfig, AgentLike]]:
-    """List who sits at a table, each as the table was given them; by configuration where that was a name."""
-    given = table.wiring.options.agents
+    """List the agents of a table as they were passed to it; an agent passed by name is listed as a configuration."""
+    agents = table.wiring.options.agents
     return [
-        (seat.config, seat.config if given is None or isinstance(given[place], str) else given[place])
-        for place, seat in enumerate(table.wiring.seats(None))
+        (
+            seat.config,
+            _without_search(seat.config) if agents is None or isinstance(agents[index], str) else agents[index],
+        )
+        for index, seat in enumerate(table.wiring.seats(None))
     ]
 
 
-class _Models(Collection[str]):
-    """All models of the providers that a table's agents are made of by name."""
+def _without_search(config: AgentConfig) -> AgentConfig:
+    """Return a configuration without the table's search setting, which a debate may replace."""
+    return config.model_copy(update={"search": None})
 
-    def __init__(self, wiring: Wiring, seats: Sequence[tuple[AgentConfig, AgentLike]]) -> None:
-        named = sorted({config.provider for config, taken in seats if taken is config})
-        self._providers = [name for name in named if not _is_of_machine(wiring, name)]
+
+class _Models(Collection[str]):
+    """All models of the providers of those agents of a table that were configured by name."""
+
+    def __init__(self, wiring: TableParts, seats: Sequence[tuple[AgentConfig, AgentLike]]) -> None:
+        providers = sorted({config.provider for config, agent in seats if isinstance(agent, AgentConfig)})
+        self._providers = [name for name in providers if not _is_of_machine(wiring, name)]
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.partition(":")[0] in self._providers
@@ -155,19 +247,19 @@ class _Models(Collection[str]):
         return len(self._providers)
 
 
-def _is_of_machine(wiring: Wiring, provider: str) -> bool:
-    """Tell whether the models of a provider are programs or files of this machine."""
+def _is_of_machine(wiring: TableParts, provider: str) -> bool:
+    """Check whether the models of a provider are programs or files of this machine."""
     factory = wiring.catalog.providers.get(provider)
     return bool(getattr(factory, "runs_programs", False) or getattr(factory, "reads_files", False))
 
 
-def _named(seats: Sequence[tuple[AgentConfig, AgentLike]], name: str, models: Collection[str]) -> AgentLike:
-    for config, taken in seats:
+def _find_agent(seats: Sequence[tuple[AgentConfig, AgentLike]], name: str, models: Collection[str]) -> AgentLike:
+    for config, agent in seats:
         if name in {config.id, config.name}:
-            return taken
+            return agent
     if name in models:
         return name
     offered = ", ".join(repr(config.id) for config, _ in seats)
-    more = f"; or a model: {', '.join(models)}" if models else ""
+    models_hint = f"; or a model: {', '.join(models)}" if models else ""
     msg = f"this server offers no agent {name!r}"
-    raise ConfigurationError(msg, code="AGENT_NOT_FOUND", hint=f"Agents: {offered}{more}.")
+    raise ConfigurationError(msg, code="AGENT_NOT_FOUND", hint=f"Agents: {offered}{models_hint}.")

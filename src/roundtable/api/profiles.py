@@ -1,4 +1,4 @@
-"""Profiles of agents from files, and those a table knows by name."""
+"""Agent profiles: from files, and by name in a table."""
 
 from __future__ import annotations
 
@@ -6,34 +6,37 @@ import tomllib
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
-from roundtable.types.profiles import AgentProfile
+from roundtable.types.agents import AgentProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable._registry import Registry
+    from roundtable._core.registry import Registry
     from roundtable.plugins import Catalog
 
-__all__ = ["ProfileLike", "know_profiles", "load_profiles", "profile_of"]
+__all__ = ["THIS_TABLE", "ProfileLike", "load_profiles", "profile_of", "register_profiles"]
 
 ProfileLike: TypeAlias = "AgentProfile | str | PathLike[str]"
-"""Profiles as a table takes them: one, or a file with several."""
+"""Profiles as a table takes them: a profile, or a file with several."""
+
+THIS_TABLE: Final = "this table"
+"""Source of the profiles that were passed to a table."""
 
 _FIELDS = tuple(field.name for field in fields(AgentProfile) if field.name != "name")
 
 
 def load_profiles(path: str | PathLike[str]) -> tuple[AgentProfile, ...]:
-    """Read profiles from a TOML or YAML file: one table for each, by its name, with the fields of `AgentProfile`.
+    """Load profiles from a TOML or YAML file: one table per profile, with the fields of `AgentProfile`.
 
     Args:
-        path: The file; its name ends in `.toml`, `.yaml` or `.yml`. YAML needs the extra `yaml`.
+        path: A file that ends in `.toml`, `.yaml` or `.yml`. YAML needs the extra `yaml`.
 
     Raises:
-        ConfigurationError: The file cannot be read, or what it holds are no profiles.
+        ConfigurationError: The file cannot be read, or does not contain profiles.
 
     Example:
         >>> import pathlib, tempfile
@@ -46,59 +49,61 @@ def load_profiles(path: str | PathLike[str]) -> tuple[AgentProfile, ...]:
     file = Path(path)
     try:
         text = file.read_text("utf-8")
-        raw: object = _yaml(text) if file.suffix.lower() in {".yaml", ".yml"} else tomllib.loads(text)
+        raw: object = _parse_yaml(text) if file.suffix.lower() in {".yaml", ".yml"} else tomllib.loads(text)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"profiles cannot be read from {str(file)!r}: {reason}", cause=error) from error
     if not isinstance(raw, dict) or not raw:
-        raise ConfigurationError(f"{str(file)!r} holds no profiles", hint="Write one table for each: [data-steward]")
-    return tuple(_profile(str(file), name, facts) for name, facts in raw.items())
+        raise ConfigurationError(
+            f"{str(file)!r} contains no profiles", hint="Write one table per profile: [data-steward]"
+        )
+    return tuple(_parse_profile(str(file), name, facts) for name, facts in raw.items())
 
 
-def _yaml(text: str) -> object:
+def _parse_yaml(text: str) -> object:
     try:
         import yaml
     except ImportError as error:
         msg = "profiles in YAML need PyYAML"
         raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[yaml]', or write TOML.") from error
     try:
-        found: object = yaml.safe_load(text)
+        content: object = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
-    return found
+    return content
 
 
-def _profile(where: str, name: object, facts: object) -> AgentProfile:
-    if not isinstance(facts, dict) or not isinstance(name, str):
-        raise ConfigurationError(f"{where!r}: {name!r} is no table of a profile")
-    unknown = sorted(str(key) for key in facts if key not in _FIELDS)
+def _parse_profile(file: str, name: object, values: object) -> AgentProfile:
+    if not isinstance(values, dict) or not isinstance(name, str):
+        raise ConfigurationError(f"{file!r}: {name!r} is not a table with a profile")
+    unknown = sorted(str(key) for key in values if key not in _FIELDS)
     if unknown:
-        msg = f"{where!r}: profile {name!r} has unknown fields: {', '.join(unknown)}"
-        raise ConfigurationError(msg, hint=f"A profile has {', '.join(_FIELDS)}.")
-    return AgentProfile(name, **facts)
+        msg = f"{file!r}: profile {name!r} has unknown fields: {', '.join(unknown)}"
+        raise ConfigurationError(msg, hint=f"Fields of a profile: {', '.join(_FIELDS)}.")
+    return AgentProfile(name, **values)
 
 
-def know_profiles(given: Sequence[ProfileLike], catalog: Catalog) -> Catalog:
-    """Let the table know profiles by name, its own before those of plugins; give the catalog that holds them.
+def register_profiles(given: Sequence[ProfileLike], catalog: Catalog) -> Catalog:
+    """Add a table's profiles to the catalog, where they replace those of plugins, and return the catalog.
 
     Raises:
-        ConfigurationError: One is none, or a file cannot be read.
+        ConfigurationError: An entry is not a profile, or a file cannot be read.
     """
     check_list("profiles", given)
-    for one in given:
-        if not isinstance(one, AgentProfile | str | PathLike):
-            msg = f"every one of profiles must be an AgentProfile or a file, not {type(one).__name__}"
+    for item in given:
+        if not isinstance(item, AgentProfile | str | PathLike):
+            msg = f"every one of profiles must be an AgentProfile or a file, not {type(item).__name__}"
             raise ConfigurationError(msg)
-        for profile in (one,) if isinstance(one, AgentProfile) else load_profiles(one):
-            catalog.profiles.add(profile.name, profile, source="this table", replace=True)
+        for profile in (item,) if isinstance(item, AgentProfile) else load_profiles(item):
+            catalog.profiles.add(profile.name, profile, source=THIS_TABLE, replace=True)
     return catalog
 
 
 def profile_of(given: object, known: Registry[AgentProfile]) -> AgentProfile:
-    """Give a profile that was given by name or as it is.
+    """Return a profile, looked up if it is given by name.
 
     Raises:
-        ConfigurationError: There is none of this name; the code is `AGENT_NOT_FOUND`.
+        ConfigurationError: The name is unknown; the code is `AGENT_NOT_FOUND`.
     """
     if isinstance(given, AgentProfile):
         return given
@@ -109,7 +114,7 @@ def profile_of(given: object, known: Registry[AgentProfile]) -> AgentProfile:
         return known.get(given)
     except ConfigurationError as error:
         names = ", ".join(known.names()) or "none"
-        msg = f"there is no agent {given!r}; known profiles: {names}"
+        msg = f"unknown agent {given!r}; known profiles: {names}"
         hint = "Profiles come from Roundtable(profiles=[...]), from --profiles of a command, or from a plugin."
-        facts = {"field": "agents"}
-        raise ConfigurationError(msg, code="AGENT_NOT_FOUND", cause=error, hint=hint, details=facts) from error
+        details = {"field": "agents"}
+        raise ConfigurationError(msg, code="AGENT_NOT_FOUND", cause=error, hint=hint, details=details) from error

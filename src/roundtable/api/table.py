@@ -1,14 +1,14 @@
-"""The facade: one object that wires everything, and one method for each thing a user does."""
+"""`Roundtable`: one object that connects everything, one method per task; and `debate` for one question."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from roundtable.api.converse import TeamTable
 from roundtable.api.files import SessionFiles
-from roundtable.api.options import Options
-from roundtable.api.stored import StoredSessions
+from roundtable.api.stored_sessions import NEEDED, StoredSessions
+from roundtable.api.table_options import TableOptions
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -18,35 +18,29 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from roundtable.api.assembly import TableParts
     from roundtable.api.debates import Debates
-    from roundtable.api.handle import DebateHandle
-    from roundtable.api.live import Prepared
     from roundtable.api.many import OnError
-    from roundtable.api.options import DebateOptions, Perspectives, SeatLike
+    from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.profiles import ProfileLike
+    from roundtable.api.runs import DebateHandle, DebateStream, Prepared, Watch
+    from roundtable.api.searching import SearchLike
     from roundtable.api.seats import AgentLike
-    from roundtable.api.stream import DebateStream, Watch
+    from roundtable.api.table_options import SeatLike
     from roundtable.api.tools import ToolLike
-    from roundtable.api.wiring import Wiring
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
-    from roundtable.result import DebateResult
-    from roundtable.results import Results
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.results.many import Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
-    from roundtable.types import (
-        Budget,
-        Estimate,
-        Event,
-        JsonValue,
-        ProviderConfig,
-    )
+    from roundtable.types import Budget, Estimate, Event, JsonValue, ProviderConfig
 
-__all__ = ["Roundtable"]
+__all__ = ["Roundtable", "debate"]
 
 
 class Roundtable(SessionFiles, StoredSessions, TeamTable):
@@ -57,36 +51,41 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     the first use.
 
     Args:
-        agents: Who debates: `"provider:model"`, an `AgentConfig`, an agent, or a chat model. Left out, the
-            environment decides: keys of providers, then `ROUNDTABLE_BASE_URL` or `OLLAMA_HOST`, then the
+        agents: The agents that debate: `"provider:model"`, an `AgentConfig`, an agent, or a chat model. When left
+            out, the environment decides: keys of providers, then `ROUNDTABLE_BASE_URL` or `OLLAMA_HOST`, then the
             embedded model.
-        providers: Overrides by provider name.
-        storage: `"sqlite:///path"`, `"memory://"`, or a storage of your own; `DATABASE_PATH` or
+        providers: Configurations by provider name, such as keys and addresses.
+        storage: `"sqlite:///path"`, `"memory://"`, or your own storage; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
-        tools: What agents can do besides speaking: typed functions, tools, toolkits, or names of registered ones. An
-            agent that has tools of its own keeps those.
-        profiles: Profiles of specialised agents that `converse` may be asked for by name: `AgentProfile`s, or TOML or
+        tools: Tools of the agents: typed functions, tools, toolkits, or names of registered ones. An agent with its
+            own tools keeps those.
+        profiles: Profiles of specialised agents for `converse`, which takes their names: `AgentProfile`s, or TOML or
             YAML files with several.
-        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, a plugin's, or
-            a meter of yours.
-        seats: Models beside the debate, such as `{"analyzer": "provider:model"}`; several on one seat are a panel.
-            Seats are `analyzer`, `judge`, `facilitator` and `synthesizer`; where none is named, a light model of a
-            debater's provider sits, for a panel of judges those of all.
-        budget: The most that all debates of this table may consume together.
+        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, the name of a
+            plugin's analyzer, or your own meter. With `"auto"` a light model analyses each round, unless the debate has
+            options: then the choices are known, and no model is called. `"ai"` calls the model in both cases.
+        search: How agents search the web: `"auto"` uses their provider's own search if it has one, `False` turns the
+            search off, and `roundtable.types.NativeSearch` sets options of the provider's search. The name of a search
+            service, such as `"brave"`, provides its tools instead. `ProviderConfig.search` and `AgentConfig.search`
+            override it; an agent or a model with its own search keeps that.
+        seats: Models for auxiliary work, such as `{"analyzer": "provider:model"}`; several models for one seat form a
+            panel. Seats are `analyzer`, `judge`, `facilitator` and `synthesizer`. By default, a seat has the light
+            model of a debater's provider, and a panel of judges has those of all providers.
+        budget: Limits for all debates of this table together.
         quorum: Answers needed in each stage that asks for positions; one when left out.
-        concurrency: Most calls under way at once per model.
+        concurrency: Most concurrent calls per model.
         timeout_s: Total deadline of a model call in seconds, tries included; the provider's when left out.
         turn_timeout_s: Seconds an agent has for a turn, with all its calls and tools; no limit when left out.
-        seed: Seed of everything random.
-        observers: Functions, or objects with `notify`, that hear every event of this table's debates; see
+        seed: Seed for all random choices.
+        observers: Functions, or objects with `notify`, that receive every event of this table's debates; see
             `roundtable.protocols.Observer`. Or names of observers of plugins, such as `"otel"`.
-        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table alone; or which installed
-            plugins to load, as `roundtable.plugins.Plugins`. An installed one is loaded when its name is asked for.
-        prices: Prices by `"provider:model"`, before those of the packaged table (extra `prices`).
-        cassette: A file of recorded calls; those it holds are not made, others are made and recorded. A
-            `roundtable.providers.Cassette` says otherwise.
-        tenant: Whose sessions these are.
-        settings: What the environment says; read from it when left out.
+        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table only; or which installed
+            plugins to load, as `roundtable.plugins.Plugins`. An installed plugin is loaded when its name is used.
+        prices: Prices by `"provider:model"`; they override those of the packaged table (extra `prices`).
+        cassette: A file of recorded calls. Recorded calls are replayed, others are made and recorded; use
+            `roundtable.providers.Cassette` for other modes.
+        tenant: Tenant that owns the sessions.
+        settings: The settings; read from the environment when left out.
 
     Example:
         >>> import anyio
@@ -99,9 +98,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         ('Tea', 2.0)
     """
 
-    _wired: Wiring | None = None
-    _lender: Roundtable | None = None
-    _debating: Debates | None = None
+    _wiring: TableParts | None = None
+    _parent: Roundtable | None = None
+    _loaded_debates: Debates | None = None
     _group: TaskGroup | None = None
 
     def __init__(
@@ -113,6 +112,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         tools: Sequence[ToolLike] = (),
         profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
+        search: SearchLike = "auto",
         seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
         budget: Budget | None = None,
         quorum: int | None = None,
@@ -127,30 +127,50 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         tenant: str = "default",
         settings: Settings | None = None,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        self._options = Options(**given)
+        arguments = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        arguments["search"] = search  # `None` is refused, not left out
+        self._options = TableOptions(**arguments)
 
     def __repr__(self) -> str:
         return f"Roundtable({self._options.shown})"
 
-    @property
-    def wiring(self) -> Wiring:
-        """The objects behind the table, made on first use: engine, registries, storage, gateway."""
-        if self._wired is None:
-            # Late on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
-            from roundtable.api.wiring import Wiring
+    async def _load(self, agents: Sequence[AgentLike] | None = None) -> None:
+        # Late on purpose: `import roundtable; roundtable.Roundtable` must not load anyio.
+        from roundtable._core.eventloop import import_on_thread
 
-            lender = self._lender
-            self._wired = Wiring(self._options) if lender is None else lender.wiring.lend(self._options)
-        return self._wired
+        needed, storage = list(NEEDED), self._options.storage
+        if storage is None or (isinstance(storage, str) and storage.startswith("sqlite:")):
+            needed.append("roundtable.storage.sqlite")
+        await import_on_thread(*needed)
+        from roundtable.providers.builtin import provider_modules
+
+        await import_on_thread(*provider_modules(self._options.provider_names(agents)))
+
+    @property
+    def wiring(self) -> TableParts:
+        """The objects of the table, made on first use: engine, registries, storage, gateway."""
+        if self._wiring is None:
+            # Late on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
+            from roundtable.api.assembly import TableParts
+
+            parent = self._parent
+            self._wiring = TableParts(self._options) if parent is None else parent.wiring.lend(self._options)
+        return self._wiring
+
+    @property
+    def _may_know_more(self) -> bool:
+        """Whether this table may have more than the built-in parts and those of installed plugins."""
+        parent = self._parent
+        is_extended = self._wiring is not None or self._options.plugins is not None
+        return is_extended or (parent is not None and parent._may_know_more)  # noqa: SLF001  (an instance of this class)
 
     @property
     def _debates(self) -> Debates:
-        if self._debating is None:
+        if self._loaded_debates is None:
             from roundtable.api.debates import Debates
 
-            self._debating = Debates(self.wiring)
-        return self._debating
+            self._loaded_debates = Debates(self.wiring)
+        return self._loaded_debates
 
     async def debate(
         self,
@@ -158,72 +178,89 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         *,
         mode: str | DebateModeStrategy = "collaborative",
         rounds: int = 3,
+        agents: Sequence[AgentLike] | None = None,
         options: Sequence[str] | None = None,
-        decide: str | Rule = "plurality",
-        exit_when: Exit | None = None,
+        decide: str | Rule | None = None,
+        vote: bool | Literal["every"] = False,
+        exit_when: str | Exit | None = None,
         exit_on_consensus: bool | None = None,
+        quorum: int | None = None,
         focus_question: str | None = None,
         perspectives: Perspectives = None,
-        agents: Sequence[AgentLike] | None = None,
-        budget: Budget | None = None,
+        search: SearchLike | None = None,
         baseline: bool = False,
         synthesize: bool = False,
         skip_rounds_when: float | None = None,
+        budget: Budget | None = None,
         deadline_s: float | None = None,
         metadata: Mapping[str, JsonValue] | None = None,
     ) -> DebateResult:
-        """Hold a debate and give its result.
+        """Run a debate and return its result.
 
-        A debate of which at least one turn is stored gives a result even when it ends early; its
-        `status` and `exit` say so.
+        If at least one turn is stored, there is a result even if the debate ends early; its `status` and `exit` say
+        so.
 
         Args:
             topic: The question, 1 to 10,000 characters.
-            mode: Debate mode, by name or as an object. A session goes on with an object of yours on this table;
-                elsewhere a plugin has to bring the mode under its name.
-            rounds: Rounds to hold at most, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` says otherwise.
-            options: Options to choose from; left out, the agents find their own positions.
-            decide: Rule that turns a round's positions into a decision: its name, as in `"supermajority(2/3)"`, or a
-                rule of your own, which this table then knows by its name. `"judge"` and `"judge-panel"` have models
-                that take no part vote after each round; see `seats`.
-            exit_when: Criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`.
-            exit_on_consensus: Whether also to end when agreement, convergence or confidence reach the thresholds of
-                `ROUNDTABLE_EXIT_*`; asked after `exit_when`.
+            mode: Debate mode: its name, with its options after a colon, as in `delphi:threshold=0.8`, or a mode object.
+                A session with a mode object resumes on this table; elsewhere a plugin has to bring a mode of that name.
+            rounds: Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more.
+            agents: Who debates, instead of the table's agents: agents, models, configurations or names.
+            options: Options to choose from, at least 2. When left out, the agents find their own positions.
+            decide: Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in
+                `"supermajority(2/3)"`, or a `Rule` of your own, which this table then knows by its name. When left out,
+                `"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals asks for a vote by
+                itself, unless the debate has options. With `"judge"` and `"judge-panel"`, models that take no part vote
+                after each round; see `seats`.
+            vote: Whether the debaters vote on each other's answers, or on the options, after the last round, or with
+                `"every"` after every round, at the price of one call each. They see the answers without names, and no
+                agent sees the votes.
+            exit_when: Criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`, or as text:
+                `"consensus(0.9) & min_rounds(2)"`.
+            exit_on_consensus: Whether to end also when agreement, convergence or confidence reach the thresholds of
+                `ROUNDTABLE_EXIT_*`; checked after the criterion.
+            quorum: Minimum number of answers per stage, or per round if agents answer one after another; with fewer,
+                the debate fails with `QuorumLost`. The table's `quorum` when left out.
             focus_question: Narrower question for the rounds.
-            perspectives: Perspectives of an expert panel, by name or in full; `"auto"` has them written for the
+            perspectives: Perspectives of an expert panel, by name or in full; `"auto"` has a model write them for the
                 question.
-            agents: Who debates, instead of the table's agents.
-            budget: The most this debate may consume, beside what the table may.
-            baseline: Whether everybody answers alone before the first round, at the price of one call each. Nobody ever
-                sees these answers; `independent_agreement` and `baselines` are then theirs.
-            synthesize: Whether one model puts the debate together at its end, at the price of a call: what is shared,
-                what is not, what follows. It is the answer where the decision has no winner.
-            skip_rounds_when: Agreement of independent answers, in [0, 1], from which no round after the first is held;
-                `exit` says what was saved.
+            search: How agents search the web in this debate, instead of what the table says: `"auto"`, `True`, `False`,
+                or options. Stored with the session.
+            baseline: Whether all agents first answer alone and in private, at the price of one call each. No agent sees
+                these answers; the independent agreement and the baselines of the result are computed from them.
+            synthesize: Whether one model sums the debate up at its end, at the price of one call: common ground,
+                differences, conclusion. It is the answer where the decision has no winner.
+            skip_rounds_when: Hold no round after the first if the independent answers agree at least this much, 0 to 1;
+                `exit` of the result says what was saved.
+            budget: Limits for this debate, in addition to those of the table.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
-            metadata: Your own notes, kept with the session.
+            metadata: Your own notes, stored with the session.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit; nothing was called.
-            BudgetExceeded: The budget covers not even the first call.
-            QuorumLost: Too few agents answered; `partial` holds the result so far.
-            StorageError: Something could not be stored.
+            ConfigurationError: An argument is not valid; no model was called.
+            BudgetExceeded: The budget does not cover the first call.
+            QuorumLost: Too few agents answered; `partial` is the result so far.
+            StorageError: The session could not be stored.
         """
+        await self._load(agents)
         return await self._debates.debate(
             topic,
             mode=mode,
             rounds=rounds,
+            agents=agents,
             options=options,
             decide=decide,
+            vote=vote,
             exit_when=exit_when,
             exit_on_consensus=exit_on_consensus,
+            quorum=quorum,
             focus_question=focus_question,
             perspectives=perspectives,
-            agents=agents,
-            budget=budget,
+            search=search,
             baseline=baseline,
             synthesize=synthesize,
             skip_rounds_when=skip_rounds_when,
+            budget=budget,
             deadline_s=deadline_s,
             metadata=metadata,
         )
@@ -237,21 +274,21 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         on_error: OnError = "record",
         **options: Unpack[DebateOptions],
     ) -> Results:
-        """Hold a debate of every question in every mode, a few at a time, and give all results.
+        """Run a debate of every question in every mode, a few at a time, and return all results.
 
-        Each is a session of its own. Everything that can be checked is checked before the first call.
+        Each debate is a separate session. All arguments are checked before the first call.
 
         Args:
             topics: The questions.
             modes: Debate modes, by name or as objects.
-            concurrency: Most debates under way at once, 1 to 1000; the table has a limit for calls beside it.
-            on_error: Whether a debate that fails becomes one of `Results.failures` (`"record"`), or ends the others and
-                is raised (`"raise"`).
-            options: The same for all debates, as for `debate`, without `mode`.
+            concurrency: Most concurrent debates, 1 to 1000; the table also limits concurrent calls.
+            on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the others and
+                raise its error (`"raise"`).
+            options: Options of all debates, as for `debate`, without `mode`.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit; nothing was called.
-            RoundtableError: With `on_error="raise"`, what the first debate that failed raised.
+            ConfigurationError: An argument is not valid; no model was called.
+            RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
 
         Example:
             >>> import anyio
@@ -262,19 +299,20 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             >>> [result.mode for result in anyio.run(main)]
             ['delphi', 'council']
         """
+        await self._load(options.get("agents"))
         from roundtable.api.many import ManyDebates
-        from roundtable.results import Results
+        from roundtable.results.many import Results
 
         many = ManyDebates(topics=topics, modes=modes, concurrency=concurrency, on_error=on_error, options=options)
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
-        """Give the most that a debate may take, without any call; see `debate` for the arguments.
+        """Return the most that a debate may consume, without any call; see `debate` for the arguments.
 
-        Every answer is as long as it may be and asked for once more; tokens of prompts are estimated from above.
+        Every answer is as long as allowed and is repaired once; the tokens of prompts are an upper estimate.
 
         Raises:
-            ConfigurationError: Something asked for does not exist or does not fit, or takes more than `most_calls`.
+            ConfigurationError: An argument is not valid, or the debate needs more than `most_calls` calls.
 
         Example:
             >>> from roundtable.testing import scripted_agents
@@ -286,77 +324,80 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         return self._debates.estimate(topic, most_calls=most_calls, **options)
 
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
-        """Hold a debate and give its events as they happen; see `debate` for the arguments.
+        """Run a debate and yield its events as they happen; see `debate` for the arguments.
 
-        The table has to be entered with `async with`, and then the stream; leaving its block ends the debate.
+        Enter the table with `async with`, then the stream; leaving the stream's block ends the debate.
         """
-        from roundtable.api.stream import DebateStream
+        from roundtable.api.runs import DebateStream
 
         return DebateStream(lambda: self._debates.prepare(topic, **options), lambda: self._tasks("stream"))
 
     async def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
-        """Begin a debate that runs by itself while the table is entered; see `debate` for the other arguments.
+        """Start a debate in the background, while the table is entered; see `debate` for the other arguments.
 
-        Leaving the table's block pauses it.
+        Leaving the table's block pauses the debate.
 
         Args:
             topic: The question.
-            step: Whether to hold the first round alone; `carry_on` holds the next one.
+            step: Whether to run only the first round; `start_resume` runs the next one.
 
         Raises:
-            ConfigurationError: The table was not entered with `async with`, or as `debate`.
+            ConfigurationError: The table was not entered with `async with`, or as for `debate`.
         """
         begin = self._starter("start")
         return begin(await self._debates.prepare(topic, step=step, **options))
 
     def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
-        """Give what lets a prepared session run by itself."""
-        from roundtable.api.handle import DebateHandle
-        from roundtable.api.live import Live
+        """Return a function that runs a prepared session in the background."""
+        from roundtable.api.runs import BackgroundRun, DebateHandle
 
         self._tasks(method)
 
         def begin(prepared: Prepared) -> DebateHandle:
-            live = Live(prepared)
-            self._tasks(method).start_soon(live.drive)  # asked again: the table may have been left meanwhile
+            live = BackgroundRun(prepared)
+            self._tasks(method).start_soon(live.drive)  # checked again, as the table may have been left meanwhile
             return DebateHandle(self, live)
 
         return begin
 
     def _tasks(self, method: str) -> TaskGroup:
-        """Give the tasks of the entered table."""
+        """Return the task group of the entered table."""
         if self._group is None:
-            msg = f"{method}() needs an entered table, which holds the running debate"
+            msg = f"{method}() works only inside `async with Roundtable(...) as table:`"
             raise ConfigurationError(msg, hint="Write `async with roundtable.Roundtable(...) as table:`.")
         return self._group
 
     def watch(self, session_id: str, *, after: int = 0) -> Watch:
-        """Follow a session that runs here or elsewhere, from the event after number `after`."""
-        from roundtable.api.stream import Watch
+        """Follow a session that runs here or in another process, from the event after number `after`.
+
+        `async with table.watch(...) as events:` raises `SessionNotFound` at once if there is no such session, before a
+        server has answered anything.
+        """
+        from roundtable.api.runs import Watch
 
         wiring = self.wiring
         return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
 
     def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
-        """Give a table with the sessions of somebody else and all else of this one, for servers with many users.
+        """Return a table for the sessions of another tenant; it shares everything else with this one.
 
-        Models, their limits, the budget, tools and the storage are shared, and released by this table alone.
+        Models, their limits, the budget, tools and the storage are shared; only this table releases them.
 
         Args:
-            tenant: Whose sessions; those of others do not exist there.
-            observers: Who hears every event of their debates, besides the observers of this table.
+            tenant: Owner of the sessions; the new table does not see those of other tenants.
+            observers: Receive every event of the new table's debates, besides the observers of this table.
 
         Example:
             >>> table = Roundtable(storage="memory://")
             >>> table.for_tenant("acme").wiring.storage is table.wiring.storage
             True
         """
-        theirs = Roundtable()
-        theirs._lender, theirs._options = self, replace(self._options, tenant=tenant, observers=observers)
-        return theirs
+        table = Roundtable()
+        table._parent, table._options = self, replace(self._options, tenant=tenant, observers=observers)
+        return table
 
     def chat_model(self, name: str) -> StreamingModel:
-        """Give a guarded model by `"provider:model"`.
+        """Return a guarded model by `"provider:model"`.
 
         Raises:
             ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
@@ -367,11 +408,12 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
     async def aclose(self) -> None:
         """Release connections, models and files; idempotent. The table can be used again afterwards."""
-        wiring, self._wired, self._debating = self._wired, None, None
+        wiring, self._wiring, self._loaded_debates = self._wiring, None, None
         if wiring is not None:
             await wiring.aclose()
 
     async def __aenter__(self) -> Self:
+        await self._load()
         if self._group is not None:
             msg = "this table is entered already"
             raise ConfigurationError(msg)
@@ -390,5 +432,29 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 group.cancel_scope.cancel()
                 await group.__aexit__(None, None, None)
         finally:
-            # Files and threads are let go also where the block is left by a cancellation; it takes bounded time.
+            # Files and threads are released even if a cancellation leaves the block; this takes bounded time.
             await self.aclose()
+
+
+async def debate(
+    topic: str,
+    *,
+    providers: Mapping[str, ProviderConfig] | None = None,
+    plugins: PluginChoice = None,
+    storage: str | Storage | None = None,
+    **options: Unpack[DebateOptions],
+) -> DebateResult:
+    """Run one debate with the models that the environment offers; see `Roundtable.debate` for the other arguments.
+
+    Connections and files are released before it returns.
+
+    Args:
+        topic: The question.
+        providers: As for `Roundtable`: keys and addresses that are not in the environment.
+        plugins: As for `Roundtable`.
+        storage: As for `Roundtable`; `"memory://"` stores nothing permanently. For other options of a table, make a
+            `Roundtable`.
+        options: As for `Roundtable.debate`.
+    """
+    async with Roundtable(providers=providers, plugins=plugins, storage=storage) as table:
+        return await table.debate(topic, **options)

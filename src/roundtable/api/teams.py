@@ -1,66 +1,220 @@
-"""One conversation of a team, from the caller's words to a session that is ready to run."""
+"""One team conversation: its agents, its checks, its run."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from pydantic import ValidationError
 
-from roundtable.api.asking import Ask, Asked, unusable
+from roundtable.agents import BaseAgent
 from roundtable.api.checks import check_budget, check_deadline, check_mapping
-from roundtable.api.profiles import profile_of
-from roundtable.api.team_seats import seat_team
+from roundtable.api.options import CallerRequest
+from roundtable.api.profiles import THIS_TABLE, profile_of
+from roundtable.api.request import ResolvedDebate, unusable
+from roundtable.api.seats import Seated
+from roundtable.api.tools import TableTools
 from roundtable.errors import ConfigurationError
-from roundtable.types import ChatMessage, DebateConfig, Team
-from roundtable.types.base import first_misfit
-from roundtable.types.profiles import AgentProfile
+from roundtable.protocols import Prepares
+from roundtable.providers import split_model_name
+from roundtable.types import AgentConfig, ChatMessage, DebateConfig, Team, TeamMember
+from roundtable.types.agents import AgentProfile
+from roundtable.types.base import first_error
 from roundtable.types.teams import INITIATOR, SUMMARIZER, TeamOrder
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from roundtable.api.converse import ConverseOptions
-    from roundtable.api.debates import Debates
-    from roundtable.api.live import Prepared
-    from roundtable.api.wiring import Wiring
-    from roundtable.types.teams import TeamMember
+    from roundtable.api.assembly import TableParts
+    from roundtable.api.options import ConverseOptions
+    from roundtable.api.tools import ToolLike
+    from roundtable.protocols import Agent, AgentToolkit, ChatModel
 
-__all__ = ["asked_of_team", "calls_of_team", "prepare_team"]
+__all__ = [
+    "calls_of_team",
+    "check_profiles",
+    "resolve_team",
+    "restored",
+    "seat_team",
+    "table_models_by_id",
+]
+
+
+def seat_team(
+    profiles: Sequence[AgentProfile], wiring: TableParts
+) -> tuple[tuple[Seated, ...], tuple[TeamMember, ...]]:
+    """Make an agent for every profile, and the settings of the team's members.
+
+    Profiles without a model use the models of the table in turn.
+
+    Raises:
+        ConfigurationError: A model or a tool is not available.
+    """
+    seats: list[Seated] = []
+    members: list[TeamMember] = []
+    for index, profile in enumerate(profiles):
+        toolkit, tools = _tools_of(profile, wiring)
+        provider, model, is_object = _model_of_profile(profile, index, wiring)
+        config = AgentConfig(
+            id=profile.name,
+            name=profile.name,
+            provider=provider,
+            model=model.model,
+            system_prompt=profile.instructions or None,
+            temperature=profile.temperature,
+            max_tokens=profile.max_tokens,
+        )
+        seats.append(Seated(config, BaseAgent(config, model, toolkit=toolkit), is_object=is_object))
+        on_error, max_steps = profile.on_error, profile.max_steps
+        members.append(TeamMember(agent=profile.name, tools=tools, max_steps=max_steps, on_error=on_error))
+    return tuple(seats), tuple(members)
+
+
+def restored(missing: Sequence[AgentConfig], team: Team, wiring: TableParts) -> dict[str, Agent]:
+    """Make agents of a stored team again, with the table's own model object if it has the same model.
+
+    Raises:
+        ConfigurationError: A model or a tool is not available.
+    """
+    models = table_models_by_id(wiring) if missing else {}
+    agents: dict[str, Agent] = {}
+    for config in missing:
+        model = models.get((config.provider, config.model or ""))
+        agent = wiring.agents.build(config) if model is None else BaseAgent(config, model)
+        agents[config.id] = _with_team_tools(agent, team, wiring)
+    return agents
+
+
+def table_models_by_id(wiring: TableParts) -> Mapping[tuple[str, str | None], ChatModel]:
+    """Return the models of the table's agents by provider and model, for team members that use them."""
+    if wiring.options.agents is None:
+        return {}
+    return {(model.provider, model.model): model for _, model, _ in _table_models(wiring)}
+
+
+def _with_team_tools(agent: BaseAgent, team: Team, wiring: TableParts) -> Agent:
+    """Return a copy of an agent with the tools that its team lists for it."""
+    equipped = copy.copy(agent)
+    equipped.set_toolkit(_toolkit(team.member(agent.id).tools, wiring)[0])
+    return equipped
+
+
+def check_profiles(wiring: TableParts) -> None:
+    """Check that the profiles passed to the table name only tools that exist.
+
+    Tools that connect first, such as those of an MCP server, have no names before that. With such tools, profiles are
+    checked when a team is asked for.
+
+    Raises:
+        ConfigurationError: A profile names an unknown tool; the message says which.
+    """
+    if wiring.tools.connects:
+        return
+    for name in wiring.catalog.profiles.names():
+        entry = wiring.catalog.profiles.entry(name)
+        if entry.source == THIS_TABLE:
+            _tools_of(entry.thing, wiring)
+
+
+def _tools_of(profile: AgentProfile, wiring: TableParts) -> tuple[AgentToolkit | None, tuple[str, ...]]:
+    """Return the toolkit of a profile, and the names of its tools.
+
+    Raises:
+        ConfigurationError: A tool is not available.
+    """
+    try:
+        return _toolkit(profile.tools, wiring)
+    except ConfigurationError as error:
+        hint = "Profiles use tools of the table (Roundtable(tools=[...]) or --tools) and of plugins."
+        hint = f"{hint} {error.hint}" if error.hint else hint
+        msg = f"profile {profile.name!r}: {error.message}"
+        raise ConfigurationError(msg, code=error.code, hint=hint, details=error.details) from error
+
+
+def _toolkit(tools: Sequence[object], wiring: TableParts) -> tuple[AgentToolkit | None, tuple[str, ...]]:
+    """Return a toolkit with these tools, and their names; names are looked up in the table first, then in plugins.
+
+    The toolkit may also have other tools of the table; the plan of a turn says which ones it may call.
+    """
+    table_toolkit = wiring.tools.toolkit
+    table_names = set() if table_toolkit is None else {tool.name for tool in table_toolkit.get_tools()}
+    names = tuple(tool for tool in tools if isinstance(tool, str) and tool in table_names)
+    others = [tool for tool in tools if tool not in names]
+    if any(isinstance(tool, Prepares) or hasattr(tool, "aclose") for tool in others):
+        msg = "a tool that connects to something belongs to the table, which opens and closes it"
+        raise ConfigurationError(msg, hint="Pass it to Roundtable(tools=[...]), and name its tools in the profile.")
+    new_tools = cast("Sequence[ToolLike]", others)
+    toolkit = TableTools(new_tools, wiring.catalog, wiring.settings, wiring.models.guarded).toolkit
+    names += () if toolkit is None else tuple(tool.name for tool in toolkit.get_tools())
+    if toolkit is None or table_toolkit is None:
+        return toolkit or table_toolkit, names
+    toolkit.include(table_toolkit)
+    return toolkit, names
+
+
+def _model_of_profile(profile: AgentProfile, index: int, wiring: TableParts) -> tuple[str, ChatModel, bool]:
+    """Return a profile's provider and model, and whether the model was given as an object."""
+    model = profile.model
+    if model is None:
+        models = _table_models(wiring)
+        return models[index % len(models)]
+    if isinstance(model, str):
+        provider, name = split_model_name(model)
+        return provider, wiring.models.guarded(wiring.models.get(provider, name)), False
+    if callable(getattr(model, "complete", None)):
+        guarded = wiring.models.guarded(cast("ChatModel", model))
+        return guarded.provider, guarded, True
+    msg = f"profile {profile.name!r}: model must be 'provider:model' or a chat model, not {type(model).__name__}"
+    raise ConfigurationError(msg)
+
+
+def _table_models(wiring: TableParts) -> list[tuple[str, ChatModel, bool]]:
+    """Return provider and model of the table's agents, and whether the agent was passed as an object."""
+    seats = [(seat, getattr(seat.agent, "chat_model", None)) for seat in wiring.seats(None)]
+    models = [(seat.config.provider, model, seat.is_object) for seat, model in seats if model is not None]
+    if not models:
+        msg = "no agent of the table has a chat model that a team could use"
+        raise ConfigurationError(msg, hint="Set the model of every profile.")
+    return models
+
 
 _MOST_AGENTS: Final = 5
 _MOST_ROUNDS: Final = 10
 
 
-def asked_of_team(
-    wiring: Wiring,
+def resolve_team(
+    wiring: TableParts,
     agents: Sequence[str | AgentProfile],
     messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
     **options: Unpack[ConverseOptions],
-) -> Asked:
-    """Check what is asked for, and seat who works; nothing is stored, and nobody is asked anything yet.
+) -> ResolvedDebate:
+    """Check the arguments, and make the agents of the team; nothing is stored, and no model is called yet.
 
     Raises:
-        ConfigurationError: Something asked for does not exist or does not fit.
+        ConfigurationError: An argument is not valid.
     """
     rounds, order = options.get("rounds", 2), options.get("order", "sequential")
     timeout_s, budget, metadata = options.get("timeout_s"), options.get("budget"), options.get("metadata")
     _check_rounds(rounds, min(_MOST_ROUNDS, wiring.settings.max_rounds))
     if order not in get_args(TeamOrder):
-        raise _invalid("order", f"must be 'sequential' or 'parallel', not {order!r}")
+        raise _validation_error("order", f"must be 'sequential' or 'parallel', not {order!r}")
     check_deadline(timeout_s, "timeout_s")
     check_budget(budget)
     check_mapping("metadata", metadata)
-    earlier, request = _asked(messages)
-    chosen = _chosen(agents, wiring)
-    framing = (_framing(INITIATOR, options.get("initiator")), _framing(SUMMARIZER, options.get("summarizer")))
-    seats, members = seat_team((*chosen, *framing), wiring)
+    earlier, request = _split_messages(messages)
+    profiles = _chosen_profiles(agents, wiring)
+    framing = (
+        _framing_profile(INITIATOR, options.get("initiator")),
+        _framing_profile(SUMMARIZER, options.get("summarizer")),
+    )
+    seats, members = seat_team((*profiles, *framing), wiring)
     team = Team(members=members[:-2], initiator=members[-2], summarizer=members[-1], order=order, messages=earlier)
     try:
         config = DebateConfig(
             topic=request,
             mode="team",
-            agents=tuple(profile.name for profile in chosen),
+            agents=tuple(profile.name for profile in profiles),
             rounds=rounds,
             budget=budget,
             seed=wiring.options.seed,
@@ -69,32 +223,16 @@ def asked_of_team(
         )
     except ValidationError as error:
         if error.errors()[0]["loc"] == ("topic",):
-            raise _invalid("messages", "must end with a request of 1 to 10,000 characters") from None
+            raise _validation_error("messages", "must end with a request of 1 to 10,000 characters") from None
         raise unusable(error) from None
-    ask = Ask(topic=request, mode="team", rounds=rounds, agents=(), budget=budget, deadline_s=timeout_s)
-    return Asked(ask, seats, config, None, {})
-
-
-async def prepare_team(
-    debates: Debates,
-    wiring: Wiring,
-    agents: Sequence[str | AgentProfile],
-    messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
-    **options: Unpack[ConverseOptions],
-) -> Prepared:
-    """Check everything and store an empty session; nobody is asked anything yet.
-
-    Raises:
-        ConfigurationError: Something asked for does not exist or does not fit.
-        StorageError: The session could not be stored.
-    """
-    return await debates.begun(asked_of_team(wiring, agents, messages, **options))
+    ask = CallerRequest(topic=request, mode="team", rounds=rounds, agents=(), budget=budget, deadline_s=timeout_s)
+    return ResolvedDebate(ask, seats, config, None, {})
 
 
 def calls_of_team(team: Team, rounds: int) -> int:
-    """Give the most model calls that a team takes as planned: whoever has tools takes all its steps in every turn.
+    """Return the most planned model calls of a team: agents with tools use all their steps in every turn.
 
-    Tries that fail, and turns that a profile has taken once more, are left out.
+    Failed tries, and turns that a profile repeats, are not counted.
 
     Example:
         >>> from roundtable.types.teams import TeamMember
@@ -110,59 +248,61 @@ def _most_calls(member: TeamMember) -> int:
     return member.max_steps if member.tools else 1
 
 
-def _invalid(field: str, why: str) -> ConfigurationError:
-    return ConfigurationError(f"{field} {why}", code="VALIDATION_ERROR", details={"field": field})
+def _validation_error(field: str, reason: str) -> ConfigurationError:
+    return ConfigurationError(f"{field} {reason}", code="VALIDATION_ERROR", details={"field": field})
 
 
 def _check_rounds(rounds: object, most: int) -> None:
     if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
-        raise _invalid("rounds", f"must be a whole number from 1 to {most}, not {rounds!r}")
+        raise _validation_error("rounds", f"must be a whole number from 1 to {most}, not {rounds!r}")
     if rounds > most:
         msg = f"{rounds} rounds are too many; a team works for at most {most}"
         raise ConfigurationError(msg, code="MAX_ROUNDS_EXCEEDED", details={"field": "rounds"})
 
 
-def _chosen(agents: object, wiring: Wiring) -> tuple[AgentProfile, ...]:
+def _chosen_profiles(agents: object, wiring: TableParts) -> tuple[AgentProfile, ...]:
     if isinstance(agents, str) or not isinstance(agents, Sequence) or not 1 <= len(agents) <= _MOST_AGENTS:
-        raise _invalid("agents", f"must be a list of 1 to {_MOST_AGENTS} names or profiles")
-    chosen = tuple(profile_of(one, wiring.catalog.profiles) for one in agents)
-    names = [profile.name for profile in chosen]
-    twice = sorted({name for name in names if names.count(name) > 1 or name in {INITIATOR, SUMMARIZER}})
-    if twice:
-        why = "must be named once each, and neither 'initiator' nor 'summarizer'"
-        raise _invalid("agents", f"{why}: {', '.join(twice)}")
-    return chosen
+        raise _validation_error("agents", f"must be a list of 1 to {_MOST_AGENTS} names or profiles")
+    profiles = tuple(profile_of(agent, wiring.catalog.profiles) for agent in agents)
+    names = [profile.name for profile in profiles]
+    duplicates = sorted({name for name in names if names.count(name) > 1 or name in {INITIATOR, SUMMARIZER}})
+    if duplicates:
+        reason = "must be named once each, and neither 'initiator' nor 'summarizer'"
+        raise _validation_error("agents", f"{reason}: {', '.join(duplicates)}")
+    return profiles
 
 
-def _framing(name: str, given: object) -> AgentProfile:
-    """Give the profile of initiator or summarizer."""
-    if given is None:
+def _framing_profile(name: str, profile: object) -> AgentProfile:
+    """Return the profile of the initiator or summarizer."""
+    if profile is None:
         return AgentProfile(name)
-    if not isinstance(given, AgentProfile) or given.name != name:
-        raise _invalid(name, f"must be an AgentProfile named {name!r}")
-    return given
+    if not isinstance(profile, AgentProfile) or profile.name != name:
+        raise _validation_error(name, f"must be an AgentProfile named {name!r}")
+    return profile
 
 
-def _asked(messages: object) -> tuple[tuple[ChatMessage, ...], str]:
-    """Give the conversation so far, and the request it ends with."""
-    given = [messages] if isinstance(messages, str) else messages
-    if not isinstance(given, Sequence):
-        raise _invalid("messages", "must be a text or a list of messages")
-    read = [_message(place, one) for place, one in enumerate(given)]
-    asked = [place for place, one in enumerate(read) if one.role == "user" and one.content.strip()]
-    if not asked:
-        raise _invalid("messages", "must hold at least one message of the user")
-    last = asked[-1]
-    return (*read[:last], *read[last + 1 :]), read[last].content
+def _split_messages(messages: object) -> tuple[tuple[ChatMessage, ...], str]:
+    """Return the other messages, and the request, which is the last message of the user."""
+    items = [messages] if isinstance(messages, str) else messages
+    if not isinstance(items, Sequence):
+        raise _validation_error("messages", "must be a text or a list of messages")
+    conversation = [_to_message(index, item) for index, item in enumerate(items)]
+    requests = [
+        index for index, message in enumerate(conversation) if message.role == "user" and message.content.strip()
+    ]
+    if not requests:
+        raise _validation_error("messages", "must hold at least one message of the user")
+    last = requests[-1]
+    return (*conversation[:last], *conversation[last + 1 :]), conversation[last].content
 
 
-def _message(place: int, given: object) -> ChatMessage:
-    if isinstance(given, ChatMessage):
-        return given
-    if isinstance(given, str):
-        return ChatMessage(role="user", content=given)
+def _to_message(index: int, item: object) -> ChatMessage:
+    if isinstance(item, ChatMessage):
+        return item
+    if isinstance(item, str):
+        return ChatMessage(role="user", content=item)
     try:
-        return ChatMessage.model_validate(given)
+        return ChatMessage.model_validate(item)
     except ValidationError as error:
-        where, why = first_misfit(error)
-        raise _invalid(f"messages[{place}]", f"is no message: {where or 'it'}: {why}") from None
+        field, reason = first_error(error)
+        raise _validation_error(f"messages[{index}]", f"is not a message: {field or 'it'}: {reason}") from None

@@ -1,4 +1,4 @@
-"""The tools of a table: from what the caller wrote to one toolkit for all its agents."""
+"""The tools of a table: one toolkit for all its agents, made from what the caller passed."""
 
 from __future__ import annotations
 
@@ -7,51 +7,53 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
 from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
-from roundtable.plugins.using import make
+from roundtable.plugins.errors import make
 from roundtable.protocols import Agent, AgentToolkit, Prepares, Tool
 from roundtable.tools import DefaultAgentToolkit, FactCheck, SearchWeb, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from roundtable.plugins import Catalog
     from roundtable.protocols import ChatModel
     from roundtable.settings import Settings
 
-__all__ = ["TableTools", "ToolLike"]
+__all__ = ["TableTools", "ToolLike", "with_service"]
 
 ToolLike: TypeAlias = "str | Callable[..., object] | Tool | AgentToolkit"
-"""How a tool may be given: its registered name, a typed function, a tool, or a toolkit with several.
+"""A tool as callers pass it: its registered name, a typed function, a tool, or a toolkit with several.
 
-`"search_web:NAME"` searches through the search provider of this name, and `"fact_check:NAME"` looks there too.
+`"search_web:NAME"` and `"fact_check:NAME"` search through the search provider of this name.
 """
 
-_SEARCHING: Final = {"search_web": SearchWeb, "fact_check": FactCheck}
+_SEARCH_TOOLS: Final = {"search_web": SearchWeb, "fact_check": FactCheck}
+_BUILT_IN: Final = frozenset({"get_context", "request_context"})
+"""Built-in tools that access only the debate and its caller, so that every table can add them to a session."""
 
 
-class _Equipped(Agent, Protocol):
+class _AgentWithTools(Agent, Protocol):
     toolkit: AgentToolkit | None
 
     def set_toolkit(self, toolkit: AgentToolkit | None) -> None:
-        """Offer tools."""
+        """Replace the tools."""
 
 
 class TableTools:
-    """What the agents of one table can do besides speaking.
+    """The tools of one table's agents.
 
     Args:
-        given: Tools, as the caller wrote them.
+        given: Tools, as the caller passed them; see `ToolLike`.
         catalog: Tools and search providers by name.
         settings: Where search providers find their keys.
-        guard: Puts models that tools ask behind the limits of the table.
+        guard: Wraps models that tools call, so that the limits of the table apply.
 
     Raises:
-        ConfigurationError: There is no such tool, something is none, or two have one name.
+        ConfigurationError: A tool is unknown, an entry is not a tool, or two tools have the same name.
     """
 
     def __init__(
         self,
-        given: Sequence[ToolLike],
+        given: Sequence[object],
         catalog: Catalog,
         settings: Settings,
         guard: Callable[[ChatModel], ChatModel],
@@ -59,71 +61,117 @@ class TableTools:
         check_list("tools", given)
         self._catalog = catalog
         self._settings = settings
-        self._things: list[object] = [self._named(one) if isinstance(one, str) else one for one in given]
+        self._tools: list[object] = [self._find(item) if isinstance(item, str) else item for item in given]
         self.toolkit: DefaultAgentToolkit | None = None
         """The toolkit; `None` where the table has no tools."""
         self._guard = guard
-        if self._things:
+        self._constructor_arguments = catalog, settings, guard
+        if self._tools:
             self.toolkit = DefaultAgentToolkit(standard=False).over(guard)
-        for one in self._things:
-            _add(self.toolkit or DefaultAgentToolkit(standard=False), one)
+        for item in self._tools:
+            _add(self.toolkit or DefaultAgentToolkit(standard=False), item)
 
-    def _named(self, name: str) -> object:
+    def _find(self, name: str) -> object:
         kind, colon, service = name.partition(":")
-        if colon and kind in _SEARCHING:
-            known, _, rest = service.partition(":")
-            entry = self._catalog.search_providers.entry(known.strip())
-            return _SEARCHING[kind](make("search provider", entry, rest.strip(), self._settings))
+        if colon and kind in _SEARCH_TOOLS:
+            provider, _, argument = service.partition(":")
+            entry = self._catalog.search_providers.entry(provider.strip())
+            return _SEARCH_TOOLS[kind](make("search provider", entry, argument.strip(), self._settings))
         return make("tool", self._catalog.tools.entry(name))
 
+    @property
+    def connects(self) -> bool:
+        """Whether some tools are known only after `prepare` has connected them."""
+        return any(isinstance(item, Prepares) for item in self._tools)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the tools, without those of servers that are not connected yet."""
+        return () if self.toolkit is None else tuple(tool.name for tool in self.toolkit.get_tools())
+
     async def prepare(self) -> None:
-        """Let tools that have something to fetch or to connect do so, before the first debate; idempotent."""
-        for one in self._things:
-            if isinstance(one, Prepares):
-                await one.prepare()
-        named = [tool.name for one in self._things if _is_toolkit(one) for tool in one.get_tools()]
-        named += [one.definition.name for one in self._things if _is_tool(one)]
-        if twice := sorted({name for name in named if named.count(name) > 1}):
-            msg = f"there are two tools named {twice[0]!r}"
-            raise ConfigurationError(msg, hint="Name one of them otherwise, such as from_mcp(..., prefix='files_').")
+        """Prepare tools that have to fetch or connect something, before the first debate; idempotent."""
+        for item in self._tools:
+            if isinstance(item, Prepares):
+                await item.prepare()
+        names = [tool.name for item in self._tools if _is_toolkit(item) for tool in item.get_tools()]
+        names += [item.definition.name for item in self._tools if _is_tool(item)]
+        if duplicates := sorted({name for name in names if names.count(name) > 1}):
+            msg = f"there are two tools named {duplicates[0]!r}"
+            raise ConfigurationError(msg, hint="Rename one of them, for example with from_mcp(..., prefix='files_').")
 
     def closers(self) -> list[Callable[[], Awaitable[None]]]:
-        """Give what releases tools that hold something."""
-        closers = (getattr(one, "aclose", None) for one in self._things)
+        """Return the `aclose` methods of the tools that have one."""
+        closers = (getattr(item, "aclose", None) for item in self._tools)
         return [close for close in closers if close is not None]
 
     def equip(self, agent: Agent) -> Agent:
-        """Give the agent with the table's tools, on a copy; one that has tools of its own keeps those."""
-        if not _takes_tools(agent):
+        """Return a copy of the agent with the table's tools; an agent with its own tools keeps those."""
+        if not _accepts_tools(agent):
             return agent
-        own = agent.toolkit
-        toolkit = own.over(self._guard) if isinstance(own, DefaultAgentToolkit) else own or self.toolkit
-        if toolkit is own:
+        own_toolkit = agent.toolkit
+        toolkit = (
+            own_toolkit.over(self._guard)
+            if isinstance(own_toolkit, DefaultAgentToolkit)
+            else own_toolkit or self.toolkit
+        )
+        if toolkit is own_toolkit:
             return agent
-        double = copy.copy(agent)
-        double.set_toolkit(toolkit)
-        return double
+        equipped = copy.copy(agent)
+        equipped.set_toolkit(toolkit)
+        return equipped
+
+    def completed(self, names: Iterable[str]) -> TableTools:
+        """Return these tools plus the missing built-in ones among `names` that only access the debate and its caller.
+
+        Args:
+            names: Names of the tools that a stored session began with.
+        """
+        missing = [name for name in names if name in _BUILT_IN and name not in self.names]
+        return TableTools([*self._tools, *missing], *self._constructor_arguments) if missing else self
+
+    def instead_of(self, table: TableTools, agent: Agent) -> Agent:
+        """Return the agent with these tools if it has those of `table`; an agent with its own tools keeps them."""
+        if self is table or not _accepts_tools(agent) or agent.toolkit is not table.toolkit:
+            return agent
+        equipped = copy.copy(agent)
+        equipped.set_toolkit(self.toolkit)
+        return equipped
 
 
-def _add(toolkit: DefaultAgentToolkit, given: object) -> None:
-    if _is_toolkit(given):
-        toolkit.include(given)
-    elif _is_tool(given):
-        toolkit.register_tool(given)
-    elif callable(given) and not isinstance(given, type):
-        toolkit.register_tool(tool(given))
+def with_service(tools: Sequence[ToolLike], service: str | None) -> Sequence[ToolLike]:
+    """Return the tools plus those that search through a service; the claim checker then uses the web too.
+
+    Example:
+        >>> with_service(["fact_check", "get_context"], "brave")
+        ['get_context', 'search_web:brave', 'fact_check:brave']
+    """
+    if service is None:
+        return tools
+    check_list("tools", tools)
+    others = (item for item in tools if item != "fact_check")
+    return [*others, f"search_web:{service}", f"fact_check:{service}"]
+
+
+def _add(toolkit: DefaultAgentToolkit, item: object) -> None:
+    if _is_toolkit(item):
+        toolkit.include(item)
+    elif _is_tool(item):
+        toolkit.register_tool(item)
+    elif callable(item) and not isinstance(item, type):
+        toolkit.register_tool(tool(item))
     else:
-        msg = f"every one of tools must be a name, a typed function, a tool or a toolkit, not {given!r:.80}"
+        msg = f"each entry of tools must be a name, a typed function, a tool or a toolkit, not {item!r:.80}"
         raise ConfigurationError(msg, hint="Write tools=[my_function], or tools=['fact_check'].")
 
 
-def _is_toolkit(given: object) -> TypeGuard[AgentToolkit]:
-    return callable(getattr(given, "get_tools", None)) and callable(getattr(given, "execute_tool", None))
+def _is_toolkit(item: object) -> TypeGuard[AgentToolkit]:
+    return callable(getattr(item, "get_tools", None)) and callable(getattr(item, "execute_tool", None))
 
 
-def _is_tool(given: object) -> TypeGuard[Tool]:
-    return hasattr(given, "definition") and callable(getattr(given, "run", None)) and not isinstance(given, type)
+def _is_tool(item: object) -> TypeGuard[Tool]:
+    return hasattr(item, "definition") and callable(getattr(item, "run", None)) and not isinstance(item, type)
 
 
-def _takes_tools(agent: Agent) -> TypeGuard[_Equipped]:
+def _accepts_tools(agent: Agent) -> TypeGuard[_AgentWithTools]:
     return callable(getattr(agent, "set_toolkit", None)) and hasattr(agent, "toolkit")

@@ -1,6 +1,6 @@
-"""Who may use a server, and what for: opaque tokens, scopes, and a place for an authenticator of your own.
+"""Authentication for the servers: opaque tokens, scopes, and a protocol for your own authenticator.
 
-Nothing here knows a web framework; the MCP server and the HTTP server both ask an `Authenticator`.
+Nothing here depends on a web framework; the MCP server and the HTTP server both use an `Authenticator`.
 
 Example:
     >>> import anyio
@@ -17,8 +17,7 @@ Example:
 from __future__ import annotations
 
 from roundtable.auth.authenticators import Authenticator, LocalUser, TokenAuthenticator, until_invalid
-from roundtable.auth.errors import Forbidden, Unauthorized
-from roundtable.auth.identity import SCOPES, Identity, Scope
+from roundtable.auth.identity import SCOPES, Forbidden, Identity, Scope, Unauthorized
 from roundtable.auth.tokens import IssuedToken, TokenInfo, TokenStore
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""From what a caller shows to who they are."""
+"""Authenticators turn the credential of a caller into an identity."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ CHECK_S = 60.0
 
 
 class Authenticator(Protocol):
-    """Recognises callers. Write your own to accept the sessions of your web application."""
+    """Identifies callers. Write your own to accept the sessions of your web application."""
 
     async def authenticate(self, credential: str | None) -> Identity:
-        """Say who shows this credential: the text behind `Bearer`, or `None` where there was none.
+        """Return the identity behind a credential: the text after `Bearer`, or `None` if none was sent.
 
         Raises:
-            Unauthorized: Nobody is known by it.
+            Unauthorized: The credential belongs to nobody.
         """
 
     async def still_valid(self, identity: Identity) -> bool:
-        """Tell whether somebody who was recognised may stay; asked while a stream is open."""
+        """Check whether an identity is still valid; called repeatedly while a stream is open."""
 
 
 class TokenAuthenticator:
-    """Recognises the tokens of a `TokenStore`.
+    """Identifies callers by the tokens of a `TokenStore`.
 
     Args:
-        tokens: The tokens.
-        audience: Name of the server that asks; tokens made for another one are refused.
+        tokens: The stored tokens.
+        audience: Name of this server; tokens issued for another one are refused.
     """
 
     def __init__(self, tokens: TokenStore, *, audience: str | None = None) -> None:
@@ -42,49 +42,49 @@ class TokenAuthenticator:
         self._audience = audience
 
     async def authenticate(self, credential: str | None) -> Identity:
-        """Say whose token this is. See `Authenticator.authenticate`."""
+        """Return the owner of a token. See `Authenticator.authenticate`."""
         return await self._tokens.verify(credential, audience=self._audience)
 
     async def still_valid(self, identity: Identity) -> bool:
-        """Tell whether the token was neither revoked nor has expired."""
+        """Check that the token is neither revoked nor expired."""
         return identity.token_id is not None and await self._tokens.holds(identity.token_id)
 
 
 class LocalUser:
-    """Takes every caller for one user: for a server that only this machine can reach.
+    """Treats every caller as the same user: for a server that only this machine can reach.
 
     Args:
-        user: Who that is.
+        user: Name of that user.
 
     Raises:
-        pydantic.ValidationError: The name is none.
+        pydantic.ValidationError: The name is not a valid user name.
     """
 
     def __init__(self, user: str = "default") -> None:
         self._identity = Identity(user=user, scopes=SCOPES)
 
     async def authenticate(self, credential: str | None) -> Identity:
-        """Say who is here."""
+        """Return the one user."""
         return self._identity
 
     async def still_valid(self, identity: Identity) -> bool:
-        """Tell whether this is the user."""
+        """Check whether this is the one user."""
         return identity == self._identity
 
 
 async def until_invalid(
     authenticator: Authenticator, identity: Identity, clock: SleepingClock, *, check_s: float = CHECK_S
 ) -> None:
-    """Wait as long as somebody may stay; to be run beside an open stream, which ends when this returns.
+    """Wait until an identity is no longer valid. Run it next to an open stream, and end the stream when it returns.
 
     Args:
-        authenticator: Who recognised them.
-        identity: Who they are.
-        clock: What is waited on.
-        check_s: Seconds between two looks; a revocation takes effect within them, an expiry at its time.
+        authenticator: Authenticator that returned the identity.
+        identity: Identity to check.
+        clock: Clock to sleep on.
+        check_s: Seconds between two checks; a revocation takes effect within them, an expiry at its time.
     """
     while await authenticator.still_valid(identity):
-        left = check_s
+        wait_s = check_s
         if identity.expires_at is not None:
-            left = min(left, (identity.expires_at - clock.now()).total_seconds())
-        await clock.sleep(max(left, 0.001))
+            wait_s = min(wait_s, (identity.expires_at - clock.now()).total_seconds())
+        await clock.sleep(max(wait_s, 0.001))

@@ -1,4 +1,4 @@
-"""The door of a server over HTTP: who may connect, from where, and for how long. No web framework is needed."""
+"""The guard of an HTTP server: checks host, origin and identity of each request. It needs no web framework."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 import anyio
 from pydantic_core import to_json
 
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable.auth.authenticators import until_invalid
-from roundtable.auth.errors import Forbidden, Unauthorized
-from roundtable.errors import RoundtableError, StorageError
+from roundtable.auth.identity import Forbidden, Unauthorized
+from roundtable.errors import ConfigurationError, RoundtableError, StorageError
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from roundtable.auth.authenticators import Authenticator
     from roundtable.auth.identity import Identity
@@ -30,16 +30,82 @@ __all__ = [
     "LOOPBACK",
     "MOST_BODY_BYTES",
     "ASGIApp",
-    "Guard",
+    "AccessGuard",
+    "CorsOptions",
+    "GuardBehavior",
     "GuardOptions",
-    "Manners",
     "Message",
     "Receive",
     "Send",
     "bearer",
+    "check_hosts",
+    "check_origins",
+    "cors_options",
     "is_this_machine",
     "send_json",
 ]
+
+
+_ORIGIN: Final = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?/?", re.ASCII)
+_PORTS: Final = {"http": "80", "https": "443"}
+
+
+class CorsOptions(TypedDict):
+    """Arguments of Starlette's `CORSMiddleware`."""
+
+    allow_origins: list[str]
+    """Origins whose pages may call the server."""
+    allow_methods: list[str]
+    """Methods that they may use."""
+    allow_headers: list[str]
+    """Headers that they may send."""
+    expose_headers: list[str]
+    """Headers that they may read."""
+
+
+def check_origins(given: Iterable[str]) -> frozenset[str]:
+    """Return web origins as browsers write them in `Origin`: lower case, no path, no default port.
+
+    `*` is refused: any page that you visit could then use a server on your machine.
+
+    Raises:
+        ConfigurationError: One of them is not an origin.
+
+    Example:
+        >>> sorted(check_origins(["https://App.example:443/", "http://127.0.0.1:5173"]))
+        ['http://127.0.0.1:5173', 'https://app.example']
+    """
+    return frozenset(map(_origin, given))
+
+
+def _origin(text: str) -> str:
+    match = _ORIGIN.fullmatch(text.strip().casefold()) if isinstance(text, str) else None
+    if match is None:
+        msg = f"an allowed web origin must be scheme://host or scheme://host:port, not {text!r}"
+        hint = "For example https://app.example.org. Name each origin by itself: '*' and 'null' are not accepted."
+        raise ConfigurationError(msg, hint=hint)
+    scheme, host, port = match.groups()
+    return f"{scheme}://{host}" if port in {None, _PORTS[scheme]} else f"{scheme}://{host}:{port}"
+
+
+def cors_options(origins: Iterable[str], *, headers: Collection[str], exposed: Collection[str]) -> CorsOptions:
+    """Return the CORS options that let pages of these origins call a server with a token, but never with cookies.
+
+    Args:
+        origins: Web origins, in any form that `check_origins` accepts.
+        headers: Headers that pages may send in addition to `Authorization` and `Content-Type`.
+        exposed: Response headers that pages may read.
+
+    Raises:
+        ConfigurationError: One of `origins` is not an origin.
+    """
+    return {
+        "allow_origins": sorted(check_origins(origins)),
+        "allow_methods": ["GET", "POST", "DELETE"],
+        "allow_headers": ["authorization", "content-type", *headers],
+        "expose_headers": [*exposed],
+    }
+
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.auth")
 
@@ -47,33 +113,34 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 ASGIApp: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
-"""An application as ASGI servers run it."""
+"""An ASGI application."""
 
 IDENTITY: Final = "roundtable.identity"
-"""Where the scope of a request says who makes it."""
+"""Key of the ASGI scope that holds the `Identity` of the caller."""
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names of this machine in a `Host` header."""
 MOST_BODY_BYTES: Final = 4 * 1024 * 1024
-"""Most bytes of a request."""
+"""Maximum size of a request in bytes."""
 
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 
 
 class GuardOptions(TypedDict, total=False):
-    """Which addresses a server answers to, and how often it asks again who is there."""
+    """Hosts and origins that a server accepts, and how often it checks tokens again."""
 
     hosts: Collection[str]
-    """Names that may stand in `Host`, without port; those of this machine when left out."""
+    """Names accepted in the `Host` header, without port; the names of this machine when left out."""
     origins: Collection[str]
-    """Web origins whose pages may call it, such as `https://app.example`; the server's own alone when left out."""
+    """Web origins whose pages may call it, such as `https://app.example`, each by itself; `*` is refused. Only the
+    server's own when left out."""
     check_s: float
     """Seconds within which a revoked token ends an open stream; 60 when left out."""
     clock: SleepingClock
-    """What is waited on; the machine's when left out."""
+    """Clock to sleep on; the system's when left out."""
 
 
 def is_this_machine(host: str) -> bool:
-    """Tell whether an address to listen on can be reached from this machine alone.
+    """Check whether an address to listen on can be reached only from this machine.
 
     Example:
         >>> [is_this_machine(host) for host in ("127.0.0.1", "[::1]", "0.0.0.0", "192.168.1.4")]
@@ -82,8 +149,34 @@ def is_this_machine(host: str) -> bool:
     return host.strip("[]").casefold() in {"127.0.0.1", "localhost", "::1"}
 
 
+def check_hosts(given: Iterable[str]) -> frozenset[str]:
+    """Return host names as they appear in the `Host` header: lower case, IPv6 in brackets, no port.
+
+    Raises:
+        ConfigurationError: One of them is not a host name; `*` is refused.
+
+    Example:
+        >>> sorted(check_hosts(["Debates.example.org", "::1"]))
+        ['[::1]', 'debates.example.org']
+    """
+    return frozenset(map(_host_name, given))
+
+
+def _host_name(text: str) -> str:
+    name = text.strip().casefold() if isinstance(text, str) else ""
+    if name.count(":") > 1 and not name.startswith("["):
+        name = f"[{name}]"
+    match = _HOST.fullmatch(name)
+    if match is None or match[1] != name:
+        msg = f"a host name of the server must be a name or an address without a port, not {text!r}"
+        raise ConfigurationError(
+            msg, hint="For example debates.example.org. Name each host by itself: '*' is not accepted."
+        )
+    return name
+
+
 def bearer(headers: Mapping[str, str]) -> str | None:
-    """Give the credential behind `Authorization: Bearer`."""
+    """Return the credential of `Authorization: Bearer`."""
     kind, _, credential = headers.get("authorization", "").partition(" ")
     return credential.strip() if kind.casefold() == "bearer" else None
 
@@ -96,35 +189,35 @@ def _last_event(error: RoundtableError) -> bytes:
     return b"event: error\ndata: " + to_json(_body(error)) + b"\n\n"
 
 
-def _json(_scope: Message, _status: int, _error: RoundtableError) -> ASGIApp | None:
+def _no_page(_scope: Message, _status: int, _error: RoundtableError) -> ASGIApp | None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
-    """How a server speaks to those it refuses, and where it finds who calls."""
+class GuardBehavior:
+    """How a `AccessGuard` reads credentials and answers refused requests."""
 
     credential: Callable[[Mapping[str, str]], str | None] = bearer
-    """Finds what a caller shows, from the headers of a request: names in lower case, and `:scheme` as in HTTP/2."""
+    """Returns the credential in the headers of a request: names in lower case, and `:scheme` as in HTTP/2."""
     is_open: Callable[[Message], bool] = field(default=lambda _: False)
-    """Whether a request needs nobody to be known, such as one for a stylesheet."""
-    marks: Callable[[Identity], Mapping[str, object]] = field(default=lambda _: {})
-    """What else the scope says of somebody who was recognised."""
+    """Whether a request needs no authentication, such as one for a style sheet."""
+    scope_entries: Callable[[Identity], Mapping[str, object]] = field(default=lambda _: {})
+    """Further entries of the scope for an identified caller."""
     body: Callable[[RoundtableError], object] = _body
-    """The JSON that tells an error."""
+    """Returns the JSON body for an error."""
     last_event: Callable[[RoundtableError], bytes] = _last_event
-    """The last of server-sent events under way."""
-    instead: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(default=_json)
-    """What answers a request that is refused, given with its status, where that is not JSON: a page for a browser."""
+    """Returns the server-sent event that ends an open stream."""
+    refusal_app: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(default=_no_page)
+    """Returns the application that answers a refused request, such as a page for a browser; `None` answers in JSON."""
 
 
-class Guard:
-    """Stands before the server: checks where a request comes from and who makes it, and ends what may not go on.
+class AccessGuard:
+    """ASGI middleware that checks host, origin and identity of each request, and ends streams of invalid tokens.
 
     Args:
-        app: The server; it finds the `Identity` of its caller in the scope, under `IDENTITY`.
-        authenticator: Recognises callers.
-        manners: How it speaks; as `Manners()` when left out.
+        app: The server; the scope holds the `Identity` of its caller under `IDENTITY`.
+        authenticator: Identifies callers.
+        manners: How credentials are read and refusals answered; `GuardBehavior()` when left out.
         options: See `GuardOptions`.
     """
 
@@ -132,19 +225,19 @@ class Guard:
         self,
         app: ASGIApp,
         authenticator: Authenticator,
-        manners: Manners | None = None,
+        behavior: GuardBehavior | None = None,
         **options: Unpack[GuardOptions],
     ) -> None:
         self._app = app
         self._authenticator = authenticator
-        self._manners = manners or Manners()
-        self._hosts = frozenset(name.casefold() for name in options.get("hosts", LOOPBACK))
-        self._origins = frozenset(name.casefold().rstrip("/") for name in options.get("origins", ()))
+        self._manners = behavior or GuardBehavior()
+        self._hosts = check_hosts(options.get("hosts", LOOPBACK))
+        self._origins = check_origins(options.get("origins", ()))
         self._check_s = options.get("check_s", 60.0)
         self._clock: SleepingClock = options.get("clock") or SystemClock()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request, or let it through."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -152,42 +245,44 @@ class Guard:
         headers[":scheme"] = scope.get("scheme", "http")
         refuse = partial(self._refuse, scope, receive, send)
         host = headers.get("host", "").casefold()
-        if not self._knows(host):
-            hint = "Who runs the server says with --allow-host by which other names it is called."
-            error = RoundtableError("this server does not answer to that Host", code="MISDIRECTED_REQUEST", hint=hint)
+        if not self._accepts_host(host):
+            hint = "To allow another name, run the server with --allow-host."
+            message = f"this server does not answer to the host name {host[:100]!r}"
+            error = RoundtableError(message, code="MISDIRECTED_REQUEST", hint=hint)
             await refuse(421, error)
-        elif not self._admits(headers.get("origin"), host):
-            hint = "Who runs the server lets in pages of other origins with --allow-origin."
-            await refuse(403, Forbidden("pages of this Origin may not call this server", hint=hint))
+        elif not self._accepts_origin(headers.get("origin"), host):
+            origin = headers.get("origin", "")[:100]
+            hint = "To allow pages of another origin, run the server with --allow-origin."
+            await refuse(403, Forbidden(f"pages of the origin {origin!r} may not call this server", hint=hint))
         elif self._manners.is_open(scope):
             await self._app(scope, receive, send)
         else:
-            await self._recognise(self._manners.credential(headers), scope, receive, send)
+            await self._authenticate(self._manners.credential(headers), scope, receive, send)
 
-    def _knows(self, host: str) -> bool:
-        found = _HOST.fullmatch(host)
-        return found is not None and found[1] in self._hosts
+    def _accepts_host(self, host: str) -> bool:
+        match = _HOST.fullmatch(host)
+        return match is not None and match[1] in self._hosts
 
-    def _admits(self, origin: str | None, host: str) -> bool:
+    def _accepts_origin(self, origin: str | None, host: str) -> bool:
         if origin is None:
             return True
         name = origin.casefold()
         return name in self._origins or name in {f"http://{host}", f"https://{host}"}
 
-    async def _recognise(self, credential: str | None, scope: Message, receive: Receive, send: Send) -> None:
+    async def _authenticate(self, credential: str | None, scope: Message, receive: Receive, send: Send) -> None:
         try:
             identity = await self._authenticator.authenticate(credential)
         except Unauthorized as error:
             await self._refuse(scope, receive, send, 401, error)
             return
         except StorageError as error:
-            logger.warning("nobody can be recognised: %s", error)
+            logger.warning("callers cannot be authenticated: %s", error)
             await self._refuse(scope, receive, send, 503, StorageError())
             return
-        passed = {**scope, IDENTITY: identity, **self._manners.marks(identity)}
-        await self._while_valid(identity, passed, receive, send)
+        scope = {**scope, IDENTITY: identity, **self._manners.scope_entries(identity)}
+        await self._run_while_valid(identity, scope, receive, send)
 
-    async def _while_valid(self, identity: Identity, scope: Message, receive: Receive, send: Send) -> None:
+    async def _run_while_valid(self, identity: Identity, scope: Message, receive: Receive, send: Send) -> None:
         stream = _Stream(send)
         status = 401
         error: RoundtableError = Unauthorized("the token is no longer valid")
@@ -198,7 +293,7 @@ class Guard:
                 try:
                     await until_invalid(self._authenticator, identity, self._clock, check_s=self._check_s)
                 except StorageError as failure:
-                    logger.warning("a request ends, nobody knows whether its token holds: %s", failure)
+                    logger.warning("a request ends because its token cannot be checked: %s", failure)
                     status, error = 503, StorageError()
                 group.cancel_scope.cancel()
 
@@ -214,15 +309,15 @@ class Guard:
             await self._refuse(scope, receive, send, status, error)
 
     async def _refuse(self, scope: Message, receive: Receive, send: Send, status: int, error: RoundtableError) -> None:
-        instead = self._manners.instead(scope, status, error)
-        if instead is not None:
-            await instead(scope, receive, send)
+        page = self._manners.refusal_app(scope, status, error)
+        if page is not None:
+            await page(scope, receive, send)
             return
         await send_json(send, status, self._manners.body(error))
 
 
 async def send_json(send: Send, status: int, body: object) -> None:
-    """Answer a request that goes no further, with a body in JSON."""
+    """Send a complete JSON response."""
     content = to_json(body)
     length = (b"content-length", str(len(content)).encode())
     headers = [(b"content-type", b"application/json"), length, (b"cache-control", b"no-store")]
@@ -233,7 +328,7 @@ async def send_json(send: Send, status: int, body: object) -> None:
 
 
 class _Stream:
-    """An answer under way, which can be ended with a last word."""
+    """A response under way, which can be ended with a last event."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -252,5 +347,5 @@ class _Stream:
         await self._send(message)
 
     async def end(self, last_event: bytes) -> None:
-        last = last_event if self._is_events else b""
-        await self._send({"type": "http.response.body", "body": last, "more_body": False})
+        body = last_event if self._is_events else b""
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})

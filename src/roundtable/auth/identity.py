@@ -1,23 +1,76 @@
-"""Who asks."""
+"""Identities and scopes of callers, and the errors of both."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator
 
-from roundtable.auth.errors import Forbidden
+from roundtable.errors import ConfigurationError, RoundtableError, StorageError
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
 
-__all__ = ["SCOPES", "Identity", "Scope", "User"]
+if TYPE_CHECKING:
+    from roundtable.protocols import KeyValue, Storage
+
+__all__ = ["SCOPES", "Forbidden", "Identity", "Scope", "Unauthorized", "User", "public_error", "values_of"]
+
+
+def values_of(storage: Storage, what: str) -> KeyValue:
+    """Return the key-value store of a storage.
+
+    Args:
+        storage: The storage.
+        what: What is to be stored there, for the error message.
+
+    Raises:
+        ConfigurationError: The storage has no key-value store.
+    """
+    values: KeyValue | None = getattr(storage, "kv", None)
+    if values is None:
+        msg = f"{type(storage).__name__} has no key-value store, so it cannot keep {what}"
+        raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
+    return values
+
+
+class Unauthorized(RoundtableError):
+    """The credential is not valid. Missing, wrong, expired and revoked tokens look alike to the caller."""
+
+    default_message = "Authentication required"
+    default_code = "UNAUTHORIZED"
+    default_hint: ClassVar[str | None] = "Send a valid token: `Authorization: Bearer rt_...`."
+
+
+class Forbidden(RoundtableError):
+    """The caller is known, but may not do this."""
+
+    default_message = "Not allowed"
+    default_code = "FORBIDDEN"
+    default_hint: ClassVar[str | None] = "Use a token with the scope that this needs."
+
+
+def public_error(error: RoundtableError) -> RoundtableError:
+    """Return an error without details of the server's machine: the message of a storage may name files.
+
+    Example:
+        >>> from roundtable.errors import StorageError
+        >>> public_error(StorageError("'/srv/debates.db' is locked", retryable=True)).message
+        'The storage failed'
+    """
+    if not isinstance(error, StorageError):
+        return error
+    hint = "Try again, or ask the operator of the server: its log says what happened."
+    public = StorageError(retryable=error.retryable, hint=hint, retry_after_s=error.retry_after_s)
+    public.session_id = error.session_id
+    return public
+
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
-"""What one may do: look at sessions, run debates, see the figures of all users. Each includes those before it."""
+"""A permission: read sessions, run debates, see the metrics of all users. Each one includes those before it."""
 
 SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
-"""All scopes, the least first."""
+"""All scopes, from least to most permissive."""
 
 _USER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 
@@ -34,7 +87,7 @@ User: TypeAlias = Annotated[str, AfterValidator(_user)]
 
 
 class Identity(Value):
-    """A user who was recognised, with what they may do.
+    """An authenticated user and their scopes.
 
     Example:
         >>> Identity(user="ada", scopes=("write",)).may("read")
@@ -42,25 +95,25 @@ class Identity(Value):
     """
 
     user: User
-    """Who it is."""
+    """Name of the user."""
     scopes: tuple[Scope, ...] = ()
-    """What they may do."""
+    """Scopes that they have."""
     token_id: str | None = None
-    """The token they showed; `None` where none was needed."""
+    """Id of their token; `None` where none was needed."""
     expires_at: Timestamp | None = None
-    """When they have to show another one; `None` never."""
+    """When the token expires; `None` if never."""
 
     @property
     def tenant(self) -> str:
-        """Whose sessions they see: their own."""
+        """Tenant whose sessions they see: their own."""
         return self.user
 
     def may(self, scope: Scope) -> bool:
-        """Tell whether a scope is among theirs, or included in one of theirs."""
-        return any(SCOPES.index(held) >= SCOPES.index(scope) for held in self.scopes)
+        """Check whether they have a scope, or one that includes it."""
+        return any(SCOPES.index(own) >= SCOPES.index(scope) for own in self.scopes)
 
     def require(self, scope: Scope) -> None:
-        """Let them pass, or not.
+        """Raise an error unless they have a scope.
 
         Raises:
             Forbidden: They lack the scope.

@@ -1,4 +1,4 @@
-"""Opaque tokens: 256 random bits, of which only a digest is stored."""
+"""Opaque tokens: 256 random bits. Only their digest is stored."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from roundtable._clock import SystemClock
-from roundtable.auth.errors import Unauthorized
-from roundtable.auth.identity import SCOPES, Identity, Scope, User
-from roundtable.auth.values import values_of
+from roundtable._core.clock import SystemClock
+from roundtable.auth.identity import SCOPES, Identity, Scope, Unauthorized, User, values_of
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_DAYS", "IssuedToken", "TokenInfo", "TokenStore"]
 
 DEFAULT_DAYS: Final = 90
-"""Days that a token works, unless it is said otherwise."""
+"""Days that a token is valid by default."""
 LONGEST_DAYS: Final = 36_500
 _TENANT: Final = ":auth"  # no user is called so
 _PREFIX: Final = "rt_"
@@ -41,38 +39,38 @@ _KEY: Final = "token/"
 
 
 class TokenInfo(Value):
-    """What is known of a token; not the token."""
+    """What is stored about a token, without its secret."""
 
     id: str
-    """16 hexadecimal digits, to name it by."""
+    """Id of the token: 16 hexadecimal digits."""
     user: User
-    """Whose it is."""
+    """Owner of the token."""
     scopes: tuple[Scope, ...]
-    """What it is good for."""
+    """Scopes that it grants."""
     audience: str | None = None
-    """The only server that takes it, such as `mcp`; `None` means any."""
+    """The only server that accepts it, such as `mcp`; `None` means any."""
     label: str = ""
-    """What it is for, in the words of who made it."""
+    """Free text that says what it is for."""
     created_at: Timestamp
-    """When it was made."""
+    """When it was created."""
     expires_at: Timestamp | None = None
-    """When it stops working; `None` never."""
+    """When it expires; `None` if never."""
 
     def expired(self, now: datetime) -> bool:
-        """Tell whether its time is over."""
+        """Check whether it has expired."""
         return self.expires_at is not None and self.expires_at <= now
 
 
 class IssuedToken(NamedTuple):
-    """A new token: the only time it is seen."""
+    """A new token. Its secret is shown only here."""
 
     secret: str
-    """What its user shows. It is stored nowhere."""
+    """The token that its owner sends. It is stored nowhere."""
     info: TokenInfo
-    """What is kept of it."""
+    """What is stored about it."""
 
 
-class _Kept(TokenInfo):
+class _StoredToken(TokenInfo):
     digest: str
     """SHA-256 of the secret, in hexadecimal digits."""
 
@@ -81,11 +79,11 @@ _SCOPES: TypeAdapter[tuple[Scope, ...]] = TypeAdapter(tuple[Scope, ...])
 
 
 class TokenStore:
-    """The tokens of a server, kept beside its sessions.
+    """The tokens of a server, in the key-value store of its sessions.
 
     Args:
-        values: Where they are kept.
-        clock: Decides when they expire; the machine's when left out.
+        values: Key-value store that holds them.
+        clock: Clock that decides when they expire; the system's when left out.
     """
 
     def __init__(self, values: KeyValue, *, clock: Clock | None = None) -> None:
@@ -94,16 +92,16 @@ class TokenStore:
 
     @classmethod
     def of(cls, storage: Storage, *, clock: Clock | None = None) -> TokenStore:
-        """Keep tokens in a storage of sessions.
+        """Create a token store in a storage of sessions.
 
         Raises:
-            ConfigurationError: The storage keeps no values beside sessions.
+            ConfigurationError: The storage has no key-value store.
         """
         return cls(values_of(storage, "tokens"), clock=clock)
 
     @property
     def clock(self) -> Clock:
-        """What decides when tokens expire."""
+        """Clock that decides when tokens expire."""
         return self._clock
 
     async def create(
@@ -115,29 +113,31 @@ class TokenStore:
         audience: str | None = None,
         label: str = "",
     ) -> IssuedToken:
-        """Make a token.
+        """Create a token.
 
         Args:
-            user: Whose it is; also the tenant whose sessions it opens.
-            scopes: What it is good for.
-            days: How long it works, up to 36,500; `None` for ever.
-            audience: The only server that takes it; any when left out.
-            label: What it is for.
+            user: Its owner; also the tenant whose sessions it opens.
+            scopes: Scopes that it grants.
+            days: Days until it expires, up to 36,500; `None` for never.
+            audience: The only server that accepts it; any when left out.
+            label: Free text that says what it is for.
 
         Raises:
-            ConfigurationError: A user name, a scope or a time does not fit.
+            ConfigurationError: The user name, a scope or the number of days is not valid.
         """
         if days is not None and not (math.isfinite(days) and 0 < days <= LONGEST_DAYS):
-            raise ConfigurationError(f"a token works for more than 0 and at most {LONGEST_DAYS:,} days, not {days!r}")
+            raise ConfigurationError(
+                f"a token is valid for more than 0 and at most {LONGEST_DAYS:,} days, not {days!r}"
+            )
         secret = _PREFIX + secrets.token_urlsafe(_BYTES)
         digest = _digest(secret)
         now = self._clock.now()
         try:
-            held = _SCOPES.validate_python(tuple(scopes))
-            kept = _Kept(
+            granted = _SCOPES.validate_python(tuple(scopes))
+            stored = _StoredToken(
                 id=digest[:_ID_CHARS],
                 user=user,
-                scopes=tuple(scope for scope in SCOPES if scope in held),
+                scopes=tuple(scope for scope in SCOPES if scope in granted),
                 audience=audience,
                 label=label,
                 created_at=now,
@@ -146,65 +146,65 @@ class TokenStore:
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            said = first["msg"].removeprefix("Value error, ")
-            raise ConfigurationError(f"this token cannot be made: {said}, not {first['input']!r}") from None
-        if not kept.scopes:
-            raise ConfigurationError("a token needs a scope", hint=f"Scopes are {', '.join(SCOPES)}.")
-        await self._values.put(_KEY + kept.id, kept.model_dump(mode="json"), tenant=_TENANT)
-        return IssuedToken(secret, _info(kept))
+            message = first["msg"].removeprefix("Value error, ")
+            raise ConfigurationError(f"cannot create this token: {message}, not {first['input']!r}") from None
+        if not stored.scopes:
+            raise ConfigurationError("a token needs at least one scope", hint=f"Scopes are {', '.join(SCOPES)}.")
+        await self._values.put(_KEY + stored.id, stored.model_dump(mode="json"), tenant=_TENANT)
+        return IssuedToken(secret, _info(stored))
 
     async def list(self, user: str | None = None) -> tuple[TokenInfo, ...]:
-        """Give all tokens, or those of a user, oldest first; expired ones too, until they are revoked."""
-        found = [_info(_read(value)) for _, value in await self._values.scan(_KEY, tenant=_TENANT)]
-        found.sort(key=lambda info: (info.created_at, info.id))
-        return tuple(info for info in found if user in {None, info.user})
+        """Return all tokens, or those of one user, oldest first. Expired ones are listed until they are revoked."""
+        tokens = [_info(_read(value)) for _, value in await self._values.scan(_KEY, tenant=_TENANT)]
+        tokens.sort(key=lambda info: (info.created_at, info.id))
+        return tuple(info for info in tokens if user in {None, info.user})
 
     async def revoke(self, token_id: str) -> bool:
-        """Make a token worthless from now on; tell whether there was one."""
+        """Revoke a token; return whether it existed."""
         return await self._values.delete(_KEY + token_id, tenant=_TENANT)
 
     async def verify(self, secret: str | None, *, audience: str | None = None) -> Identity:
-        """Recognise who shows a token.
+        """Return the identity of the owner of a token.
 
         Args:
-            secret: What was shown; `None` where nothing was.
-            audience: The server that asks.
+            secret: The token that was sent; `None` if none was.
+            audience: Name of the server that checks it.
 
         Raises:
-            Unauthorized: It is missing, unknown, expired, revoked, or for another server; which, is not said.
+            Unauthorized: It is missing, unknown, expired, revoked, or for another server. The error does not say which.
         """
         if secret is None or len(secret) > _LONGEST:
             raise Unauthorized
         digest = _digest(secret)
-        kept = await self._find(digest[:_ID_CHARS])
-        # What is looked up is a digest, so the time a look-up takes tells nothing of the token.
-        if kept is None or not hmac.compare_digest(kept.digest, digest) or not self._holds(kept, audience):
+        stored = await self._find(digest[:_ID_CHARS])
+        # The lookup uses a digest, so its duration reveals nothing about the token.
+        if stored is None or not hmac.compare_digest(stored.digest, digest) or not self._is_valid(stored, audience):
             raise Unauthorized
-        return Identity(user=kept.user, scopes=kept.scopes, token_id=kept.id, expires_at=kept.expires_at)
+        return Identity(user=stored.user, scopes=stored.scopes, token_id=stored.id, expires_at=stored.expires_at)
 
     async def holds(self, token_id: str) -> bool:
-        """Tell whether a token is still there and in time."""
-        kept = await self._find(token_id)
-        return kept is not None and not kept.expired(self._clock.now())
+        """Check whether a token exists and has not expired."""
+        stored = await self._find(token_id)
+        return stored is not None and not stored.expired(self._clock.now())
 
-    async def _find(self, token_id: str) -> _Kept | None:
+    async def _find(self, token_id: str) -> _StoredToken | None:
         value = await self._values.get(_KEY + token_id, tenant=_TENANT)
         return None if value is None else _read(value)
 
-    def _holds(self, kept: _Kept, audience: str | None) -> bool:
-        return not kept.expired(self._clock.now()) and kept.audience in {None, audience}
+    def _is_valid(self, stored: _StoredToken, audience: str | None) -> bool:
+        return not stored.expired(self._clock.now()) and stored.audience in {None, audience}
 
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def _info(kept: _Kept) -> TokenInfo:
-    return TokenInfo(**{name: getattr(kept, name) for name in TokenInfo.model_fields})
+def _info(stored: _StoredToken) -> TokenInfo:
+    return TokenInfo(**{name: getattr(stored, name) for name in TokenInfo.model_fields})
 
 
-def _read(value: JsonValue) -> _Kept:
+def _read(value: JsonValue) -> _StoredToken:
     try:
-        return _Kept.model_validate(value, strict=False)
+        return _StoredToken.model_validate(value, strict=False)
     except ValidationError as error:
         raise StorageError("a stored token cannot be read", cause=error) from error

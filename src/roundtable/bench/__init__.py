@@ -1,17 +1,16 @@
-"""Benchmarks: scenarios and experiments, and studies that say whether debating pays."""
+"""Benchmarks: scenarios and experiments, and studies that measure whether debating pays."""
 
 from roundtable.bench.arms import BASELINES, Extract, StudyAnswer, extract_last
-from roundtable.bench.collector import MetricsCollector, metrics_of
-from roundtable.bench.comparison import Comparison, Delta, Recommendation, calculate_delta, compare_metrics
-from roundtable.bench.experiment_run import ExperimentRun, run_experiment
 from roundtable.bench.experiments import (
     Experiment,
     ExperimentOptions,
     ExperimentOutput,
+    ExperimentRun,
     ExperimentVariables,
     read_experiment,
+    read_metrics,
+    run_experiment,
 )
-from roundtable.bench.folders import read_metrics
 from roundtable.bench.metrics import (
     BenchmarkMetrics,
     ConsensusMetrics,
@@ -21,11 +20,18 @@ from roundtable.bench.metrics import (
     interaction_score,
 )
 from roundtable.bench.questions import Question, read_questions
-from roundtable.bench.runner import BenchmarkRunner, Executor
-from roundtable.bench.scenarios import BenchmarkScenario, RepeatedScenario, ScenarioRun, Spread
+from roundtable.bench.results import (
+    Comparison,
+    Delta,
+    MetricsCollector,
+    Recommendation,
+    calculate_delta,
+    compare_metrics,
+    metrics_of,
+)
+from roundtable.bench.runner import BenchmarkRunner, BenchmarkScenario, Executor, RepeatedScenario, ScenarioRun, Spread
 from roundtable.bench.statistics import Interval, mcnemar_test, paired_bootstrap, questions_needed, wilson_interval
-from roundtable.bench.study import run_study
-from roundtable.bench.study_report import ArmReport, Movement, PairedReport, StudyReport, StudyVerdict, Worth
+from roundtable.bench.study import ArmReport, Movement, PairedReport, StudyReport, StudyVerdict, Worth, run_study
 
 __all__ = [
     "BASELINES",

@@ -1,4 +1,4 @@
-"""What each way of answering says to one question, at the price of the debate it stands beside."""
+"""The arms of a study: the answers of debates and of baselines at the same price, for one question."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from roundtable._foreign import error_text
+from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
+from roundtable.metrics import Transitions, transitions
 from roundtable.modes.oxford import LAST_VOTE
-from roundtable.scoring import Choice, Normalise, Rule, Transitions, decide, normaliser, transitions
+from roundtable.scoring import Choice, Normalise, Rule, decide, is_abstention, normaliser
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
     from roundtable.bench.questions import Question
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse, RoundRecord
 
 __all__ = ["BASELINES", "Drawn", "Extract", "Reader", "StudyAnswer", "answers_of", "drawn_from", "extract_last"]
 
 Extract: TypeAlias = Callable[[str], str | None]
-"""From a position to the answer in it; `None` where there is none."""
+"""Takes a position and returns the answer in it, or `None` if there is none."""
 
 _NUMBER: Final = r"(?<!\w)[-+\u2212]?\d+(?:,\d{3})*(?:\.\d+)?(?:/\d+)?"
 
 BASELINES: Final = ("single", "self-consistency", "independent-vote")
-"""What stands beside a debate: one answer of one agent, many of one agent, and some of each."""
+"""What a debate is compared with: one answer of one agent, many of one agent, and some of each agent."""
 
 
 def extract_last(pattern: str) -> Extract:
-    r"""Give an `extract` for a study: the last match of a pattern in a position, or its first group where it has one.
+    r"""Create an `extract` function for a study: it returns the last match of a pattern, or its first group if any.
 
     Args:
-        pattern: A regular expression, read without regard to case; `"number"` stands for a number, as in 408, -1/2 and
-            1,024.5.
+        pattern: A regular expression, ignoring case; `"number"` matches numbers such as 408, -1/2 and 1,024.5.
 
     Raises:
-        ConfigurationError: It is no regular expression.
+        ConfigurationError: The pattern is not a regular expression.
 
     Example:
         >>> extract_last("number")("17 times 24 is 408."), extract_last("answer is (\\w+)")("The answer is B.")
@@ -47,34 +47,34 @@ def extract_last(pattern: str) -> Extract:
         True
     """
     try:
-        wanted = re.compile(_NUMBER if pattern == "number" else pattern, re.IGNORECASE)
+        expression = re.compile(_NUMBER if pattern == "number" else pattern, re.IGNORECASE)
     except re.error as error:
-        raise ConfigurationError(f"{pattern!r} is no regular expression: {error}", cause=error) from error
+        raise ConfigurationError(f"{pattern!r} is not a regular expression: {error}", cause=error) from error
 
     def extract(text: str) -> str | None:
-        found = [*wanted.finditer(text)]
-        return found[-1][1 if wanted.groups else 0] if found else None
+        matches = [*expression.finditer(text)]
+        return matches[-1][1 if expression.groups else 0] if matches else None
 
     return extract
 
 
 class StudyAnswer(Value):
-    """What one way of answering said to one question."""
+    """The answer of one arm to one question."""
 
     question_id: str
-    """Which question."""
+    """Id of the question."""
     arm: str
-    """Which way: a mode, or a baseline, with the mode whose price it had."""
+    """The arm: a mode, or a baseline and the mode at whose price it answered."""
     answer: str | None
-    """The answer; `None` on a tie, or where nobody gave one."""
+    """The answer; `None` on a tie, or if no agent gave one."""
     correct: bool
-    """Whether it is right. No answer is not."""
+    """Whether it is right; `False` without an answer."""
     confidence: Share | None = None
-    """Mean confidence of those behind it."""
+    """Mean confidence of the agents who gave it."""
     usage: Usage = Usage()
     """What it consumed."""
     answers: tuple[str | None, ...] = ()
-    """The single answers that were counted."""
+    """The individual answers that were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads answers, counts them and compares them with the right one; the same for every way of answering."""
+    """Reads answers, counts them and compares them with the right one; the same for every arm."""
 
     question: Question
     decide: str | Rule = "plurality"
@@ -95,95 +95,102 @@ class Reader:
     extract: Extract | None = None
 
     def read(self, said: AgentResponse) -> str | None:
-        """Give the answer in a position: the option chosen, what `extract` finds, or the position itself.
+        """Return the answer in a position: the option chosen, what `extract` returns, the bottom line, or the position.
+
+        An answer that abstains is `None`.
 
         Raises:
-            ConfigurationError: `extract` broke, or gave something else than a text or `None`.
+            ConfigurationError: `extract` raised an exception, or returned neither a text nor `None`.
         """
         if self.question.options is not None:
             return said.choice
         if self.extract is None:
-            return said.position
+            line = said.bottom_line or said.position
+            return None if is_abstention(line) else line
         try:
-            found = self.extract(said.position)
+            answer = self.extract(said.position)
         except Exception as error:
-            msg = f"extract broke on {said.position[:80]!r}: {type(error).__name__}: {error_text(error)}"
+            msg = f"extract failed on {said.position[:80]!r}: {type(error).__name__}: {error_text(error)}"
             raise ConfigurationError(msg, cause=error) from error
-        if found is not None and not isinstance(found, str):
-            raise ConfigurationError(f"extract gave {found!r} for {said.position[:80]!r}, no text")
-        return found
+        if answer is not None and not isinstance(answer, str):
+            raise ConfigurationError(f"extract returned {answer!r} for {said.position[:80]!r}, not a text or None")
+        return answer
 
     def right(self, answer: str | None) -> bool:
-        """Tell whether an answer is the right one."""
+        """Check whether an answer is right."""
         key_of = normaliser(self.normalise)
         return answer is not None and key_of(answer) == key_of(self.question.gold)
 
     def count(self, arm: str, said: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
-        """Count answers by the rule of the study."""
-        ballots = [Choice(self.read(one), confidence=one.confidence) for one in said]
+        """Count answers by the decision rule of the study."""
+        ballots = [Choice(self.read(response), confidence=response.confidence) for response in said]
         options = self.question.options
         winner = decide(ballots, rule=self.decide, options=options, normalise=self.normalise).winner
         return self.answer(arm, winner, said, usage)
 
     def answer(self, arm: str, winner: str | None, said: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
-        """Note an answer and who is behind it."""
-        ballots, key_of = tuple(self.read(one) for one in said), normaliser(self.normalise)
+        """Create the answer of an arm, with the mean confidence of the agents who gave it."""
+        ballots, key_of = tuple(self.read(response) for response in said), normaliser(self.normalise)
         votes = [None if ballot is None else key_of(ballot) for ballot in ballots]
-        behind = [one.confidence for one, vote in zip(said, votes, strict=True) if winner and vote == key_of(winner)]
+        confidences = [
+            response.confidence for response, vote in zip(said, votes, strict=True) if winner and vote == key_of(winner)
+        ]
         return StudyAnswer(
             question_id=self.question.id,
             arm=arm,
             answer=winner,
             correct=self.right(winner),
-            confidence=fmean(behind) if behind else None,
+            confidence=fmean(confidences) if confidences else None,
             usage=usage,
             answers=ballots,
         )
 
     def moved(self, result: DebateResult) -> Transitions:
-        """Count who was right before the debate and who is after it."""
-        held = _complete(result)
-        if len(held) < 2:
+        """Count how the debate changed answers: right or wrong before it, and after it."""
+        rounds = _complete_rounds(result)
+        if len(rounds) < 2:
             return Transitions()
-        before, after = ({one.agent_id: self.read(one) for one in held[place].responses} for place in (0, -1))
+        before, after = (
+            {response.agent_id: self.read(response) for response in rounds[index].responses} for index in (0, -1)
+        )
         return transitions(before, after, self.question.gold, normalise=self.normalise)
 
 
-def _complete(result: DebateResult) -> list[RoundRecord]:
-    return [held for held in result.rounds if held.complete]
+def _complete_rounds(result: DebateResult) -> list[RoundRecord]:
+    return [record for record in result.rounds if record.complete]
 
 
 def drawn_from(result: DebateResult) -> list[Drawn]:
-    """Give the answers of a debate in which nobody saw anybody, one by one, in the order they were asked for."""
-    turns = [turn for held in result.rounds for turn in held.turns if turn.outcome == "answered"]
+    """Return the answers of a debate with independent agents, one by one, in the order of the calls."""
+    turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
     return [Drawn(turn.answer, turn.result.usage) for turn in turns if turn.answer.kind == "position"]
 
 
 def answers_of(
     reader: Reader, debates: Sequence[DebateResult], sampled: Sequence[Drawn], voted: Sequence[Drawn]
 ) -> list[StudyAnswer]:
-    """Give what each mode answered, each followed by the two baselines at its price, after the single answer.
+    """Return the single answer, then the answer of each mode, each followed by the two baselines at its price.
 
     Args:
-        reader: Reads and counts.
-        debates: The question in every mode.
-        sampled: Answers of one agent.
-        voted: Answers of all agents in turn, at least one.
+        reader: Reads and counts the answers.
+        debates: One debate on the question in every mode.
+        sampled: Independent answers of one agent.
+        voted: Independent answers of all agents in turn, at least one.
     """
-    found = [reader.count("single", [voted[0].said], voted[0].usage)]
+    answers = [reader.count("single", [voted[0].said], voted[0].usage)]
     for result in debates:
-        found.append(_debated(reader, result))
+        answers.append(_debate_answer(reader, result))
         price = max(1, result.usage.calls)
         for name, drawn in (("self-consistency", sampled), ("independent-vote", voted)):
-            part = drawn[:price]
-            spent = sum((one.usage for one in part), Usage())
-            found.append(reader.count(f"{name} as {result.mode}", [one.said for one in part], spent))
-    return found
+            within_price = drawn[:price]
+            usage = sum((draw.usage for draw in within_price), Usage())
+            answers.append(reader.count(f"{name} as {result.mode}", [draw.said for draw in within_price], usage))
+    return answers
 
 
-def _debated(reader: Reader, result: DebateResult) -> StudyAnswer:
-    """Give what a debate answered: its chair's word, the vote it ended in, else its positions as they are counted."""
-    last = _complete(result)[-1]
+def _debate_answer(reader: Reader, result: DebateResult) -> StudyAnswer:
+    """Return the answer of a debate: its chair's conclusion, its final vote, or the count of its positions."""
+    last = _complete_rounds(result)[-1]
     if last.conclusion is not None:
         return reader.answer(result.mode, reader.read(last.conclusion), last.spoken, result.usage)
     voted = any(turn.stage == LAST_VOTE for turn in last.turns)

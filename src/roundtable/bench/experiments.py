@@ -1,24 +1,54 @@
-"""Experiments: files that say which modes, numbers of rounds and questions to try with each other."""
+"""Experiments: files with modes, rounds and questions to combine, and running all combinations."""
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
-from roundtable.bench.scenarios import BenchmarkScenario
-from roundtable.errors import ConfigurationError
+from roundtable._core.clock import SystemClock
+from roundtable._core.files import write_parts
+from roundtable._version import __version__
+from roundtable.analysis import level_of
+from roundtable.api.many import run_jobs
+from roundtable.bench.metrics import BenchmarkMetrics
+from roundtable.bench.runner import AT_ONCE, BenchmarkRunner, BenchmarkScenario
+from roundtable.errors import ConfigurationError, ContextTooLong, StorageError
 from roundtable.types import JsonValue, NonEmpty, Topic, Value
-from roundtable.types.base import first_misfit
+from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
     from os import PathLike
 
-__all__ = ["Experiment", "ExperimentOptions", "ExperimentOutput", "ExperimentVariables", "read_experiment"]
+    from roundtable.api import Roundtable
+    from roundtable.bench.runner import Executor, ScenarioRun
+    from roundtable.protocols import SleepingClock
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import AgentResponse, AnyConsensus, ConsensusLevel, JsonObject, RoundRecord
+
+__all__ = [
+    "Experiment",
+    "ExperimentOptions",
+    "ExperimentOutput",
+    "ExperimentRun",
+    "ExperimentVariables",
+    "experiment_folder",
+    "read_experiment",
+    "read_metrics",
+    "run_experiment",
+    "slug",
+    "write_run",
+]
+
 
 _DEFAULT: Final = "default"
 T = TypeVar("T", str, int)
@@ -26,7 +56,7 @@ _Rounds = Annotated[int, Field(ge=1, le=10)]
 
 
 class ExperimentVariables(Value):
-    """What is varied; every mode is tried with every number of rounds and every question."""
+    """The variables; every mode is combined with every number of rounds and every question."""
 
     modes: Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
     """Debate modes."""
@@ -35,29 +65,29 @@ class ExperimentVariables(Value):
     topics: Annotated[tuple[Topic, ...], Field(min_length=1)]
     """Questions."""
     agents: Annotated[tuple[NonEmpty, ...], Field(min_length=1)] = (_DEFAULT,)
-    """Who debates, as `"provider:model"`; `default` alone leaves it to the table."""
+    """Who debates, as `"provider:model"`; only `default` uses the agents of the table."""
 
 
 class ExperimentOptions(Value):
     """How the debates are held."""
 
     parallel: bool = False
-    """Whether several go on at once."""
+    """Whether several debates run at the same time."""
     delay_between: Annotated[int, Field(ge=0)] = 0
-    """Milliseconds between two debates; providers' limits are kept without it."""
+    """Milliseconds between two debates; providers' rate limits are respected without it."""
     retry_on_failure: Annotated[int, Field(ge=0, le=10)] = 2
     """How often a debate that failed is held again."""
 
 
 class ExperimentOutput(Value):
-    """What the files of results hold."""
+    """What the result files include."""
 
     include_raw_responses: bool = True
-    """Reasoning beside positions."""
+    """Whether to include the reasoning."""
     include_tool_calls: bool = True
-    """Tools used."""
+    """Whether to include tool calls."""
     include_citations: bool = True
-    """Sources used."""
+    """Whether to include citations."""
 
 
 class Experiment(Value):
@@ -70,55 +100,60 @@ class Experiment(Value):
     """
 
     name: NonEmpty
-    """What it is called; also the folder of its results."""
+    """Its name; also the folder of its results."""
     description: str = ""
-    """What it is to show."""
+    """Its purpose."""
     variables: ExperimentVariables
-    """What is varied."""
+    """The variables."""
     options: ExperimentOptions = ExperimentOptions()
     """How the debates are held."""
     output: ExperimentOutput = ExperimentOutput()
-    """What is kept."""
+    """What the result files include."""
 
     def scenarios(
         self, *, modes: Sequence[str] | None = None, rounds: Sequence[int] | None = None
     ) -> tuple[BenchmarkScenario, ...]:
-        """Give every debate of the plan: modes, then rounds, then questions, in the order of the file.
+        """Return every debate of the plan: by mode, then rounds, then question, in the order of the file.
 
         Args:
             modes: Only these modes.
             rounds: Only these numbers of rounds.
 
         Raises:
-            ConfigurationError: A mode or number asked for is not in the plan.
+            ConfigurationError: A mode or number of rounds is not in the plan.
         """
         varied = self.variables
-        kept, numbers = _only(varied.modes, modes, "mode"), _only(varied.rounds, rounds, "number of rounds")
+        mode_names = _select(varied.modes, modes, "mode")
+        round_counts = _select(varied.rounds, rounds, "number of rounds")
         agents = None if varied.agents == (_DEFAULT,) else varied.agents
         return tuple(
             BenchmarkScenario(
-                name=f"{self.name}/{mode}/{number}/{place}", topic=topic, mode=mode, rounds=number, agents=agents
+                name=f"{self.name}/{mode}/{round_count}/{position}",
+                topic=topic,
+                mode=mode,
+                rounds=round_count,
+                agents=agents,
             )
-            for mode in kept
-            for number in numbers
-            for place, topic in enumerate(varied.topics, 1)
+            for mode in mode_names
+            for round_count in round_counts
+            for position, topic in enumerate(varied.topics, 1)
         )
 
 
-def _only(held: Sequence[T], wanted: Sequence[T] | None, what: str) -> Sequence[T]:
+def _select(available: Sequence[T], wanted: Sequence[T] | None, what: str) -> Sequence[T]:
     if wanted is None:
-        return held
-    if strange := [one for one in wanted if one not in held]:
-        msg = f"the experiment has no {what} {strange[0]!r}"
-        raise ConfigurationError(msg, hint=f"It has: {', '.join(map(str, held))}.")
-    return [one for one in held if one in wanted]
+        return available
+    if unknown := [value for value in wanted if value not in available]:
+        msg = f"the experiment has no {what} {unknown[0]!r}"
+        raise ConfigurationError(msg, hint=f"It has: {', '.join(map(str, available))}.")
+    return [value for value in available if value in wanted]
 
 
 def read_experiment(path: str | PathLike[str]) -> Experiment:
-    """Read an experiment from a file: YAML (extra `bench`), or TOML or JSON by its ending.
+    """Read an experiment from a file: TOML or JSON by its ending, otherwise YAML (extra `bench`).
 
     Raises:
-        ConfigurationError: The file cannot be read, says something else, or needs a library that is not installed.
+        ConfigurationError: The file cannot be read, is not an experiment, or needs a library that is not installed.
     """
     file = Path(path).expanduser()
     try:
@@ -127,16 +162,16 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
         raise ConfigurationError(
             f"{str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}", cause=error
         ) from error
-    data = _data(file, text)
+    data = _parse(file, text)
     if not isinstance(data, dict):
-        raise ConfigurationError(f"{str(file)!r} holds no experiment", hint="It needs a name and variables.")
+        raise ConfigurationError(f"{str(file)!r} is not an experiment", hint="It needs a name and variables.")
     try:
         return Experiment.model_validate(data)
     except ValidationError as error:
-        raise ConfigurationError(f"{str(file)!r}: {': '.join(first_misfit(error))}", cause=error) from None
+        raise ConfigurationError(f"{str(file)!r}: {': '.join(first_error(error))}", cause=error) from None
 
 
-def _data(file: Path, text: str) -> JsonValue:
+def _parse(file: Path, text: str) -> JsonValue:
     ending = file.suffix.lower()
     try:
         if ending == ".toml":
@@ -157,3 +192,225 @@ def _yaml(text: str) -> JsonValue:
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
     return data
+
+
+_SLUG_LENGTH: Final = 50
+
+
+def slug(text: str) -> str:
+    """Convert a text to a folder name: letters and digits joined by hyphens, at most 50 characters.
+
+    Example:
+        >>> slug("Tea, or coffee? / ../etc")
+        'tea-or-coffee-etc'
+    """
+    short = re.sub(r"[\W_]+", "-", text.casefold()).strip("-")[:_SLUG_LENGTH].strip("-")
+    return short or "untitled"
+
+
+def experiment_folder(root: str | PathLike[str], experiment: Experiment, day: date) -> Path:
+    """Return the folder of an experiment's results: `root/2026-11-22/name`."""
+    return Path(root).expanduser() / day.isoformat() / slug(experiment.name)
+
+
+def write_run(folder: Path, experiment: Experiment, run: ScenarioRun) -> Path:
+    """Write one run, and return its folder: `folder/mode/question`, with a number if that exists.
+
+    `metadata.json` holds the scenario, the outcome and the metrics; if there is a result, it is in `session.json`,
+    `consensus.json` and `rounds/round-1.json`, ...
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    run_folder = _new_folder(folder / slug(run.scenario.mode) / slug(run.scenario.topic))
+    _write(run_folder / "metadata.json", _metadata(experiment, run))
+    if run.result is not None:
+        _write(run_folder / "session.json", _session(run.result))
+        _write(run_folder / "consensus.json", _consensus(run.result))
+        for record in run.result.rounds:
+            _write(run_folder / "rounds" / f"round-{record.number}.json", _round(record, experiment.output))
+    return run_folder
+
+
+def _new_folder(path: Path) -> Path:
+    number = 1
+    while True:
+        candidate = path if number == 1 else path.with_name(f"{path.name}-{number}")
+        try:
+            candidate.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise StorageError(f"{str(candidate)!r} cannot be created: {error.strerror}", cause=error) from error
+        else:
+            return candidate
+
+
+def _write(path: Path, data: JsonValue) -> None:
+    path.parent.mkdir(exist_ok=True)
+    write_parts(path, [json.dumps(data, ensure_ascii=False, indent=2), "\n"])
+
+
+def _metadata(experiment: Experiment, run: ScenarioRun) -> JsonObject:
+    result = run.result
+    return {
+        "experiment": experiment.name,
+        "description": experiment.description,
+        "scenario": run.scenario.model_dump(mode="json"),
+        "success": run.success,
+        "error": None if run.error is None else run.error.model_dump(mode="json"),
+        "status": None if result is None else result.status,
+        "agents": [] if result is None else [agent.model_dump(mode="json") for agent in result.agents],
+        "metrics": None if run.metrics is None else run.metrics.model_dump(mode="json"),
+        "version": __version__,
+    }
+
+
+def _session(result: DebateResult) -> JsonObject:
+    data = result.session.model_dump(mode="json", exclude={"responses", "consensus"})
+    decision = None if result.decision is None else result.decision.model_dump(mode="json")
+    outcome: JsonObject = {"answer": result.answer, "answerReason": result.answer_reason, "decision": decision}
+    return data | outcome | {"usage": result.usage.model_dump(mode="json")}
+
+
+def _consensus(result: DebateResult) -> JsonObject:
+    last = result.consensus
+    measured = [record.consensus for record in result.rounds if record.consensus is not None]
+    return {
+        "finalLevel": None if last is None else _known_level(last),
+        "finalInWords": None if last is None else last.level_in_words,
+        "finalScore": None if last is None else last.agreement_level,
+        "finalScoreAtMost": None if last is None else last.agreement_at_most,
+        "method": None if last is None else last.method,
+        "independentAgreement": result.independent_agreement,
+        "independentAgreementAtMost": result.independent_agreement_at_most,
+        "progression": [consensus.agreement_level for consensus in measured],
+        "progressionAtMost": [consensus.agreement_at_most for consensus in measured],
+        "agreements": [] if last is None else [*last.common_ground],
+        "disagreements": [] if last is None else [*last.disagreement_points],
+        "summary": "" if last is None else last.summary,
+    }
+
+
+def _known_level(consensus: AnyConsensus) -> ConsensusLevel:
+    """Return the level of a consensus, or `unknown` if it may be high or low, or there are not two answers."""
+    level = level_of(consensus.agreement_level)
+    has_pairs = consensus.answers is None or consensus.answers > 1
+    return level if has_pairs and level == level_of(consensus.agreement_at_most) else "unknown"
+
+
+def _round(record: RoundRecord, output: ExperimentOutput) -> JsonObject:
+    failed = [turn for turn in record.turns if turn.outcome == "failed"]
+    return {
+        "round": record.number,
+        "complete": record.complete,
+        "responses": [_response(response, output) for response in record.spoken],
+        "failed": [{"agentId": turn.agent_id, "error": turn.error.model_dump(mode="json")} for turn in failed],
+        "consensus": None if record.consensus is None else record.consensus.model_dump(mode="json"),
+    }
+
+
+def _response(response: AgentResponse, output: ExperimentOutput) -> JsonObject:
+    excluded = {
+        "reasoning": not output.include_raw_responses,
+        "tool_calls": not output.include_tool_calls,
+        "citations": not output.include_citations,
+    }
+    data: JsonObject = response.model_dump(
+        mode="json", exclude={name for name, is_excluded in excluded.items() if is_excluded}
+    )
+    return data
+
+
+def read_metrics(folder: str | PathLike[str]) -> list[BenchmarkMetrics]:
+    """Read the metrics of every successful debate in a folder of results.
+
+    Raises:
+        ConfigurationError: There are none, or a file is not the metadata of a debate.
+    """
+    root = Path(folder).expanduser()
+    metrics: list[BenchmarkMetrics] = []
+    for file in sorted(root.rglob("metadata.json")):
+        try:
+            data = json.loads(file.read_text("utf-8"))
+            if data["success"]:
+                metrics.append(BenchmarkMetrics.model_validate(data["metrics"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConfigurationError(f"{str(file)!r} is not metadata of a debate: {error}", cause=error) from error
+    if not metrics:
+        raise ConfigurationError(f"{str(root)!r} holds no results", hint="Name a folder that `bench run` has written.")
+    return metrics
+
+
+class ExperimentRun(NamedTuple):
+    """One debate of an experiment, and where it was written."""
+
+    run: ScenarioRun
+    """Its outcome."""
+    folder: Path | None
+    """Its folder; `None` if results are not written."""
+
+
+def _check(table: Roundtable, scenarios: Sequence[BenchmarkScenario]) -> None:
+    """Check that the debates can be held, before the first paid call; one question per combination is enough."""
+    kinds = {(scenario.mode, scenario.rounds, scenario.agents): scenario for scenario in scenarios}
+    for scenario in kinds.values():
+        agents = None if scenario.agents is None else [*scenario.agents]
+        with suppress(ContextTooLong):  # the estimate assumes the longest answers; shorter ones may fit
+            table.estimate(scenario.topic, mode=scenario.mode, rounds=scenario.rounds, agents=agents)
+
+
+async def run_experiment(
+    executor: Roundtable | Executor,
+    experiment: Experiment,
+    *,
+    scenarios: Sequence[BenchmarkScenario] | None = None,
+    folder: str | PathLike[str] | None = "results",
+    timeout_s: float = 300.0,
+    clock: SleepingClock | None = None,
+    on_done: Callable[[ExperimentRun], None] | None = None,
+) -> tuple[ExperimentRun, ...]:
+    """Hold every debate of an experiment, and write each as soon as it ends.
+
+    A debate that fails is repeated up to `retry_on_failure` times, and then recorded as failed.
+
+    Args:
+        executor: What holds a debate: a table, or a function that takes a scenario and returns a result.
+        experiment: The plan.
+        scenarios: Only these debates of it, as from `Experiment.scenarios`; by default all.
+        folder: Folder for results; `None` writes nothing.
+        timeout_s: Seconds that a debate can take.
+        clock: Source of time.
+        on_done: Called with each debate as it ends.
+
+    Returns:
+        The outcome of each debate, in the order of the plan.
+
+    Raises:
+        ConfigurationError: A debate cannot be held, for example because its mode does not exist, or `timeout_s` is out
+            of range; no model was called.
+        StorageError: Results cannot be written.
+    """
+    plan = experiment.scenarios() if scenarios is None else tuple(scenarios)
+    if not callable(executor):
+        _check(executor, plan)
+    runner = BenchmarkRunner(executor, timeout_s=timeout_s)
+    sleeping_clock = clock or SystemClock()
+    options = experiment.options
+    results_folder = None if folder is None else experiment_folder(folder, experiment, sleeping_clock.now().date())
+
+    async def hold(number: int, scenario: BenchmarkScenario) -> ExperimentRun:
+        if number and options.delay_between:
+            await sleeping_clock.sleep(options.delay_between / 1000)
+        run = await runner.run_scenario(scenario)
+        for _ in range(options.retry_on_failure):
+            if run.success:
+                break
+            run = await runner.run_scenario(scenario)
+        finished = ExperimentRun(run, None if results_folder is None else write_run(results_folder, experiment, run))
+        if on_done is not None:
+            on_done(finished)
+        return finished
+
+    jobs = [partial(hold, number, scenario) for number, scenario in enumerate(plan)]
+    return tuple(await run_jobs(jobs, at_once=AT_ONCE if options.parallel else 1))

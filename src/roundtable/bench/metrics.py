@@ -1,4 +1,4 @@
-"""What one debate took and how its agents dealt with each other, as figures that two debates can be compared by."""
+"""Metrics of one debate, to compare debates by: time, interaction, content and agreement."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, pvariance
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from roundtable.analysis.lexicon import STOP_WORDS
 from roundtable.types import AgentResponse, Share, Usage, Value
+from roundtable.types.base import with_upper_bound
 
 __all__ = [
     "BenchmarkMetrics",
@@ -19,8 +19,6 @@ __all__ = [
     "InteractionMetrics",
     "LatencyMetrics",
     "interaction_score",
-    "keywords",
-    "lexical_level",
     "measure_content",
     "measure_interaction",
 ]
@@ -40,8 +38,7 @@ _GENERIC: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words that answer somebody without a name."""
-_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+"""Phrases that refer to another speaker without a name."""
 _MOST_QUESTIONS: Final = 3
 
 
@@ -53,53 +50,61 @@ class LatencyMetrics(Value):
     per_round_ms: tuple[_Amount, ...] = ()
     """Milliseconds of each round."""
     per_agent_ms: Mapping[str, _Amount] = Field(default_factory=dict)
-    """Milliseconds that each agent took in all its turns, by agent id."""
+    """Milliseconds of all turns of each agent, by agent id."""
 
 
 class InteractionMetrics(Value):
-    """How far agents took up what others had said; read off names and turns of phrase."""
+    """How much agents responded to each other, detected by names and phrases."""
 
     cross_reference_count: _Amount
-    """Answers that refer to an earlier speaker, once for each speaker they refer to."""
+    """References to earlier speakers, at most one per answer and speaker."""
     rebuttal_depth: _Amount
-    """Most rounds in a row that hold such a reference."""
+    """Most consecutive rounds with such a reference."""
     question_response_pairs: _Amount
-    """Questions of an answer, at most three each, that somebody refers to in the next round."""
+    """Questions, at most three per answer, of agents that are referred to in the next round."""
 
 
 class ContentMetrics(Value):
-    """What the answers hold."""
+    """The content of the answers."""
 
     avg_confidence: Share
     """Mean reported confidence of all answers."""
     confidence_variance: _Amount
-    """Population variance of it."""
+    """Population variance of the confidence."""
     tool_calls_per_agent: Mapping[str, _Amount] = Field(default_factory=dict)
     """Tools called, by agent id."""
     citation_count: _Amount
-    """Sources named in all answers."""
+    """Citations in all answers."""
     role_violations: _Amount = 0
-    """Answers that left the side they were given, or did not say it."""
+    """Answers that left their assigned side, or did not state it."""
 
 
 class ConsensusMetrics(Value):
-    """How far agents agreed in the end, and how soon."""
+    """How much agents agreed in the end, and how soon."""
 
     agreement_level: Share
-    """Agreement of the last round."""
+    """Agreement of the last round that is certain."""
+    agreement_at_most: Share = 1.0
+    """The same if answers that nobody compared say the same. Equal to `agreement_level` if it is left out."""
     method: str
-    """How it was measured: that of the debate; `"lexical"`, which is no agreement at all, where nobody measured it."""
+    """How it was measured: the method of the debate, or `"declared"` if the debate did not measure it."""
     convergence_round: int | None = None
-    """First round after which neither confidence nor words moved much; `None` when there is none."""
+    """First round in which confidence hardly changed and all agents are known to give their last answer again; `None`
+    if there is none."""
     groupthink_warning: bool = False
-    """Whether agreement was high from the first round, or high without anybody taking up a word of another."""
+    """Whether agreement was high from the first round, or high although no agent referred to another."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_level(cls, data: object) -> object:
+        return with_upper_bound(data, "agreement_level", "agreement_at_most")
 
 
 class BenchmarkMetrics(Value):
     """Everything that is measured of one debate, or the means of several."""
 
     session_id: str
-    """Session id; of the first, for means."""
+    """Session id; for means, that of the first debate."""
     total_rounds: int
     """Rounds planned."""
     rounds_held: _Amount
@@ -113,11 +118,11 @@ class BenchmarkMetrics(Value):
     consensus: ConsensusMetrics
     """Agreement."""
     usage: Usage = Usage()
-    """What it consumed; of all, for means."""
+    """What it consumed; for means, the sum."""
 
 
 def interaction_score(found: InteractionMetrics) -> float:
-    """Give one number for the exchange: `2 references + 3 depth + pairs`, no unit, from 0.
+    """Return one score for the interaction: `2 references + 3 depth + pairs`, no unit, at least 0.
 
     Example:
         >>> interaction_score(InteractionMetrics(cross_reference_count=4, rebuttal_depth=2, question_response_pairs=1))
@@ -126,75 +131,57 @@ def interaction_score(found: InteractionMetrics) -> float:
     return 2.0 * found.cross_reference_count + 3.0 * found.rebuttal_depth + found.question_response_pairs
 
 
-def keywords(responses: Sequence[AgentResponse]) -> list[frozenset[str]]:
-    """Give the words of each answer that may be evidence of a subject: three letters or more, no stop words."""
-    texts = (f"{said.position} {said.reasoning}".casefold() for said in responses)
-    return [frozenset(_WORD.findall(text)) - STOP_WORDS for text in texts]
-
-
-def lexical_level(responses: Sequence[AgentResponse]) -> float:
-    """Give the stand-in for agreement of a round that nobody measured: `0.4 mean confidence + 0.6 common words`.
-
-    Common words are the share of all words that every answer holds. One answer or none gives 1.
-
-    Example:
-        >>> said = [AgentResponse(agent_id=name, agent_name=name, position="Green tea") for name in ("ada", "bo")]
-        >>> lexical_level(said)
-        0.8
-    """
-    if len(responses) < 2:
-        return 1.0
-    held = keywords(responses)
-    everything = frozenset[str]().union(*held)
-    common = len(frozenset.intersection(*held)) / len(everything) if everything else 0.0
-    return round(0.4 * fmean(said.confidence for said in responses) + 0.6 * common, 9)
-
-
 def measure_content(rounds: Sequence[Sequence[AgentResponse]]) -> ContentMetrics:
-    """Measure what the answers of all rounds hold."""
-    said = [one for held in rounds for one in held]
-    sure = [one.confidence for one in said]
+    """Measure the content of the answers of all rounds."""
+    answers = [answer for round_responses in rounds for answer in round_responses]
+    confidences = [answer.confidence for answer in answers]
     tools: dict[str, float] = {}
-    for one in said:
-        tools[one.agent_id] = tools.get(one.agent_id, 0) + len(one.tool_calls)
+    for answer in answers:
+        tools[answer.agent_id] = tools.get(answer.agent_id, 0) + len(answer.tool_calls)
     return ContentMetrics(
-        avg_confidence=fmean(sure) if sure else 0.0,
-        confidence_variance=pvariance(sure) if sure else 0.0,
+        avg_confidence=fmean(confidences) if confidences else 0.0,
+        confidence_variance=pvariance(confidences) if confidences else 0.0,
         tool_calls_per_agent=tools,
-        citation_count=sum(len(one.citations) for one in said),
-        role_violations=sum(one.role_violation is not None for one in said),
+        citation_count=sum(len(answer.citations) for answer in answers),
+        role_violations=sum(answer.role_violation is not None for answer in answers),
     )
 
 
 def measure_interaction(rounds: Sequence[Sequence[AgentResponse]]) -> InteractionMetrics:
-    """Count who takes up what others have said.
+    """Count references of agents to each other.
 
-    A reference is the whole name of an agent that has spoken before, or else one of a few turns of phrase such as
-    "I disagree with", which counts for the other agent that spoke first. Names of one letter are not looked for.
+    A reference is the whole name of an agent that has spoken before. Without a name, a phrase such as "I disagree with"
+    counts as a reference to the other agent that spoke first. Names of one letter are ignored.
     """
-    spoken: dict[str, str] = {}
-    referred: list[list[frozenset[str]]] = []
-    for held in rounds:
-        of_round: list[frozenset[str]] = []
-        for said in held:
-            of_round.append(_references(said, spoken))
-            spoken.setdefault(said.agent_id, said.agent_name)
-        referred.append(of_round)
+    speakers: dict[str, str] = {}
+    references: list[list[frozenset[str]]] = []
+    for round_responses in rounds:
+        round_references: list[frozenset[str]] = []
+        for response in round_responses:
+            round_references.append(_references(response, speakers))
+            speakers.setdefault(response.agent_id, response.agent_name)
+        references.append(round_references)
     pairs = 0
-    for held, after in zip(rounds, referred[1:], strict=False):
-        taken_up = frozenset[str]().union(*after)
-        counts = (min((said.position + said.reasoning).count("?"), _MOST_QUESTIONS) for said in held)
-        pairs += sum(count for said, count in zip(held, counts, strict=True) if said.agent_id in taken_up)
+    for round_responses, next_references in zip(rounds, references[1:], strict=False):
+        taken_up = frozenset[str]().union(*next_references)
+        counts = (
+            min((response.position + response.reasoning).count("?"), _MOST_QUESTIONS) for response in round_responses
+        )
+        pairs += sum(
+            count for response, count in zip(round_responses, counts, strict=True) if response.agent_id in taken_up
+        )
     return InteractionMetrics(
-        cross_reference_count=sum(len(one) for held in referred for one in held),
-        rebuttal_depth=_longest_run([any(held) for held in referred]),
+        cross_reference_count=sum(
+            len(speaker_ids) for round_references in references for speaker_ids in round_references
+        ),
+        rebuttal_depth=_longest_run([any(round_references) for round_references in references]),
         question_response_pairs=pairs,
     )
 
 
-def _references(said: AgentResponse, spoken: Mapping[str, str]) -> frozenset[str]:
-    others = {agent: name for agent, name in spoken.items() if agent != said.agent_id}
-    text = f"{said.position}\n{said.reasoning}"
+def _references(response: AgentResponse, speakers: Mapping[str, str]) -> frozenset[str]:
+    others = {agent: name for agent, name in speakers.items() if agent != response.agent_id}
+    text = f"{response.position}\n{response.reasoning}"
     named = frozenset(agent for agent, name in others.items() if _names(name, text))
     if not named and others and _GENERIC.search(text):
         return frozenset({next(iter(others))})

@@ -13,23 +13,23 @@ from pydantic import ValidationError
 
 from roundtable.errors import ConfigurationError
 from roundtable.types import NonEmpty, Topic, Value
-from roundtable.types.base import first_misfit
+from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["Question", "read_questions"]
 
-_NAMES: Final = {
+_COLUMNS: Final = {
     "id": ("id",),
     "question": ("question", "topic"),
     "gold": ("gold", "goldanswer", "gold_answer", "answer"),
     "options": ("options", "choices"),
 }
-"""Our name, and what a column may be called, in any case."""
+"""The names that the column of each field can have, in any case."""
 _CSV: Final = (".csv", ".tsv")
-_BETWEEN: Final = (",", ";", "\t")
-_SPLIT: Final = "|"
+_DELIMITERS: Final = (",", ";", "\t")
+_OPTION_SEPARATOR: Final = "|"
 
 
 class Question(Value):
@@ -41,7 +41,7 @@ class Question(Value):
     """
 
     id: NonEmpty
-    """Name of the question within its study."""
+    """Id of the question within its study."""
     question: Topic
     """What to ask."""
     gold: NonEmpty
@@ -51,15 +51,15 @@ class Question(Value):
 
 
 def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
-    """Read questions from a CSV file with a line of names, or from JSON objects, one a line (`.jsonl`).
+    """Read questions from a CSV file with a header, or from JSON objects, one per line (`.jsonl`).
 
-    Columns: `question` (or `topic`), `gold` (or `answer`), and if you like `id` and `options` (or `choices`), in any
-    case: options in CSV with `|` between them, in JSON a list or the same text. Other columns are ignored, and so are
-    empty lines. A question without an id goes by its place, from 1. Columns stand between commas, semicolons or
-    tabulators, as in the line of names. The file is UTF-8.
+    Columns: `question` (or `topic`), `gold` (or `answer`), and optionally `id` and `options` (or `choices`), in any
+    case. Options are separated by `|` in CSV; in JSON they are a list, or the same text. Other columns and empty lines
+    are ignored. The default id of a question is its position, from 1. Columns are separated by commas, semicolons or
+    tabs, as in the header. The file is UTF-8.
 
     Raises:
-        ConfigurationError: The file cannot be read, or a line of it is no question.
+        ConfigurationError: The file cannot be read, or a line is not a question.
     """
     file = Path(path).expanduser()
     try:
@@ -70,28 +70,28 @@ def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
         hint = "Save it as UTF-8."
         raise ConfigurationError(f"{str(file)!r} cannot be read: {error}", cause=error, hint=hint) from error
     rows = _csv_rows(text, file) if file.suffix.lower() in _CSV else _json_rows(text, file)
-    found = tuple(_question(row, place, number, file) for place, (number, row) in enumerate(rows, 1))
-    if not found:
-        hint = "A CSV file needs a line of names, such as question,gold,options; other files JSON objects, one a line."
+    questions = tuple(_question(row, position, number, file) for position, (number, row) in enumerate(rows, 1))
+    if not questions:
+        hint = "A CSV file needs a header such as question,gold,options; other files need one JSON object per line."
         raise ConfigurationError(f"{str(file)!r} holds no question", hint=hint)
-    ids = [one.id for one in found]
-    if doubled := next((one for one in ids if ids.count(one) > 1), None):
-        raise ConfigurationError(f"{str(file)!r} holds two questions with the id {doubled!r}")
-    return found
+    ids = [question.id for question in questions]
+    if duplicate := next((name for name in ids if ids.count(name) > 1), None):
+        raise ConfigurationError(f"{str(file)!r} holds two questions with the id {duplicate!r}")
+    return questions
 
 
 def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     names = text.lstrip().partition("\n")[0]
-    between = max(_BETWEEN, key=lambda mark: (names.count(mark), mark == ","))
+    delimiter = max(_DELIMITERS, key=lambda mark: (names.count(mark), mark == ","))
     try:
-        lines = csv.DictReader(io.StringIO(text, newline=""), delimiter=between, strict=True)
+        lines = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         for row in lines:
-            # What stands behind the last named column is under None.
-            known = {name: cell for name, cell in row.items() if isinstance(name, str) and cell and cell.strip()}
-            if known:
-                yield lines.line_num, known
+            # csv stores cells after the last named column under the key None.
+            cells = {name: cell for name, cell in row.items() if isinstance(name, str) and cell and cell.strip()}
+            if cells:
+                yield lines.line_num, cells
     except csv.Error as error:
-        raise ConfigurationError(f"{str(file)!r} is no CSV: {error}", cause=error) from error
+        raise ConfigurationError(f"{str(file)!r} is not valid CSV: {error}", cause=error) from error
 
 
 def _json_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -99,40 +99,40 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]
         if not line.strip():
             continue
         try:
-            row = json.loads(line, parse_constant=_no_number)
+            row = json.loads(line, parse_constant=_reject_constant)
         except (ValueError, RecursionError) as error:
-            raise ConfigurationError(f"{str(file)!r}, line {number}: no JSON: {error}", cause=error) from error
+            raise ConfigurationError(f"{str(file)!r}, line {number}: invalid JSON: {error}", cause=error) from error
         if not isinstance(row, dict):
             raise ConfigurationError(f"{str(file)!r}, line {number}: not an object")
         yield number, row
 
 
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
 
 
-def _question(row: Mapping[str, Any], place: int, line: int, file: Path) -> Question:
-    told = {name.strip().casefold(): cell for name, cell in row.items()}
-    given: dict[str, Any] = {"id": str(place)}
-    for ours, names in _NAMES.items():
-        held = next((told[name] for name in names if told.get(name) not in (None, "")), None)
-        if held is not None:
-            given[ours] = _texts(held) if ours == "options" else _text(held)
+def _question(row: Mapping[str, Any], position: int, line: int, file: Path) -> Question:
+    cells = {name.strip().casefold(): cell for name, cell in row.items()}
+    fields: dict[str, Any] = {"id": str(position)}
+    for field, names in _COLUMNS.items():
+        value = next((cells[name] for name in names if cells.get(name) not in (None, "")), None)
+        if value is not None:
+            fields[field] = _options(value) if field == "options" else _clean(value)
     try:
-        return Question.model_validate(given)
+        return Question.model_validate(fields)
     except ValidationError as error:
-        msg = f"{str(file)!r}, line {line}: {': '.join(first_misfit(error))}"
-        raise ConfigurationError(msg, cause=error, hint="Each needs a question and a gold answer.") from None
+        msg = f"{str(file)!r}, line {line}: {': '.join(first_error(error))}"
+        raise ConfigurationError(msg, cause=error, hint="Each line needs a question and a gold answer.") from None
 
 
-def _text(held: object) -> object:
-    """Give a number as it is written, and a text without the white space round it."""
-    if isinstance(held, bool):
-        return str(held).lower()
-    return str(held) if isinstance(held, int | float) else held.strip() if isinstance(held, str) else held
+def _clean(value: object) -> object:
+    """Convert numbers and booleans to text, and strip white space around texts."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value.strip() if isinstance(value, str) else value
 
 
-def _texts(held: object) -> object:
-    if isinstance(held, str):
-        return [option.strip() for option in held.split(_SPLIT) if option.strip()]
-    return [_text(option) for option in held] if isinstance(held, list) else held
+def _options(value: object) -> object:
+    if isinstance(value, str):
+        return [option.strip() for option in value.split(_OPTION_SEPARATOR) if option.strip()]
+    return [_clean(option) for option in value] if isinstance(value, list) else value

@@ -1,33 +1,187 @@
-"""Holding scenarios, one after the other or at once, and comparing them."""
+"""Run scenarios, one after the other or in parallel, and compare them."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from statistics import fmean, median_low, pstdev
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from anyio import move_on_after
+from pydantic import Field
 
-from roundtable._foreign import error_text
-from roundtable.api.together import together
-from roundtable.bench.collector import metrics_of
-from roundtable.bench.comparison import Comparison, Delta, calculate_delta, compare_metrics
-from roundtable.bench.scenarios import BenchmarkScenario, RepeatedScenario, ScenarioRun, repeated
+from roundtable._core.text import error_text
+from roundtable.api.many import run_jobs
+from roundtable.bench.metrics import (
+    BenchmarkMetrics,
+    ConsensusMetrics,
+    ContentMetrics,
+    InteractionMetrics,
+    LatencyMetrics,
+    interaction_score,
+)
+from roundtable.bench.results import Comparison, Delta, calculate_delta, compare_metrics, metrics_of
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.stages import error_info
+from roundtable.types import ErrorInfo, Topic, Usage, Value
 
 if TYPE_CHECKING:
     from roundtable.api import Roundtable
-    from roundtable.bench.metrics import BenchmarkMetrics
 
-__all__ = ["AT_ONCE", "BenchmarkRunner", "Executor", "hold_scenario"]
+__all__ = [
+    "AT_ONCE",
+    "BenchmarkRunner",
+    "BenchmarkScenario",
+    "Executor",
+    "RepeatedScenario",
+    "ScenarioRun",
+    "Spread",
+    "hold_scenario",
+    "mean_metrics",
+    "repeated",
+]
+
+
+class BenchmarkScenario(Value):
+    """One debate to hold and measure.
+
+    Example:
+        >>> BenchmarkScenario(name="quick", topic="Tea or coffee?").mode
+        'collaborative'
+    """
+
+    name: str
+    """Its name."""
+    topic: Topic
+    """The question."""
+    mode: str = "collaborative"
+    """Debate mode."""
+    agents: tuple[str, ...] | None = None
+    """Who debates, as `"provider:model"`; `None` uses the agents of the table."""
+    rounds: Annotated[int, Field(ge=1)] = 3
+    """Maximum number of rounds."""
+
+
+class ScenarioRun(Value):
+    """One run of a scenario."""
+
+    scenario: BenchmarkScenario
+    """The scenario."""
+    success: bool
+    """Whether the debate was held to its end."""
+    metrics: BenchmarkMetrics | None = None
+    """Its metrics, also of a partial debate."""
+    result: DebateResult | None = None
+    """The debate."""
+    error: ErrorInfo | None = None
+    """What went wrong."""
+
+
+class Spread(Value):
+    """Population standard deviations over runs; 0 for a single run."""
+
+    latency_ms: float
+    """Of the total time, in milliseconds."""
+    agreement: float
+    """Of the agreement level."""
+    interaction: float
+    """Of the interaction score."""
+
+
+class RepeatedScenario(Value):
+    """A scenario that was run several times."""
+
+    scenario: BenchmarkScenario
+    """The scenario."""
+    runs: tuple[ScenarioRun, ...]
+    """Every run."""
+    metrics: BenchmarkMetrics | None
+    """Means over successful runs; `None` if none succeeded."""
+    spread: Spread | None
+    """Standard deviations over successful runs; `None` if none succeeded."""
+
+    @property
+    def success_rate(self) -> float:
+        """Share of runs that succeeded, in [0, 1]."""
+        return sum(run.success for run in self.runs) / len(self.runs) if self.runs else 0.0
+
+
+def repeated(scenario: BenchmarkScenario, runs: Sequence[ScenarioRun]) -> RepeatedScenario:
+    """Combine the runs of one scenario."""
+    measured = [run.metrics for run in runs if run.success and run.metrics is not None]
+    spread = None
+    if measured:
+        spread = Spread(
+            latency_ms=pstdev(run_metrics.latency.total_ms for run_metrics in measured),
+            agreement=pstdev(run_metrics.consensus.agreement_level for run_metrics in measured),
+            interaction=pstdev(interaction_score(run_metrics.interaction) for run_metrics in measured),
+        )
+    metrics = mean_metrics(measured) if measured else None
+    return RepeatedScenario(scenario=scenario, runs=tuple(runs), metrics=metrics, spread=spread)
+
+
+def mean_metrics(found: Sequence[BenchmarkMetrics]) -> BenchmarkMetrics:
+    """Return the mean of each metric; for flags the majority, for the convergence round the median, for usage the sum.
+
+    Args:
+        found: The metrics of at least one debate.
+    """
+    rounds = [
+        metrics.consensus.convergence_round for metrics in found if metrics.consensus.convergence_round is not None
+    ]
+    methods = dict.fromkeys(metrics.consensus.method for metrics in found)
+    return BenchmarkMetrics(
+        session_id=found[0].session_id,
+        total_rounds=found[0].total_rounds,
+        rounds_held=fmean(metrics.rounds_held for metrics in found),
+        latency=_mean_latency([metrics.latency for metrics in found]),
+        interaction=InteractionMetrics(
+            cross_reference_count=fmean(metrics.interaction.cross_reference_count for metrics in found),
+            rebuttal_depth=fmean(metrics.interaction.rebuttal_depth for metrics in found),
+            question_response_pairs=fmean(metrics.interaction.question_response_pairs for metrics in found),
+        ),
+        content=ContentMetrics(
+            avg_confidence=fmean(metrics.content.avg_confidence for metrics in found),
+            confidence_variance=fmean(metrics.content.confidence_variance for metrics in found),
+            tool_calls_per_agent=_mean_by_key([dict(metrics.content.tool_calls_per_agent) for metrics in found]),
+            citation_count=fmean(metrics.content.citation_count for metrics in found),
+            role_violations=fmean(metrics.content.role_violations for metrics in found),
+        ),
+        consensus=ConsensusMetrics(
+            agreement_level=fmean(metrics.consensus.agreement_level for metrics in found),
+            agreement_at_most=fmean(metrics.consensus.agreement_at_most for metrics in found),
+            method="+".join(methods),
+            convergence_round=median_low(rounds) if 2 * len(rounds) > len(found) else None,
+            groupthink_warning=2 * sum(metrics.consensus.groupthink_warning for metrics in found) > len(found),
+        ),
+        usage=sum((metrics.usage for metrics in found), Usage()),
+    )
+
+
+def _mean_latency(latencies: Sequence[LatencyMetrics]) -> LatencyMetrics:
+    longest = max(len(latency.per_round_ms) for latency in latencies)
+    by_round = [
+        [latency.per_round_ms[number] for latency in latencies if number < len(latency.per_round_ms)]
+        for number in range(longest)
+    ]
+    return LatencyMetrics(
+        total_ms=fmean(latency.total_ms for latency in latencies),
+        per_round_ms=tuple(fmean(durations) for durations in by_round),
+        per_agent_ms=_mean_by_key([dict(latency.per_agent_ms) for latency in latencies]),
+    )
+
+
+def _mean_by_key(mappings: Sequence[dict[str, float]]) -> dict[str, float]:
+    keys = dict.fromkeys(key for mapping in mappings for key in mapping)
+    return {key: fmean(mapping.get(key, 0.0) for mapping in mappings) for key in keys}
+
 
 Executor: TypeAlias = Callable[[BenchmarkScenario], Awaitable[DebateResult]]
 """Holds the debate of a scenario."""
 
 AT_ONCE: Final = 8
-"""Debates that are held at once, where several are."""
+"""Maximum debates that run at the same time."""
 
 
 async def hold_scenario(table: Roundtable, scenario: BenchmarkScenario) -> DebateResult:
@@ -37,13 +191,13 @@ async def hold_scenario(table: Roundtable, scenario: BenchmarkScenario) -> Debat
 
 
 class BenchmarkRunner:
-    """Holds scenarios and measures them.
+    """Runs scenarios and measures them.
 
     Args:
-        executor: What holds a debate: a table, or a function from a scenario to a result.
-        repetitions: How often each scenario is held.
-        timeout_s: Seconds a run may take; then its debate is cancelled, and the run has failed.
-        parallel: Whether runs go on at once, at most eight; latencies are then those of a busy machine.
+        executor: What holds a debate: a table, or a function that takes a scenario and returns a result.
+        repetitions: Number of runs of each scenario.
+        timeout_s: Seconds that a run can take; then its debate is cancelled, and the run has failed.
+        parallel: Whether to run up to eight debates at the same time; latencies then include waiting for each other.
         groupthink_threshold: As for `MetricsCollector`.
 
     Example:
@@ -76,15 +230,15 @@ class BenchmarkRunner:
         self._threshold = groupthink_threshold
 
     async def run_scenario(self, scenario: BenchmarkScenario) -> ScenarioRun:
-        """Hold a scenario once. A failure is recorded, whatever it was; only a cancellation goes through."""
+        """Run a scenario once. Every failure is recorded in the result; only cancellation is raised."""
         result: DebateResult | None = None
         failure: RoundtableError | None = None
         with move_on_after(self._timeout_s) as limit:
             try:
-                result = await self._held(scenario)
+                result = await self._hold(scenario)
             except RoundtableError as error:
                 failure = error
-            except Exception as error:  # noqa: BLE001  (an executor is foreign code; one run must not end the others)
+            except Exception as error:  # noqa: BLE001  (the executor is the caller's code; other runs must continue)
                 failure = RoundtableError(f"{type(error).__name__}: {error_text(error)}", cause=error)
         if limit.cancelled_caught:
             failure = RoundtableError(f"the run took longer than {self._timeout_s:g} s")
@@ -99,44 +253,47 @@ class BenchmarkRunner:
             error=None if failure is None else error_info(failure),
         )
 
-    def _held(self, scenario: BenchmarkScenario) -> Awaitable[DebateResult]:
+    def _hold(self, scenario: BenchmarkScenario) -> Awaitable[DebateResult]:
         executor = self._executor
         return executor(scenario) if callable(executor) else hold_scenario(executor, scenario)
 
     async def run_scenario_with_repetitions(self, scenario: BenchmarkScenario) -> RepeatedScenario:
-        """Hold a scenario as often as the runner repeats; give the means and how far the runs lie apart."""
+        """Run a scenario `repetitions` times; return the means and standard deviations."""
         return (await self.run_scenarios([scenario]))[0]
 
     async def run_scenarios(self, scenarios: Sequence[BenchmarkScenario]) -> tuple[RepeatedScenario, ...]:
-        """Hold every scenario as often as the runner repeats, in order, or several at once."""
-        asked = [scenario for scenario in scenarios for _ in range(self._repetitions)]
+        """Run every scenario `repetitions` times, in order or in parallel."""
+        planned = [scenario for scenario in scenarios for _ in range(self._repetitions)]
         at_once = AT_ONCE if self._parallel else 1
-        runs = await together([partial(self.run_scenario, scenario) for scenario in asked], at_once=at_once)
-        times = self._repetitions
+        runs = await run_jobs([partial(self.run_scenario, scenario) for scenario in planned], at_once=at_once)
+        repetitions = self._repetitions
         return tuple(
-            repeated(scenario, runs[number * times : (number + 1) * times]) for number, scenario in enumerate(scenarios)
+            repeated(scenario, runs[number * repetitions : (number + 1) * repetitions])
+            for number, scenario in enumerate(scenarios)
         )
 
     async def compare_scenarios(self, baseline: BenchmarkScenario, candidate: BenchmarkScenario) -> Comparison:
-        """Hold two scenarios and compare their means.
+        """Run two scenarios and compare their means.
 
         Raises:
-            RoundtableError: One of them failed in every run.
+            RoundtableError: All runs of one of them failed.
         """
-        found: list[BenchmarkMetrics] = []
-        for held in await self.run_scenarios([baseline, candidate]):
-            if held.metrics is None:
-                why = held.runs[-1].error
-                raise RoundtableError(f"no run of {held.scenario.name!r} succeeded: {why.message if why else ''}")
-            found.append(held.metrics)
-        return self.compare(*found)
+        metrics: list[BenchmarkMetrics] = []
+        for outcome in await self.run_scenarios([baseline, candidate]):
+            if outcome.metrics is None:
+                error = outcome.runs[-1].error
+                raise RoundtableError(
+                    f"no run of {outcome.scenario.name!r} succeeded: {error.message if error else ''}"
+                )
+            metrics.append(outcome.metrics)
+        return self.compare(*metrics)
 
     @staticmethod
     def compare(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics) -> Comparison:
-        """Say whether a candidate should replace a baseline; see `compare_metrics`."""
+        """Recommend whether a candidate should replace a baseline; see `compare_metrics`."""
         return compare_metrics(baseline, candidate)
 
     @staticmethod
     def calculate_delta(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics) -> Delta:
-        """Give what a candidate changes; see the function of this name."""
+        """Compute the change from a baseline to a candidate; see the function of this name."""
         return calculate_delta(baseline, candidate)

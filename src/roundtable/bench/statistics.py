@@ -1,4 +1,4 @@
-"""What is chance: intervals and tests for answers that were right or wrong, question by question."""
+"""Intervals and tests for right and wrong answers, question by question."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _tail(level: Number) -> Fraction:
 
 
 def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Interval:
-    """Give the score interval of a share of successes; it stays in [0, 1] and is sound for few questions.
+    """Return the Wilson score interval of a share of successes; it stays in [0, 1] and works for few questions.
 
     Source: E. Wilson, J. Am. Stat. Assoc. 22 (1927).
 
@@ -52,7 +52,7 @@ def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Inte
         (0.67, 0.888)
     """
     if questions < 1 or not 0 <= right <= questions:
-        raise ConfigurationError(f"{right} of {questions} is no share of successes")
+        raise ConfigurationError(f"{right} of {questions} is not a share of successes")
     z = NormalDist().inv_cdf(1 - float(_tail(level)))
     p, spread = right / questions, z * z / questions
     middle = (p + spread / 2) / (1 + spread)
@@ -61,10 +61,10 @@ def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Inte
 
 
 def check_resamples(resamples: int) -> None:
-    """Refuse a number of draws that says nothing, or never ends.
+    """Check that a number of resamples is neither meaningless nor too slow.
 
     Raises:
-        ConfigurationError: It is not 100 to 1,000,000.
+        ConfigurationError: It is outside 100 to 1,000,000.
     """
     if not 100 <= resamples <= _MOST_RESAMPLES:
         raise ConfigurationError(f"resamples must be 100 to {_MOST_RESAMPLES}, not {resamples}")
@@ -73,16 +73,16 @@ def check_resamples(resamples: int) -> None:
 def paired_bootstrap(
     differences: Sequence[float], *, resamples: int = 10_000, level: Number = 0.95, seed: int = 0
 ) -> Interval:
-    """Give the percentile interval of the mean of paired differences, by drawing the questions anew.
+    """Return the percentile interval of the mean of paired differences, by resampling the questions.
 
-    Questions are drawn, not answers: both ways were asked the same ones. The same seed gives the same interval.
+    Questions are resampled, not answers: both arms answered the same ones. The same seed gives the same interval.
     Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
 
     Args:
-        differences: For each question what one way scored more than the other.
-        resamples: How often to draw, 100 to 1,000,000.
+        differences: For each question, the score of one arm minus the score of the other.
+        resamples: Number of resamples, 100 to 1,000,000.
         level: Share of intervals that hold the truth, between 0 and 1.
-        seed: Seed of the draws.
+        seed: Seed of the resampling.
 
     Raises:
         ConfigurationError: There are no differences, or a number is out of range.
@@ -101,14 +101,14 @@ def paired_bootstrap(
 
 
 def mcnemar_test(gained: int, lost: int) -> Fraction:
-    """Test whether two ways are equally often right, by the questions that only one of them got right.
+    """Test whether two arms are equally often right, by the questions that only one of them got right.
 
     Exact and two-sided: `min(1, 2 P(X <= min(gained, lost)))` with X binomial of `gained + lost` at 1/2; 1 without any
     such question. Source: Q. McNemar, Psychometrika 12 (1947), exact form.
 
     Args:
-        gained: Questions that only the second way got right.
-        lost: Questions that only the first way got right.
+        gained: Questions that only the second arm got right.
+        lost: Questions that only the first arm got right.
 
     Returns:
         The p-value, exact.
@@ -121,26 +121,26 @@ def mcnemar_test(gained: int, lost: int) -> Fraction:
         (Fraction(53, 4096), Fraction(1, 1))
     """
     if gained < 0 or lost < 0:
-        raise ConfigurationError(f"questions are counted from 0, not {gained} and {lost}")
+        raise ConfigurationError(f"gained and lost must be at least 0, not {gained} and {lost}")
     either = gained + lost
     below = sum(math.comb(either, count) for count in range(min(gained, lost) + 1))
     return min(Fraction(1), Fraction(2 * below, 2**either))
 
 
 def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, power: Number = 0.8) -> int | None:
-    """Give how many questions a study needs so that a gain of this size is seen.
+    """Return how many questions a study needs to detect a gain of this size.
 
     `n = (z_a sqrt(d) + z_b sqrt(d - g^2))^2 / g^2` with `d = gained + lost` and `g = gained - lost`; a normal
     approximation. Source: R. Connor, Biometrics 43 (1987).
 
     Args:
-        gained: Share of questions that only the new way gets right, in [0, 1].
-        lost: Share of questions that only the old way gets right, in [0, 1].
+        gained: Share of questions that only the new arm gets right, in [0, 1].
+        lost: Share of questions that only the old arm gets right, in [0, 1].
         level: As for the intervals.
-        power: Share of such studies that see it, between 0 and 1.
+        power: Share of such studies that detect the gain, between 0 and 1.
 
     Returns:
-        The number of questions, or `None` where there is no difference to see.
+        The number of questions, or `None` if there is no difference to detect.
 
     Raises:
         ConfigurationError: A number is out of range.
@@ -152,7 +152,7 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
     more, less = share(gained, "gained"), share(lost, "lost")
     tail, seen = _tail(level), share(power, "power")
     if more + less > 1 or not 0 < seen < 1:
-        raise ConfigurationError("gained and lost together are at most 1, and power lies between 0 and 1")
+        raise ConfigurationError("gained and lost together must be at most 1, and power between 0 and 1")
     apart, change = float(more + less), float(more - less)
     if not change:
         return None

@@ -1,32 +1,341 @@
-"""A study: many questions with known answers, each debated, and answered without debate at the same price."""
+"""A study and its report: questions with known answers, with and without debate at the same price."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, Unpack
 
 from roundtable.api.checks import check_list
-from roundtable.api.together import together
+from roundtable.api.many import run_jobs
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from
-from roundtable.bench.statistics import check_resamples
-from roundtable.bench.study_report import StudyReport, report_of
-from roundtable.errors import ConfigurationError, ContextTooLong
-from roundtable.scoring import Normalise, Transitions, normaliser
+from roundtable.bench.statistics import (
+    Interval,
+    check_resamples,
+    mcnemar_test,
+    paired_bootstrap,
+    questions_needed,
+    wilson_interval,
+)
+from roundtable.errors import ConfigurationError, ContextTooLong, RoundtableError
+from roundtable.metrics import Transitions, brier_score, expected_calibration_error
+from roundtable.results.dataframes import frame_of
+from roundtable.scoring import Normalise, normaliser
+from roundtable.scoring.words import counted
+from roundtable.types import Share, Usage, Value
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from roundtable.api import Roundtable
     from roundtable.api.options import DebateOptions
     from roundtable.bench.questions import Question
-    from roundtable.results import Results
+    from roundtable.results.many import Results
+    from roundtable.types import JsonObject
 
-__all__ = ["run_study"]
+__all__ = ["ArmReport", "Movement", "PairedReport", "StudyReport", "StudyVerdict", "Worth", "report_of", "run_study"]
+
+
+StudyVerdict: TypeAlias = Literal["better", "worse", "undecided"]
+"""The outcome of comparing a mode with a baseline."""
+Worth: TypeAlias = Literal["adopt", "reject", "conditional"]
+"""Whether a mode is worth its price."""
+
+_LEVEL: Final = "0.95"
+_COLUMNS: Final = ("questionId", "arm", "answer", "correct", "confidence", "calls", "tokens", "costUsd")
+
+
+class ArmReport(Value):
+    """The results of one arm: a mode or a baseline."""
+
+    arm: str
+    """Name of the arm; a baseline names the mode at whose price it answered."""
+    questions: int
+    """Questions asked in every arm."""
+    correct: int
+    """Of these, answered correctly."""
+    unanswered: int
+    """Of these, without an answer: a tie, or no agent gave one."""
+    accuracy: Share
+    """Share answered correctly."""
+    interval: Interval
+    """Wilson interval of the accuracy, 95 %."""
+    usage: Usage
+    """What all answers consumed."""
+    cost_multiple: float | None
+    """Calls per call of the single answer."""
+    confidence: Share | None
+    """Mean reported confidence of answers."""
+    brier: float | None
+    """Brier score of the confidence: 0 is perfect; always reporting 0.5 scores 0.25."""
+    calibration_error: float | None
+    """Expected calibration error in ten bins: 0 is perfectly calibrated."""
+
+
+class PairedReport(Value):
+    """A comparison of a mode with a baseline, question by question."""
+
+    mode: str
+    """The mode."""
+    baseline: str
+    """The baseline."""
+    both_right: int
+    """Questions that both got right."""
+    gained: int
+    """Questions that only the mode got right."""
+    lost: int
+    """Questions that only the baseline got right."""
+    both_wrong: int
+    """Questions that both got wrong."""
+    difference: float
+    """Accuracy of the mode minus that of the baseline."""
+    interval: Interval
+    """Paired bootstrap interval of the difference, 95 %."""
+    p_value: float
+    """P-value of McNemar's exact test."""
+    verdict: StudyVerdict
+    """`"better"` or `"worse"` if the interval excludes 0 and p is below 0.05."""
+    questions_needed: int | None
+    """Questions that a study needs to detect this difference with a power of 0.8; `None` without a difference."""
+
+
+class Movement(Value):
+    """How debates changed answers, from the first round to the last."""
+
+    mode: str
+    """The mode."""
+    kept_right: int
+    """Answers right before and after."""
+    right_to_wrong: int
+    """Answers right before and wrong after."""
+    wrong_to_right: int
+    """Answers wrong before and right after."""
+    kept_wrong: int
+    """Answers wrong before and after."""
+
+
+class StudyReport(Value):
+    """The results of a study."""
+
+    arms: tuple[ArmReport, ...]
+    """Results of each arm: the single answer, then each mode with its baselines."""
+    pairs: tuple[PairedReport, ...]
+    """Each mode compared with the single answer and with both baselines at its price."""
+    movements: tuple[Movement, ...]
+    """How the debates of each mode changed answers."""
+    answers: tuple[StudyAnswer, ...]
+    """Every answer."""
+    failed: Mapping[str, str]
+    """Questions that were left out, and why."""
+
+    def arm(self, name: str) -> ArmReport:
+        """Return the results of an arm.
+
+        Raises:
+            KeyError: There is no such arm.
+        """
+        report = next((report for report in self.arms if report.arm == name), None)
+        if report is None:
+            raise KeyError(name)
+        return report
+
+    def worth(self, mode: str) -> Worth:
+        """Return whether a mode is worth its price.
+
+        Adopt: better than both baselines at its price. Reject: worse than one of them. Anything else is conditional:
+        the study is too small to detect a difference, or there is none.
+
+        Raises:
+            KeyError: The study has no such mode.
+        """
+        verdicts = [pair.verdict for pair in self.pairs if pair.mode == mode and pair.baseline != "single"]
+        if not verdicts:
+            raise KeyError(mode)
+        if "worse" in verdicts:
+            return "reject"
+        return "adopt" if set(verdicts) == {"better"} else "conditional"
+
+    def to_records(self) -> list[JsonObject]:
+        """Return one flat row per question and arm."""
+        return [
+            {
+                "questionId": answer.question_id,
+                "arm": answer.arm,
+                "answer": answer.answer,
+                "correct": answer.correct,
+                "confidence": answer.confidence,
+                "calls": answer.usage.calls,
+                "tokens": answer.usage.total_tokens,
+                "costUsd": answer.usage.cost_usd,
+            }
+            for answer in self.answers
+        ]
+
+    def to_frame(self) -> DataFrame:
+        """Return `to_records` as a pandas data frame (extra `frames`).
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.to_records(), _COLUMNS)
+
+    def to_markdown(self) -> str:
+        """Render the tables and conclusions as Markdown."""
+        lines = [
+            "| arm | right | 95 % | calls | calls per single call | Brier | ECE |",
+            "|---|---|---|---|---|---|---|",
+            *(_arm_line(report) for report in self.arms),
+            "",
+            "| mode | baseline | gained | lost | difference | 95 % | p | verdict |",
+            "|---|---|---|---|---|---|---|---|",
+            *(_pair_line(report) for report in self.pairs),
+            "",
+        ]
+        for movement in self.movements:
+            change = f"{movement.wrong_to_right} answers corrected, {movement.right_to_wrong} made wrong"
+            lines.append(f"- {movement.mode}: {self.worth(movement.mode)}; {change}.")
+        if self.failed:
+            count = counted(len(self.failed), "question")
+            lines.append(f"- left out: {count} that failed in at least one arm.")
+            lines += [f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()]
+        return "\n".join(lines) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+def _cell(text: str) -> str:
+    """Return a text as one line, with Markdown escaped."""
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(text.split()))
+
+
+def _arm_line(arm: ArmReport) -> str:
+    right = f"{arm.correct} of {arm.questions} ({arm.accuracy:.0%})"
+    times = "" if arm.cost_multiple is None else f"{arm.cost_multiple:.1f}"
+    calibration = ["" if figure is None else f"{figure:.3f}" for figure in (arm.brier, arm.calibration_error)]
+    interval, calls = _interval_text(arm.interval), arm.usage.calls
+    return f"| {arm.arm} | {right} | {interval} | {calls} | {times} | {' | '.join(calibration)} |"
+
+
+def _pair_line(pair: PairedReport) -> str:
+    verdict: str = pair.verdict
+    if verdict == "undecided" and pair.questions_needed is not None:
+        verdict = f"undecided; a difference like this needs about {pair.questions_needed} questions"
+    figures = (
+        f"{pair.gained} | {pair.lost} | {pair.difference:+.1%} | {_interval_text(pair.interval)} | {pair.p_value:.3g}"
+    )
+    return f"| {pair.mode} | {pair.baseline} | {figures} | {verdict} |"
+
+
+def _interval_text(interval: Interval) -> str:
+    return f"{interval.low:.1%} to {interval.high:.1%}"
+
+
+def report_of(
+    answers: Sequence[StudyAnswer],
+    moved: Mapping[str, Transitions],
+    failed: Mapping[str, str],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> StudyReport:
+    """Create the report of a study from its answers; pure.
+
+    Args:
+        answers: The answer of every arm to every question.
+        moved: By mode, how debates changed answers.
+        failed: Questions that were left out, and why.
+        resamples: Resamples of each bootstrap interval.
+        seed: Seed of the resampling.
+
+    Raises:
+        RoundtableError: Every question failed.
+    """
+    by_arm: dict[str, list[StudyAnswer]] = {}
+    for answer in answers:
+        by_arm.setdefault(answer.arm, []).append(answer)
+    if not by_arm:
+        question, why = next(iter(failed.items()))
+        raise RoundtableError(f"every question failed; {question!r}: {why}")
+    single = by_arm["single"]
+    calls = sum(answer.usage.calls for answer in single)
+    pairs = [
+        _compare(mode, baseline, by_arm, resamples, seed)
+        for mode in moved
+        for baseline in ("single", f"self-consistency as {mode}", f"independent-vote as {mode}")
+    ]
+    return StudyReport(
+        arms=tuple(_arm(name, arm_answers, calls) for name, arm_answers in by_arm.items()),
+        pairs=tuple(pairs),
+        movements=tuple(
+            Movement(
+                mode=mode,
+                kept_right=change.kept_right,
+                right_to_wrong=change.right_to_wrong,
+                wrong_to_right=change.wrong_to_right,
+                kept_wrong=change.kept_wrong,
+            )
+            for mode, change in moved.items()
+        ),
+        answers=tuple(answers),
+        failed=dict(failed),
+    )
+
+
+def _arm(name: str, answers: Sequence[StudyAnswer], single_calls: int) -> ArmReport:
+    right = sum(answer.correct for answer in answers)
+    rated = [(answer.confidence, answer.correct) for answer in answers if answer.confidence is not None]
+    forecasts, outcomes = [confidence for confidence, _ in rated], [correct for _, correct in rated]
+    brier, ece = brier_score(forecasts, outcomes).value, expected_calibration_error(forecasts, outcomes).value
+    usage = sum((answer.usage for answer in answers), Usage())
+    return ArmReport(
+        arm=name,
+        questions=len(answers),
+        correct=right,
+        unanswered=sum(answer.answer is None for answer in answers),
+        accuracy=right / len(answers),
+        interval=wilson_interval(right, len(answers), level=_LEVEL),
+        usage=usage,
+        cost_multiple=usage.calls / single_calls if single_calls else None,
+        confidence=sum(forecasts) / len(forecasts) if forecasts else None,
+        brier=None if brier is None else float(brier),
+        calibration_error=None if ece is None else float(ece),
+    )
+
+
+def _compare(
+    mode: str, baseline: str, by_arm: Mapping[str, Sequence[StudyAnswer]], resamples: int, seed: int
+) -> PairedReport:
+    both = [(new.correct, old.correct) for new, old in zip(by_arm[mode], by_arm[baseline], strict=True)]
+    gained, lost, size = both.count((True, False)), both.count((False, True)), len(both)
+    interval = paired_bootstrap([new - old for new, old in both], resamples=resamples, level=_LEVEL, seed=seed)
+    p_value = mcnemar_test(gained, lost)
+    verdict: StudyVerdict = "undecided"
+    if p_value < 1 / 20 and (interval.low > 0 or interval.high < 0):
+        verdict = "better" if gained > lost else "worse"
+    return PairedReport(
+        mode=mode,
+        baseline=baseline,
+        both_right=both.count((True, True)),
+        gained=gained,
+        lost=lost,
+        both_wrong=both.count((False, False)),
+        difference=(gained - lost) / size,
+        interval=interval,
+        p_value=float(p_value),
+        verdict=verdict,
+        questions_needed=questions_needed(f"{gained}/{size}", f"{lost}/{size}", level=_LEVEL),
+    )
+
 
 _ROUNDS: Final = 2
+# Known questions have their answers on the web, which only arms with tools would find.
+_NO_SEARCH: Final[DebateOptions] = {"search": False}
 
 
 @dataclass(slots=True)
@@ -41,68 +350,79 @@ class _Study:
     failed: dict[str, str] = field(default_factory=dict)
 
     async def ask(self, question: Question) -> None:
-        """Hold one question in every way, or note why that could not be."""
-        rule = self.options.get("decide", "plurality")
+        """Ask one question in every arm, or record why it failed."""
+        rule = self.options.get("decide") or ("schulze" if self.options.get("vote") else "plurality")
         reader = Reader(question, rule, self.normalise, self.extract)
         debates = await self._hold(question, self.modes, self.options.get("rounds", _ROUNDS))
-        if why := _broken(debates):
+        if why := _failure(debates):
             self.failed[question.id] = why
             return
         price = max(max(1, result.usage.calls) for result in debates)
         seats = len(debates[0].agents)
-        wanted = -(-price // seats)
-        most = self.table.wiring.settings.max_rounds
-        sampled = await self._hold(question, [f"self-consistency:samples={price}"], 1, alone=True)
-        voted = await self._hold(question, ["independent-vote"], min(wanted, most), alone=True)
-        if why := _broken(sampled) or _broken(voted):
+        rounds_needed = -(-price // seats)
+        max_rounds = self.table.wiring.settings.max_rounds
+        sampled = await self._hold(question, [f"self-consistency:samples={price}"], 1, is_baseline=True)
+        voted = await self._hold(question, ["independent-vote"], min(rounds_needed, max_rounds), is_baseline=True)
+        if why := _failure(sampled) or _failure(voted):
             self.failed[question.id] = why
             return
-        drawn = [[one for result in held for one in drawn_from(result)] for held in (sampled, voted)]
+        drawn = [[answer for result in results for answer in drawn_from(result)] for results in (sampled, voted)]
         try:
-            found = answers_of(reader, debates, *drawn)
+            answers = answers_of(reader, debates, *drawn)
             moved = {result.mode: reader.moved(result) for result in debates}
         except ConfigurationError as error:
             self.failed[question.id] = error.message
             return
-        self.answers[question.id] = found
+        self.answers[question.id] = answers
         for mode, change in moved.items():
             self.moved[mode] = self.moved.get(mode, Transitions()) + change
 
-    async def _hold(self, question: Question, modes: Sequence[str], rounds: int, *, alone: bool = False) -> Results:
-        asked: DebateOptions = {**self.options, "rounds": rounds, "options": question.options}
-        if alone:
-            # What steers a debate would end a vote early, or does not go with it.
-            asked = {**asked, "exit_when": None, "exit_on_consensus": False, "perspectives": None}
-            asked = {**asked, "baseline": False, "skip_rounds_when": None, "synthesize": False}
-        return await self.table.debate_many([question.question], modes=modes, **asked)
+    async def _hold(
+        self, question: Question, modes: Sequence[str], rounds: int, *, is_baseline: bool = False
+    ) -> Results:
+        debate_options: DebateOptions = {**_NO_SEARCH, **self.options, "rounds": rounds, "options": question.options}
+        if is_baseline:
+            # Options that steer a debate would end a vote early, or do not apply to it.
+            debate_options = {**debate_options, "exit_when": None, "exit_on_consensus": False, "perspectives": None}
+            debate_options = {**debate_options, "baseline": False, "skip_rounds_when": None, "synthesize": False}
+        return await self.table.debate_many([question.question], modes=modes, **debate_options)
 
 
-def _broken(held: Results) -> str:
-    """Say why debates cannot be counted; empty where all were held to their end."""
-    if held.failures:
-        return held.failures[0].error.message
-    cut = next((result for result in held if result.status != "completed"), None)
-    if cut is None:
+def _failure(results: Results) -> str:
+    """Return why debates cannot be counted; empty if all were held to their end."""
+    if results.failures:
+        return results.failures[0].error.message
+    unfinished = next((result for result in results if result.status != "completed"), None)
+    if unfinished is None:
         return ""
-    return f"{cut.mode} is {cut.status}: {cut.exit.details if cut.exit else cut.answer_reason}"
+    reason = unfinished.exit.details if unfinished.exit else unfinished.answer_reason
+    return f"{unfinished.mode} is {unfinished.status}: {reason}"
 
 
 def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str], study: _Study) -> None:
-    """Refuse what cannot be asked before anybody is paid: one question for each number of options stands for all."""
-    name, times = Counter(one.id for one in questions).most_common(1)[0]
-    if times > 1:
-        raise ConfigurationError(f"{times} questions of a study have the id {name!r}")
+    """Check the questions before the first paid call; one question per number of options is estimated."""
+    name, count = Counter(question.id for question in questions).most_common(1)[0]
+    if count > 1:
+        raise ConfigurationError(f"{count} questions of a study have the id {name!r}")
     key_of = normaliser(study.normalise)
-    for one in questions:
-        if one.options is not None and key_of(one.gold) not in {key_of(option) for option in one.options}:
-            msg = f"question {one.id!r}: the right answer {one.gold!r} is none of its options"
-            raise ConfigurationError(msg, hint=f"Its options are: {', '.join(one.options)}.")
-    kinds = {None if one.options is None else len(one.options): one for one in questions}
-    for one in kinds.values():
+    for question in questions:
+        if question.options is not None and key_of(question.gold) not in {
+            key_of(option) for option in question.options
+        }:
+            msg = f"question {question.id!r}: the right answer {question.gold!r} is not one of its options"
+            raise ConfigurationError(msg, hint=f"Its options are: {', '.join(question.options)}.")
+    kinds = {None if question.options is None else len(question.options): question for question in questions}
+    for question in kinds.values():
         for mode in modes:
-            asked: DebateOptions = {"rounds": _ROUNDS, **study.options, "mode": mode, "options": one.options}
-            with suppress(ContextTooLong):  # of the longest answers that could be given; shorter ones may fit
-                table.estimate(one.question, **asked)
+            options: DebateOptions = {
+                "rounds": _ROUNDS,
+                **_NO_SEARCH,
+                **study.options,
+                "mode": mode,
+                "options": question.options,
+            }
+            with suppress(ContextTooLong):  # the estimate assumes the longest answers; shorter ones may fit
+                table.estimate(question.question, **options)
 
 
 async def run_study(
@@ -117,29 +437,31 @@ async def run_study(
     seed: int = 0,
     **options: Unpack[DebateOptions],
 ) -> StudyReport:
-    """Answer questions with and without debate, and say what is chance and what is not.
+    """Answer questions with and without debate, and test which differences are more than chance.
 
-    Every question is debated in each mode, and answered by one agent often and by all agents in turn without a debate.
-    Of those answers as many are counted as the debate took calls, so that both have one price; one answer of one agent
-    stands beside them. All are read and counted by the same rule; of a council its chair's word is the answer, of
-    Oxford its last vote. With a question that fails in one way, or is not debated to the end, none of its answers is
-    counted, since only pairs can be compared. Everything is checked before the first call.
+    Every question is debated in each mode. Without debate, it is answered many times by one agent, and in turn by all
+    agents; as many of these answers are counted as the debate took calls, so that both have the same price. A single
+    answer of one agent is compared too. All answers are read and counted by the same rule; the answer of a council is
+    its chair's conclusion, that of an Oxford debate its last vote. If a question fails in one arm, or is not debated to
+    the end, all its answers are left out, since only pairs can be compared. Everything is checked before the first
+    call.
 
     Args:
-        table: Who answers. Calls of an analyzer count as part of the debate: an `analyzer` without a model is cheapest.
-        questions: What to ask, each with its right answer.
+        table: Table whose agents answer. Calls of the analyzer count as part of the debate; an `analyzer` without a
+            model is cheapest.
+        questions: Questions with their right answers.
         modes: Debate modes.
-        normalise: When two spellings are one answer, as for `roundtable.decide`.
-        extract: From a position to the answer in it, for questions without options, such as `extract_last("number")`;
-            the whole position when left out. A question on which it breaks is left out.
-        concurrency: Questions under way at once.
-        resamples: Draws of each bootstrap interval.
-        seed: Seed of these draws.
-        options: As for `Roundtable.debate`, without `mode` and `options`; two rounds are held when `rounds` is left
-            out, and `decide` is the rule for every way, so that judges cannot be it.
+        normalise: When two spellings are the same answer, as for `roundtable.decide`.
+        extract: Takes a position and returns the answer in it, for questions without options, such as
+            `extract_last("number")`; by default, the whole position. A question for which it fails is left out.
+        concurrency: Questions to run at the same time.
+        resamples: Resamples of each bootstrap interval.
+        seed: Seed of the resampling.
+        options: As for `Roundtable.debate`, without `mode` and `options`. The default of `rounds` is 2, and providers'
+            own web search is off unless `search` is given. `decide` is the rule of every arm, so it cannot be judges.
 
     Raises:
-        ConfigurationError: Something asked for does not exist or does not fit.
+        ConfigurationError: An argument or option does not exist or does not fit.
 
     Example:
         >>> import anyio
@@ -161,12 +483,12 @@ async def run_study(
     normaliser(normalise)
     check_resamples(resamples)
     if "options" in options:
-        raise ConfigurationError("the options of a study stand with its questions")
+        raise ConfigurationError("options belong to the questions of a study: set Question(options=...)")
     if options.get("decide") in JUDGED:
-        hint = "Hold debates with judges by debate_many."
-        raise ConfigurationError("a study counts all answers by one rule, which judges are not", hint=hint)
+        hint = "Use Roundtable.debate_many for debates with judges."
+        raise ConfigurationError("a study counts all answers by one rule, so judges cannot decide it", hint=hint)
     study = _Study(table, modes, normalise, extract, options)
     _check(table, questions, modes, study)
-    await together([partial(study.ask, question) for question in questions], at_once=concurrency)
-    answers = [one for question in questions for one in study.answers.get(question.id, ())]
+    await run_jobs([partial(study.ask, question) for question in questions], at_once=concurrency)
+    answers = [answer for question in questions for answer in study.answers.get(question.id, ())]
     return report_of(answers, study.moved, study.failed, resamples=resamples, seed=seed)

@@ -1,5 +1,5 @@
 """The command `roundtable` (extra `cli`)."""
 
-from roundtable.cli.entry import run
+from roundtable.cli.main import run
 
 __all__ = ["run"]

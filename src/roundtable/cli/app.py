@@ -1,52 +1,39 @@
-"""The command line: commands, arguments and options. What they do stands in the modules beside this one."""
+"""The commands of `roundtable`: arguments and options. The other modules of this package do the work."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from roundtable._version import __version__
 from roundtable.cli.bench import bench
-from roundtable.cli.codes import exit_codes_help
-from roundtable.cli.desk import Ask, open_desk, split_list
-from roundtable.cli.kept import kept
+from roundtable.cli.context import CommandOptions, open_context, split_list
+from roundtable.cli.exit_codes import exit_codes_help
 from roundtable.cli.mcp import mcp
 from roundtable.cli.options import (
-    Adopt,
     Agents,
     Analyzer,
-    Baseline,
     BaseUrls,
     Context,
     Database,
-    Deadline,
-    Estimate,
-    ExitEarly,
     Fetch,
-    Focus,
-    Force,
     Html,
     Json,
     Mode,
     NoLive,
     Option,
     Options,
-    Perspectives,
     Quiet,
     Search,
     Session,
-    SkipRounds,
     Storage,
-    Synthesize,
     Timeout,
     Tools,
 )
 from roundtable.cli.serve import serve
+from roundtable.cli.session_commands import stored_session_commands
 from roundtable.cli.tokens import tokens
-
-if TYPE_CHECKING:
-    from roundtable.api.options import DebateOptions
 
 __all__ = ["app"]
 
@@ -55,23 +42,80 @@ EPILOG: Final = f"\b\nExit codes:\n{exit_codes_help()}"
 app: typer.Typer = typer.Typer(
     name="roundtable",
     no_args_is_help=True,
-    # Plain help and plain errors: nothing that was typed is ever read as markup.
+    # Plain help and plain errors: what the user types is never interpreted as markup.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
-models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The embedded model.")
+models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Manage the embedded model.")
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
 app.add_typer(bench, name="bench")
-app.add_typer(kept)  # without a name: its commands stand beside those below
+app.add_typer(stored_session_commands)  # without a name: its commands join those below
 app.add_typer(mcp)
 app.add_typer(serve)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+Deadline = Annotated[
+    float | None,
+    typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; finished answers are kept."),
+]
+BudgetLimits = Annotated[
+    list[str] | None,
+    typer.Option("--budget", metavar="LIMIT=N", help="Limit the whole debate: usd, tokens, seconds or calls."),
+]
+Vote = Annotated[bool, typer.Option("--vote", help="Let the agents vote on their answers after the last round.")]
+VoteEvery = Annotated[bool, typer.Option("--vote-every", help="Let the agents vote after every round.")]
+Baseline = Annotated[bool, typer.Option("--baseline", help="Ask every agent alone first; no agent sees these answers.")]
+Synthesize = Annotated[
+    bool, typer.Option("--synthesize", help="Ask one model to synthesize the debate at its end: one extra call.")
+]
+SkipRounds = Annotated[
+    float | None,
+    typer.Option(
+        "--skip-rounds-when",
+        metavar="LEVEL",
+        help="Hold only one round if independent answers agree at least this much, 0 to 1.",
+    ),
+]
+ExitEarly = Annotated[
+    bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
+]
+ExitWhen = Annotated[
+    str | None,
+    typer.Option(
+        "--exit-when", metavar="TEXT", help="End early on a criterion, such as 'consensus(0.9) & min_rounds(2)'."
+    ),
+]
+Quorum = Annotated[
+    int | None,
+    typer.Option(
+        "--quorum", metavar="NUMBER", help="Minimum number of answers per stage, or per round if agents take turns."
+    ),
+]
+Metadata = Annotated[
+    list[str] | None,
+    typer.Option("--meta", metavar="KEY=VALUE", help="Store your own note with the session; can be repeated."),
+]
+Estimate = Annotated[
+    bool,
+    typer.Option("--estimate", help="Show the maximum calls, tokens and cost of the debate, and call no model."),
+]
+Perspectives = Annotated[
+    list[str] | None,
+    typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; can be repeated."),
+]
+Adopt = Annotated[
+    bool,
+    typer.Option("--adopt", help="Continue with prompts or agents that changed since the session began."),
+]
+Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the next rounds.")]
+Force = Annotated[bool, typer.Option("--force", help="Continue without answers that the agents require.")]
+
+
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"roundtable {__version__}")
         raise typer.Exit
 
@@ -85,12 +129,8 @@ def root(
     """Several LLM agents debate a question in rounds.
 
     `roundtable "your question"` is short for `roundtable debate "your question"`. Without any key a small model on this
-    machine debates; `roundtable doctor` says what else could be used.
+    machine debates; `roundtable doctor` shows what else is available.
     """
-
-
-def _chosen(options: list[str] | None, option: list[str] | None) -> tuple[str, ...] | None:
-    return (*(split_list(options, "--options") or ()), *(option or ())) or None
 
 
 @app.command()
@@ -99,10 +139,18 @@ def debate(
     *,
     mode: Mode = "collaborative",
     agents: Agents = None,
-    rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds to hold at most.")] = 3,
+    rounds: Annotated[int, typer.Option("--rounds", "-r", help="Maximum number of rounds.")] = 3,
     options: Options = None,
     option: Option = None,
-    decide: Annotated[str, typer.Option("--decide", help="Decision rule over the last round.")] = "plurality",
+    decide: Annotated[
+        str | None,
+        typer.Option(
+            "--decide", help="Decision rule for the last round.", show_default="plurality; schulze with --vote"
+        ),
+    ] = None,
+    vote: Vote = False,
+    vote_every: VoteEvery = False,
+    exit_when: ExitWhen = None,
     exit_on_consensus: ExitEarly = False,
     perspective: Perspectives = None,
     focus: Focus = None,
@@ -110,10 +158,12 @@ def debate(
     baseline: Baseline = False,
     synthesize: Synthesize = False,
     skip_rounds_when: SkipRounds = None,
-    quorum: Annotated[int | None, typer.Option("--quorum", help="Answers each round needs.", show_default="1")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    quorum: Quorum = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for all random choices.")] = 0,
     estimate: Estimate = False,
     deadline: Deadline = None,
+    budget: BudgetLimits = None,
+    meta: Metadata = None,
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
@@ -126,15 +176,17 @@ def debate(
     no_live: NoLive = False,
     quiet: Quiet = False,
 ) -> int:
-    """Hold a debate; the word `debate` may be left out."""
-    ask = Ask.of(locals())
-    from roundtable.cli.debates import hold, weigh
+    """Hold a debate; the word `debate` can be left out."""
+    arguments = locals()
+    from roundtable.cli.context import read_debate_options
+    from roundtable.cli.debates import hold, show_estimate
 
-    asked: DebateOptions = {"mode": mode, "rounds": rounds, "decide": decide, "focus_question": focus}
-    asked |= {"baseline": baseline, "synthesize": synthesize, "skip_rounds_when": skip_rounds_when}
-    asked |= {"options": _chosen(options, option), "exit_on_consensus": exit_on_consensus or None}
-    asked |= {"perspectives": "auto" if perspective == ["auto"] else perspective, "deadline_s": deadline}
-    return open_desk(ask).run(lambda desk: weigh(desk, topic, asked) if estimate else hold(desk, topic, asked, html))
+    debate_options = read_debate_options(arguments)
+    return open_context(CommandOptions.of(arguments), asks_people=True).run(
+        lambda context: (
+            show_estimate(context, topic, debate_options) if estimate else hold(context, topic, debate_options, html)
+        )
+    )
 
 
 @app.command()
@@ -145,6 +197,7 @@ def resume(
     force: Force = False,
     adopt: Adopt = False,
     deadline: Deadline = None,
+    budget: BudgetLimits = None,
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
@@ -157,13 +210,20 @@ def resume(
     no_live: NoLive = False,
     quiet: Quiet = False,
 ) -> int:
-    """Go on with a session that was paused, broke or was killed; no stored answer is asked for again."""
-    ask = Ask.of(locals())
-    from roundtable.cli.context import Supplied, read_context
-    from roundtable.cli.debates import resume as go_on
+    """Resume a session that was paused, failed or was killed.
 
-    supplied = Supplied(read_context(context), force=force, adopt=adopt)
-    return open_desk(ask).run(lambda desk: go_on(desk, session, deadline, html, supplied=supplied))
+    Stored answers are not requested again.
+    """
+    command_options = CommandOptions.of(locals())
+    from roundtable.cli.context import ResumeOptions, read_budget, read_context
+    from roundtable.cli.debates import resume as resume_session
+
+    supplied = ResumeOptions(
+        read_context(context), force=force, adopt=adopt, budget=read_budget(budget), deadline_s=deadline
+    )
+    return open_context(command_options, asks_people=True).run(
+        lambda context: resume_session(context, session, html, supplied=supplied)
+    )
 
 
 @app.command()
@@ -175,6 +235,8 @@ def extend(
     context: Context = None,
     force: Force = False,
     adopt: Adopt = False,
+    deadline: Deadline = None,
+    budget: BudgetLimits = None,
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
@@ -187,26 +249,51 @@ def extend(
     no_live: NoLive = False,
     quiet: Quiet = False,
 ) -> int:
-    """Hold further rounds of a session."""
-    ask = Ask.of(locals())
-    from roundtable.cli.context import Supplied, read_context
-    from roundtable.cli.debates import extend as go_further
+    """Add rounds to a session."""
+    command_options = CommandOptions.of(locals())
+    from roundtable.cli.context import ResumeOptions, read_budget, read_context
+    from roundtable.cli.debates import extend as extend_session
 
-    supplied = Supplied(read_context(context), force=force, adopt=adopt)
-    return open_desk(ask).run(lambda desk: go_further(desk, session, rounds, focus, html, supplied=supplied))
+    supplied = ResumeOptions(
+        read_context(context), force=force, adopt=adopt, budget=read_budget(budget), deadline_s=deadline
+    )
+    return open_context(command_options, asks_people=True).run(
+        lambda context: extend_session(context, session, rounds, focus, html, supplied=supplied)
+    )
 
 
 @app.command()
 def fork(
     session: Session,
     at_round: Annotated[
-        int, typer.Option("--at-round", help="Last round that both share; 0 shares the question alone.")
+        int, typer.Option("--at-round", help="Last round taken over from the session; 0 takes over only the question.")
     ],
     *,
-    mode: Annotated[str | None, typer.Option("--mode", "-m", help="Another debate mode.")] = None,
+    mode: Annotated[
+        str | None, typer.Option("--mode", "-m", help="Debate mode.", show_default="that of the session")
+    ] = None,
     agents: Agents = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", "-r", help="Another number of rounds, in all.")] = None,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", "-r", help="Total number of rounds, those taken over included.")
+    ] = None,
+    options: Options = None,
+    option: Option = None,
+    decide: Annotated[
+        str | None, typer.Option("--decide", help="Decision rule.", show_default="that of the session")
+    ] = None,
+    vote: Vote = False,
+    vote_every: VoteEvery = False,
+    exit_when: ExitWhen = None,
+    exit_on_consensus: ExitEarly = False,
+    perspective: Perspectives = None,
     focus: Focus = None,
+    baseline: Baseline = False,
+    synthesize: Synthesize = False,
+    skip_rounds_when: SkipRounds = None,
+    quorum: Quorum = None,
+    deadline: Deadline = None,
+    budget: BudgetLimits = None,
+    meta: Metadata = None,
     timeout: Timeout = None,
     tools: Tools = None,
     search: Search = None,
@@ -219,42 +306,50 @@ def fork(
     no_live: NoLive = False,
     quiet: Quiet = False,
 ) -> int:
-    """Hold a "what if": a new session that shares the past of another, and goes on in another way."""
-    ask = Ask.of(locals())
-    from roundtable.cli.debates import fork as go_elsewhere
+    """Start a "what if" session from the first rounds of another.
 
-    changes: DebateOptions = {}
-    changes |= {} if mode is None else {"mode": mode}
-    changes |= {} if rounds is None else {"rounds": rounds}
-    changes |= {} if focus is None else {"focus_question": focus}
-    others = split_list(agents, "--agents")
-    changes |= {} if others is None else {"agents": others}
-    return open_desk(ask).run(lambda desk: go_elsewhere(desk, session, at_round, changes, html))
+    The new session continues with another mode, other agents, or another number of rounds.
+    """
+    arguments = locals()
+    from roundtable.cli.context import read_debate_options
+    from roundtable.cli.debates import fork as fork_session
+
+    changes = read_debate_options(arguments)
+    if (new_agents := split_list(agents, "--agents")) is not None:
+        changes["agents"] = new_agents
+    return open_context(CommandOptions.of(arguments), asks_people=True).run(
+        lambda context: fork_session(context, session, at_round, changes, html)
+    )
 
 
 @app.command(name="agents")
 def list_agents(agents: Agents = None, base_url: BaseUrls = None, as_json: Json = False) -> int:
-    """Say who would sit at the table, and why."""
-    from roundtable.cli import offers
+    """List the agents that would debate, and why."""
+    from roundtable.cli import plugins
 
-    ask = Ask(as_json=as_json, agents=split_list(agents, "--agents"), base_urls=tuple(base_url or ()))
-    return open_desk(ask).run(offers.list_agents)
+    command_options = CommandOptions(
+        as_json=as_json, agents=split_list(agents, "--agents"), base_urls=tuple(base_url or ())
+    )
+    return open_context(command_options, asks_people=True).run(plugins.list_agents)
 
 
 @app.command(name="modes")
 def list_modes(as_json: Json = False) -> int:
-    """Say which debate modes there are."""
-    from roundtable.cli import offers
+    """List debate modes."""
+    from roundtable.cli import plugins
 
-    return open_desk(Ask(as_json=as_json)).run(offers.list_modes)
+    return open_context(CommandOptions(as_json=as_json)).run(plugins.list_modes)
 
 
 @app.command(name="plugins")
 def list_plugins(as_json: Json = False) -> int:
-    """Say which plugins are installed, what they bring, and why one cannot be used; exit code 1 when one failed."""
+    """List installed plugins, and why any of them failed to load.
+
+    The exit code is 1 if one failed.
+    """
     from roundtable.cli import plugins
 
-    return open_desk(Ask(as_json=as_json)).run(plugins.list_plugins)
+    return open_context(CommandOptions(as_json=as_json)).run(plugins.list_plugins)
 
 
 @app.command()
@@ -264,31 +359,35 @@ def doctor(
     base_url: BaseUrls = None,
     salvage: Annotated[
         str | None,
-        typer.Option("--salvage", metavar="FILE", help="Save what can be read of a damaged file into a new one."),
+        typer.Option(
+            "--salvage", metavar="FILE", help="Save the readable part of the damaged --db file to this new file."
+        ),
     ] = None,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Say what is configured, what would be used, what is missing and the fix; the network is not touched.
+    """Check what is configured, what is missing and how to fix it.
 
-    A file named with --db is looked through as a whole.
+    No network calls are made. With --db, the whole file is checked.
     """
     from roundtable.cli.doctor import examine, save_readable
 
-    ask = Ask(
+    command_options = CommandOptions(
         as_json=as_json,
         storage=storage,
         database=database,
         agents=split_list(agents, "--agents"),
         base_urls=tuple(base_url or ()),
     )
-    return open_desk(ask).run(lambda desk: examine(desk) if salvage is None else save_readable(desk, salvage))
+    return open_context(command_options).run(
+        lambda context: examine(context) if salvage is None else save_readable(context, salvage)
+    )
 
 
 @models.command()
 def install(as_json: Json = False) -> int:
-    """Fetch the embedded model now rather than with the first debate."""
-    from roundtable.cli.weights import install_weights
+    """Download the embedded model before the first debate."""
+    from roundtable.cli.model_install import install_weights
 
-    return open_desk(Ask(as_json=as_json)).run(install_weights)
+    return open_context(CommandOptions(as_json=as_json)).run(install_weights)

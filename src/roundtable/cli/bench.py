@@ -1,4 +1,4 @@
-"""Commands on experiments and studies: arguments and options. What they do stands in `benchmarks`."""
+"""The `bench` commands for experiments and studies: arguments and options. `benchmarks` does the work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roundtable.cli.desk import Ask, Desk, open_desk, split_list
+from roundtable.cli.context import CommandContext, CommandOptions, open_context, split_list
 from roundtable.cli.options import Agents, Analyzer, BaseUrls, Database, Json, Mode, Quiet, Storage, Timeout
 from roundtable.errors import ConfigurationError
 
@@ -19,27 +19,27 @@ __all__ = ["bench"]
 bench: typer.Typer = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Experiments that compare modes, and studies that say whether debating pays.",
+    help="Compare modes in experiments; measure what debating gains.",
 )
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The experiment: YAML, TOML or JSON.")]
 Modes = Annotated[
-    list[str] | None, typer.Option("--filter-mode", metavar="LIST", help="Only these modes, with commas between.")
+    list[str] | None, typer.Option("--filter-mode", metavar="LIST", help="Only these modes, separated by commas.")
 ]
 Rounds = Annotated[
-    list[int] | None, typer.Option("--filter-rounds", metavar="N", help="Only this number of rounds; may be repeated.")
+    list[int] | None, typer.Option("--filter-rounds", metavar="N", help="Only this number of rounds; can be repeated.")
 ]
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where folders of results are made.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="List the debates, and hold none.")]
-Seconds = Annotated[float, typer.Option("--limit", metavar="SECONDS", help="Seconds that one debate may take.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder in which to store results.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List the debates without holding any.")]
+Seconds = Annotated[float, typer.Option("--limit", metavar="SECONDS", help="Time limit for one debate.")]
 
 
-def _desk(given: Mapping[str, Any]) -> Desk:
-    """Make ready; sessions are kept in memory alone unless a place is named, since results are written to folders."""
-    # The seed that a study takes is that of its statistics.
-    ask = replace(Ask.of(given), live=False, seed=0)
-    nowhere = ask.storage is None and ask.database is None
-    return open_desk(replace(ask, storage="memory://") if nowhere else ask)
+def _open(arguments: Mapping[str, Any]) -> CommandContext:
+    """Create the context; without a named storage, sessions stay in memory, since results go to folders."""
+    # The `--seed` of a study seeds its statistics, not its debates.
+    command_options = replace(CommandOptions.of(arguments), live=False, seed=0)
+    in_memory = command_options.storage is None and command_options.database is None
+    return open_context(replace(command_options, storage="memory://") if in_memory else command_options)
 
 
 @bench.command()
@@ -60,22 +60,27 @@ def run(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
-    """Hold every debate of an experiment and write each to a folder; exit code 1 when one failed."""
-    given = locals()
+    """Hold every debate of an experiment and write the results.
+
+    Each debate gets its own folder. The exit code is 1 if one failed.
+    """
+    arguments = locals()
     from roundtable.cli.benchmarks import Plan, carry_out, list_debates
 
     plan = Plan(file, split_list(filter_mode, "--filter-mode"), tuple(filter_rounds or ()) or None)
-    desk = _desk(given)
-    return desk.run(lambda desk: list_debates(desk, plan) if dry_run else carry_out(desk, plan, output, limit))
+    context = _open(arguments)
+    if dry_run:
+        return context.run(lambda context: list_debates(context, plan))
+    return context.run(lambda context: carry_out(context, plan, output, limit), hears=True)
 
 
 @bench.command()
 def matrix(file: File, *, filter_mode: Modes = None, filter_rounds: Rounds = None, as_json: Json = False) -> int:
-    """List the debates of an experiment; none is held."""
+    """List the debates of an experiment without holding any."""
     from roundtable.cli.benchmarks import Plan, list_debates
 
     plan = Plan(file, split_list(filter_mode, "--filter-mode"), tuple(filter_rounds or ()) or None)
-    return _desk({"as_json": as_json}).run(lambda desk: list_debates(desk, plan))
+    return _open({"as_json": as_json}).run(lambda context: list_debates(context, plan))
 
 
 @bench.command()
@@ -83,8 +88,8 @@ def single(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The question.")],
     *,
     mode: Mode = "collaborative",
-    rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds to hold at most.")] = 3,
-    repetitions: Annotated[int, typer.Option("--repetitions", help="How often to hold it.")] = 1,
+    rounds: Annotated[int, typer.Option("--rounds", "-r", help="Maximum number of rounds.")] = 3,
+    repetitions: Annotated[int, typer.Option("--repetitions", help="How many times to hold the debate.")] = 1,
     limit: Seconds = 300,
     agents: Agents = None,
     analyzer: Analyzer = "auto",
@@ -94,37 +99,40 @@ def single(
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Hold one debate, or the same several times, and show its figures."""
-    given = locals()
+    """Hold one debate, once or several times, and show its metrics."""
+    arguments = locals()
     from roundtable.cli.benchmarks import hold_single, scenario_of
 
     scenario = scenario_of(topic, mode, rounds)
-    return _desk(given).run(lambda desk: hold_single(desk, scenario, repetitions, limit))
+    return _open(arguments).run(lambda context: hold_single(context, scenario, repetitions, limit), hears=True)
 
 
 @bench.command(name="list")
 def list_files(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where experiments are.")] = "examples/experiments",
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder with experiments.")] = "examples/experiments",
     *,
     as_json: Json = False,
 ) -> int:
     """List the experiments in a folder."""
     from roundtable.cli.benchmarks import list_experiments
 
-    return _desk({"as_json": as_json}).run(lambda desk: list_experiments(desk, folder))
+    return _open({"as_json": as_json}).run(lambda context: list_experiments(context, folder))
 
 
 @bench.command()
 def compare(
-    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Folder of results.")],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Folder of results that may replace them.")],
+    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Folder with the results to compare with.")],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Folder with the results that may be better.")],
     *,
     as_json: Json = False,
 ) -> int:
-    """Compare the figures of two folders of results: adopt, reject or conditional."""
+    """Compare the metrics of two folders of results.
+
+    Recommend whether to adopt the candidate: adopt, reject or conditional.
+    """
     from roundtable.cli.benchmarks import compare_folders
 
-    return _desk({"as_json": as_json}).run(lambda desk: compare_folders(desk, baseline, candidate))
+    return _open({"as_json": as_json}).run(lambda context: compare_folders(context, baseline, candidate))
 
 
 @bench.command()
@@ -132,18 +140,22 @@ def study(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Questions with gold answers: CSV or JSONL.")],
     *,
     modes: Annotated[
-        list[str] | None, typer.Option("--modes", metavar="LIST", help="Debate modes, with commas between.")
+        list[str] | None, typer.Option("--modes", metavar="LIST", help="Debate modes, separated by commas.")
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds of each debate.")] = 2,
-    decide: Annotated[str, typer.Option("--decide", help="Decision rule, for every way of answering.")] = "plurality",
-    normalise: Annotated[str, typer.Option("--normalise", help="casefold, exact or numeric.")] = "casefold",
+    decide: Annotated[str, typer.Option("--decide", help="Decision rule, with and without a debate.")] = "plurality",
+    normalise: Annotated[
+        str, typer.Option("--normalise", help="How answers are compared: casefold, exact or numeric.")
+    ] = "casefold",
     extract: Annotated[
         str | None,
         typer.Option(
-            "--extract", metavar="PATTERN", help="Take the last match of this in a position; `number` for a number."
+            "--extract",
+            metavar="PATTERN",
+            help="Regular expression for the answer in a position, whose last match counts; or `number`.",
         ),
     ] = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", help="Questions under way at once.")] = 4,
+    concurrency: Annotated[int, typer.Option("--concurrency", help="Questions to run at the same time.")] = 4,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     agents: Agents = None,
     analyzer: Analyzer = "semantic",
@@ -153,14 +165,17 @@ def study(
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Say whether debating pays: every question debated, and answered without debate at the same price."""
-    given = locals()
+    """Measure whether debating pays.
+
+    Every question is debated, and answered without debate at the same price.
+    """
+    arguments = locals()
     from roundtable.cli.benchmarks import Asked, hold_study
 
-    known = ("casefold", "exact", "numeric")
-    if normalise not in known:
-        raise ConfigurationError(f"--normalise is {', '.join(known)}, not {normalise!r}")
-    known_modes = split_list(modes, "--modes") or ("collaborative",)
-    asked = Asked(known_modes, rounds, decide, normalise, extract, concurrency, seed)
-    desk = _desk(given)
-    return desk.run(lambda desk: hold_study(desk, file, asked))
+    normalisations = ("casefold", "exact", "numeric")
+    if normalise not in normalisations:
+        raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(normalisations)}")
+    mode_names = split_list(modes, "--modes") or ("collaborative",)
+    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed)
+    context = _open(arguments)
+    return context.run(lambda context: hold_study(context, file, options), hears=True)

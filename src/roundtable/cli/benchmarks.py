@@ -1,4 +1,4 @@
-"""Carrying out experiments and studies from the command line, and showing what they found."""
+"""Run experiments and studies from the command line, and show their results."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from roundtable.bench import (
     run_experiment,
     run_study,
 )
-from roundtable.bench.scenarios import mean_metrics
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.lines import Line, line
+from roundtable.bench.runner import mean_metrics
+from roundtable.cli.event_printer import Line, line
+from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.words import counted
-from roundtable.types.base import first_misfit
+from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from roundtable.bench import BenchmarkMetrics, Experiment, ExperimentRun
-    from roundtable.cli.desk import Desk
+    from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun
+    from roundtable.cli.context import CommandContext
 
 __all__ = [
     "Asked",
@@ -44,24 +44,24 @@ __all__ = [
     "scenario_of",
 ]
 
-_ENDINGS: Final = (".yaml", ".yml", ".toml", ".json")
+_SUFFIXES: Final = (".yaml", ".yml", ".toml", ".json")
 
 
 class Plan(NamedTuple):
-    """Which debates of which experiment."""
+    """The debates to hold, and the experiment they belong to."""
 
     file: str
     modes: tuple[str, ...] | None
     rounds: tuple[int, ...] | None
 
     def read(self) -> tuple[Experiment, tuple[BenchmarkScenario, ...]]:
-        """Read the experiment, and give the debates that are wanted."""
-        found = read_experiment(self.file)
-        return found, found.scenarios(modes=self.modes, rounds=self.rounds)
+        """Read the experiment and select its debates."""
+        experiment = read_experiment(self.file)
+        return experiment, experiment.scenarios(modes=self.modes, rounds=self.rounds)
 
 
 class Asked(NamedTuple):
-    """What a study is asked to do."""
+    """The options of a study."""
 
     modes: tuple[str, ...]
     rounds: int
@@ -72,137 +72,155 @@ class Asked(NamedTuple):
     seed: int
 
 
-async def list_debates(desk: Desk, plan: Plan) -> ExitCode:
+async def list_debates(context: CommandContext, plan: Plan) -> ExitCode:
     """List debates without holding them."""
     experiment, scenarios = plan.read()
-    if desk.screen.as_json:
-        desk.screen.data([scenario.model_dump(mode="json") for scenario in scenarios])
+    if context.screen.as_json:
+        context.screen.data([scenario.model_dump(mode="json") for scenario in scenarios])
         return ExitCode.OK
-    desk.screen.show(
+    context.screen.show(
         [line(f"{experiment.name}: {counted(len(scenarios), 'debate')}. {experiment.description}", "bold", hang=2)]
     )
-    desk.screen.show([line(_shown(scenario), indent=2, hang=2) for scenario in scenarios])
+    context.screen.show([line(_describe(scenario), indent=2, hang=2) for scenario in scenarios])
     return ExitCode.OK
 
 
-def _shown(scenario: BenchmarkScenario) -> str:
+def _describe(scenario: BenchmarkScenario) -> str:
     return f"{scenario.mode}, {counted(scenario.rounds, 'round')}: {scenario.topic}"
 
 
-async def carry_out(desk: Desk, plan: Plan, output: str, limit_s: float) -> ExitCode:
-    """Hold the debates of an experiment; each is shown and written as it ends."""
+async def carry_out(context: CommandContext, plan: Plan, output: str, limit_s: float) -> ExitCode:
+    """Hold the debates of an experiment; show and write each one as it ends."""
     experiment, scenarios = plan.read()
-    if desk.table.wiring.options.agents is not None:
-        scenarios = tuple(one.model_copy(update={"agents": None}) for one in scenarios)
+    if context.table.wiring.options.agents is not None:
+        scenarios = tuple(scenario.model_copy(update={"agents": None}) for scenario in scenarios)
 
-    def show(done: ExperimentRun) -> None:
-        if not desk.screen.as_json:
-            desk.screen.show(list(_run_lines(done)))
+    def show(finished: ExperimentRun) -> None:
+        if not context.screen.as_json:
+            context.screen.show(list(_run_lines(finished)))
 
     runs = await run_experiment(
-        desk.table, experiment, scenarios=scenarios, folder=output, timeout_s=limit_s, on_done=show
+        context.table, experiment, scenarios=scenarios, folder=output, timeout_s=limit_s, on_done=show
     )
-    failed = sum(not done.run.success for done in runs)
-    if desk.screen.as_json:
-        desk.screen.data(
+    failed = sum(not finished.run.success for finished in runs)
+    if context.screen.as_json:
+        context.screen.data(
             [
                 {
-                    "scenario": done.run.scenario.model_dump(mode="json"),
-                    "success": done.run.success,
-                    "error": None if done.run.error is None else done.run.error.message,
-                    "metrics": None if done.run.metrics is None else done.run.metrics.model_dump(mode="json"),
-                    "folder": str(done.folder),
+                    "scenario": finished.run.scenario.model_dump(mode="json"),
+                    "success": finished.run.success,
+                    "error": None if finished.run.error is None else finished.run.error.message,
+                    "metrics": None if finished.run.metrics is None else finished.run.metrics.model_dump(mode="json"),
+                    "folder": str(finished.folder),
                 }
-                for done in runs
+                for finished in runs
             ]
         )
     else:
-        desk.screen.show([line(f"{len(runs) - failed} of {len(runs)} debates held to their end.", "bold")])
+        context.screen.show(
+            [line(f"{len(runs) - failed} of {counted(len(runs), 'debate')} held to their end.", "bold")]
+        )
     return ExitCode.FAILED if failed else ExitCode.OK
 
 
-def _run_lines(done: ExperimentRun) -> Iterator[Line]:
-    run = done.run
-    yield line(_shown(run.scenario), "bold", hang=2)
+def _run_lines(finished: ExperimentRun) -> Iterator[Line]:
+    run = finished.run
+    yield line(_describe(run.scenario), "bold", hang=2)
     if run.error is not None:
         yield line(f"FAILED: {run.error.message}", "bold red", indent=2, hang=2)
     if run.metrics is not None:
         yield from _figures(run.metrics)
-    if done.folder is not None:
-        yield line(f"Wrote {done.folder}", "dim", indent=2, hang=2)
+    if finished.folder is not None:
+        yield line(f"Wrote {finished.folder}", "dim", indent=2, hang=2)
 
 
-def _figures(found: BenchmarkMetrics) -> Iterator[Line]:
-    level, exchange = found.consensus, found.interaction
+def _level_in_words(level: ConsensusMetrics) -> str:
+    if (level.agreement_level, level.agreement_at_most) == (0, 1):
+        return "not measured"
+    least, most = f"{level.agreement_level:.2f}", f"{level.agreement_at_most:.2f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def _figures(metrics: BenchmarkMetrics) -> Iterator[Line]:
+    level, exchange = metrics.consensus, metrics.interaction
     converged = "no" if level.convergence_round is None else f"in round {level.convergence_round}"
-    deep = f"depth {exchange.rebuttal_depth:g}, {exchange.question_response_pairs:g} questions taken up"
+    depth = f"depth {exchange.rebuttal_depth:g}, {exchange.question_response_pairs:g} questions taken up"
+    calls = counted(metrics.usage.calls, "call")
     rows = (
-        f"Agreement {level.agreement_level:.2f} ({level.method}), converged: {converged}",
-        f"Interaction {interaction_score(exchange):g}: {exchange.cross_reference_count:g} references, {deep}",
-        f"Confidence {found.content.avg_confidence:.2f}, {found.content.citation_count:g} sources",
-        f"Time {found.latency.total_ms / 1000:.2f} s, {found.usage.calls} calls, {found.usage.total_tokens} tokens",
+        f"Agreement {_level_in_words(level)} ({level.method}), converged: {converged}",
+        f"Interaction {interaction_score(exchange):g}: {exchange.cross_reference_count:g} references, {depth}",
+        f"Confidence {metrics.content.avg_confidence:.2f}, {metrics.content.citation_count:g} sources",
+        f"Time {metrics.latency.total_ms / 1000:.2f} s, {calls}, {metrics.usage.total_tokens} tokens",
     )
     yield from (line(row, indent=2, hang=2) for row in rows)
-    if found.content.role_violations:
-        yield line(f"{found.content.role_violations:g} answers left the side they were given", "yellow", indent=2)
+    if metrics.content.role_violations:
+        yield line(f"{metrics.content.role_violations:g} answers left the side they were given", "yellow", indent=2)
     if level.groupthink_warning:
         yield line("Signs of groupthink", "yellow", indent=2)
 
 
-async def hold_single(desk: Desk, scenario: BenchmarkScenario, repetitions: int, limit_s: float) -> ExitCode:
-    """Hold one debate, as often as asked, and show its figures."""
-    runner = BenchmarkRunner(desk.table, repetitions=repetitions, timeout_s=limit_s)
-    held = await runner.run_scenario_with_repetitions(scenario)
-    if desk.screen.as_json:
-        desk.screen.data(held.model_dump(mode="json", exclude={"runs": {"__all__": {"result", "scenario"}}}))
+async def hold_single(
+    context: CommandContext, scenario: BenchmarkScenario, repetitions: int, limit_s: float
+) -> ExitCode:
+    """Hold one debate `repetitions` times and show its metrics."""
+    runner = BenchmarkRunner(context.table, repetitions=repetitions, timeout_s=limit_s)
+    repeated = await runner.run_scenario_with_repetitions(scenario)
+    if context.screen.as_json:
+        context.screen.data(repeated.model_dump(mode="json", exclude={"runs": {"__all__": {"result", "scenario"}}}))
     else:
-        shown = [
-            line(f"{_shown(scenario)}; {held.success_rate:.0%} of {len(held.runs)} held to the end", "bold", hang=2)
+        lines = [
+            line(
+                f"{_describe(scenario)}; {repeated.success_rate:.0%} of {len(repeated.runs)} held to the end",
+                "bold",
+                hang=2,
+            )
         ]
-        shown += [] if held.metrics is None else list(_figures(held.metrics))
-        if held.spread is not None and len(held.runs) > 1:
-            spread = f"{held.spread.agreement:.3f}, of the time {held.spread.latency_ms / 1000:.2f} s"
-            shown.append(line(f"Standard deviation of agreement {spread}", indent=2, hang=2))
-        errors = dict.fromkeys(run.error.message for run in held.runs if run.error is not None)
-        shown += [line(f"FAILED: {message}", "bold red", indent=2, hang=2) for message in errors]
-        desk.screen.show(shown)
-    return ExitCode.OK if held.success_rate == 1 else ExitCode.FAILED
+        lines += [] if repeated.metrics is None else list(_figures(repeated.metrics))
+        if repeated.spread is not None and len(repeated.runs) > 1:
+            spread = f"{repeated.spread.agreement:.3f}, of the time {repeated.spread.latency_ms / 1000:.2f} s"
+            lines.append(line(f"Standard deviation of agreement {spread}", indent=2, hang=2))
+        errors = dict.fromkeys(run.error.message for run in repeated.runs if run.error is not None)
+        lines += [line(f"FAILED: {message}", "bold red", indent=2, hang=2) for message in errors]
+        context.screen.show(lines)
+    return ExitCode.OK if repeated.success_rate == 1 else ExitCode.FAILED
 
 
-async def list_experiments(desk: Desk, folder: str) -> ExitCode:
+async def list_experiments(context: CommandContext, folder: str) -> ExitCode:
     """List the experiments in a folder."""
     files = _files(folder)
     if not files:
         raise ConfigurationError(f"{folder!r} holds no experiment", hint="Name a folder with YAML, TOML or JSON files.")
-    found = [(file, read_experiment(file)) for file in files]
-    if desk.screen.as_json:
-        desk.screen.data([{"file": str(file), **one.model_dump(mode="json")} for file, one in found])
+    experiments = [(file, read_experiment(file)) for file in files]
+    if context.screen.as_json:
+        context.screen.data(
+            [{"file": str(file), **experiment.model_dump(mode="json")} for file, experiment in experiments]
+        )
         return ExitCode.OK
-    for file, one in found:
-        desk.screen.show([line(f"{file}: {counted(len(one.scenarios()), 'debate')}", "bold", hang=2)])
-        desk.screen.show([line(one.description, indent=2, paragraph=True)])
+    for file, experiment in experiments:
+        context.screen.show([line(f"{file}: {counted(len(experiment.scenarios()), 'debate')}", "bold", hang=2)])
+        context.screen.show([line(experiment.description, indent=2, paragraph=True)])
     return ExitCode.OK
 
 
 def _files(folder: str) -> list[Path]:
-    return sorted(file for file in Path(folder).expanduser().glob("*") if file.suffix.lower() in _ENDINGS)
+    return sorted(file for file in Path(folder).expanduser().glob("*") if file.suffix.lower() in _SUFFIXES)
 
 
-async def compare_folders(desk: Desk, baseline: str, candidate: str) -> ExitCode:
-    """Compare the mean figures of two folders of results."""
-    found = compare_metrics(*(mean_metrics(read_metrics(folder)) for folder in (baseline, candidate)))
-    if desk.screen.as_json:
-        desk.screen.data(found.model_dump(mode="json"))
+async def compare_folders(context: CommandContext, baseline: str, candidate: str) -> ExitCode:
+    """Compare the mean metrics of two folders of results."""
+    comparison = compare_metrics(*(mean_metrics(read_metrics(folder)) for folder in (baseline, candidate)))
+    if context.screen.as_json:
+        context.screen.data(comparison.model_dump(mode="json"))
         return ExitCode.OK
-    desk.screen.show([line(found.recommendation, "bold")])
-    desk.screen.show([line(reason, indent=2, hang=2) for reason in found.reasons])
+    context.screen.show([line(comparison.recommendation, "bold")])
+    context.screen.show([line(reason, indent=2, hang=2) for reason in comparison.reasons])
     return ExitCode.OK
 
 
-async def hold_study(desk: Desk, file: str, asked: Asked) -> ExitCode:
+async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCode:
     """Hold a study and show its tables."""
     report = await run_study(
-        desk.table,
+        context.table,
         read_questions(file),
         modes=asked.modes,
         rounds=asked.rounds,
@@ -212,20 +230,20 @@ async def hold_study(desk: Desk, file: str, asked: Asked) -> ExitCode:
         concurrency=asked.concurrency,
         seed=asked.seed,
     )
-    if desk.screen.as_json:
-        desk.screen.data(report.model_dump(mode="json"))
+    if context.screen.as_json:
+        context.screen.data(report.model_dump(mode="json"))
     else:
-        desk.screen.document(report.to_markdown().rstrip())
+        context.screen.document(report.to_markdown().rstrip())
     return ExitCode.FAILED if report.failed else ExitCode.OK
 
 
 def scenario_of(topic: str, mode: str, rounds: int) -> BenchmarkScenario:
-    """Make a scenario of what was typed.
+    """Create a scenario from command-line arguments.
 
     Raises:
-        ConfigurationError: The question or the number of rounds makes no sense.
+        ConfigurationError: The question or the number of rounds is out of range.
     """
     try:
         return BenchmarkScenario(name="single", topic=topic, mode=mode, rounds=rounds)
     except ValidationError as error:
-        raise ConfigurationError(": ".join(first_misfit(error)), cause=error) from None
+        raise ConfigurationError(": ".join(first_error(error)), cause=error) from None

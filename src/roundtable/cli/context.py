@@ -1,57 +1,180 @@
-"""What the caller answers to agents that asked for information, as words of a command line."""
+"""The context of a command: settings, storage, screen and table; and parsers for shared options."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from roundtable.cli.lines import Line, line
+import anyio
+from pydantic import ValidationError
+
+from roundtable.cli.event_printer import Line, line
+from roundtable.cli.render import Screen
+from roundtable.cli.storage_location import StorageLocation, find_storage, redact_url
 from roundtable.errors import ConfigurationError
-from roundtable.types import ContextResult
+from roundtable.logs import configure_logging
+from roundtable.settings import Settings
+from roundtable.types import Budget, ContextResult
+from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import logging
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from roundtable.api import Roundtable
     from roundtable.api.changes import OnChange
-    from roundtable.result import DebateResult
+    from roundtable.api.options import DebateOptions
+    from roundtable.api.tools import ToolLike
+    from roundtable.cli.exit_codes import ExitCode
+    from roundtable.protocols import Storage
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import JsonValue
 
-__all__ = ["Supplied", "asked_lines", "read_context"]
+__all__ = [
+    "CommandContext",
+    "CommandOptions",
+    "ResumeOptions",
+    "asked_lines",
+    "load_settings",
+    "make_table",
+    "open_context",
+    "read_budget",
+    "read_context",
+    "read_debate_options",
+    "read_metadata",
+    "split_list",
+]
 
 
-class Supplied(NamedTuple):
-    """What the caller answers."""
+_LIMITS: Final[Mapping[str, str]] = {
+    "usd": "max_cost_usd",
+    "tokens": "max_tokens",
+    "seconds": "max_seconds",
+    "calls": "max_calls",
+}
+
+
+class ResumeOptions(NamedTuple):
+    """What the user supplies when resuming or extending a session."""
 
     results: tuple[ContextResult, ...] = ()
-    """Answers to requests."""
+    """Answers to the agents' context requests."""
     force: bool = False
-    """Whether to go on without those that are required."""
+    """Whether to resume without required answers."""
     adopt: bool = False
-    """Whether to take over what changed since the session began."""
+    """Whether to accept prompts and agents that changed since the session began."""
+    budget: Budget | None = None
+    """Limits for the whole debate."""
+    deadline_s: float | None = None
+    """Seconds after which running calls are cancelled."""
 
     @property
     def on_change(self) -> OnChange:
-        """The same as `Roundtable.resume` takes it."""
+        """The value of `adopt` as the `on_change` argument of `Roundtable.resume`."""
         return "adopt" if self.adopt else "error"
 
 
 def read_context(given: Sequence[str] | None) -> tuple[ContextResult, ...]:
-    """Read answers: `REQUEST=TEXT`, or `REQUEST=@FILE` for what stands in a file.
+    """Parse `--context` answers: `REQUEST=TEXT`, or `REQUEST=@FILE` to read the answer from a file.
 
     Raises:
-        ConfigurationError: One is of another form, or its file cannot be read.
+        ConfigurationError: An answer has another form, or its file cannot be read.
 
     Example:
         >>> read_context(["ctx-1=Two boxes."])[0].result
         'Two boxes.'
     """
-    return tuple(_answer(text) for text in given or ())
+    return tuple(_parse_answer(text) for text in given or ())
 
 
-def _answer(text: str) -> ContextResult:
-    request, equals, answer = text.partition("=")
-    if not request.strip() or not equals or not answer.strip():
+def read_budget(given: Sequence[str] | None) -> Budget | None:
+    """Parse `--budget` limits such as `usd=0.5,calls=40`; return `None` without limits.
+
+    Raises:
+        ConfigurationError: A limit has another form, is unknown, repeated, or out of range.
+
+    Example:
+        >>> limits = read_budget(["usd=0.5,calls=40"])
+        >>> limits.max_cost_usd, limits.max_calls
+        (0.5, 40)
+    """
+    limits: dict[str, str] = {}
+    for entry in [part.strip() for text in given or () for part in text.split(",")]:
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        if name not in _LIMITS or not equals or not value:
+            msg = f"--budget takes LIMIT=NUMBER with {', '.join(_LIMITS)}, not {entry!r}"
+            raise ConfigurationError(msg, hint="Write --budget usd=0.5,calls=40.")
+        if _LIMITS[name] in limits:
+            msg = f"--budget: {name!r} is given twice"
+            raise ConfigurationError(msg, hint=f"Write {name}=NUMBER once.")
+        limits[_LIMITS[name]] = value
+    try:
+        return Budget.model_validate(limits) if limits else None
+    except ValidationError as error:
+        first = error.errors()[0]
+        word = next(word for word, field in _LIMITS.items() if field in first["loc"])
+        msg = f"--budget: {word}={first['input']!r} cannot be used: {first['msg']}"
+        raise ConfigurationError(msg, hint="Write numbers above 0, as in --budget usd=0.5,calls=40.") from None
+
+
+def read_metadata(entries: Sequence[str] | None) -> dict[str, JsonValue]:
+    """Parse metadata written as `key=value`; a value is parsed as JSON if possible, else it is text.
+
+    Raises:
+        ConfigurationError: An entry has no key.
+
+    Example:
+        >>> read_metadata(["team=core", "run=7"])
+        {'team': 'core', 'run': 7}
+    """
+    metadata: dict[str, JsonValue] = {}
+    for entry in entries or ():
+        key, equals, value = entry.partition("=")
+        if not key or not equals:
+            msg = f"--meta takes KEY=VALUE, not {entry!r}"
+            raise ConfigurationError(msg, hint="For example: --meta team=core")
+        try:
+            metadata[key] = json.loads(value)
+        except (ValueError, RecursionError):
+            metadata[key] = value
+    return metadata
+
+
+def read_debate_options(arguments: Mapping[str, Any]) -> DebateOptions:
+    """Parse the options of a debate or a fork; those that are not given are left out.
+
+    Args:
+        arguments: The arguments of the command by name.
+
+    Raises:
+        ConfigurationError: A list, a budget or an entry of the metadata has another form.
+    """
+    listed = split_list(arguments.get("options"), "--options") or ()
+    perspectives = arguments.get("perspective")
+    plain = [name for name in DebateRequest.model_fields if name in arguments and name not in _OF_THE_TABLE]
+    options = {name: arguments[name] for name in plain} | {
+        "options": (*listed, *(arguments.get("option") or ())),
+        "perspectives": "auto" if perspectives == ["auto"] else perspectives,
+        "focus_question": arguments.get("focus"),
+        "vote": "every" if arguments.get("vote_every") else arguments.get("vote"),
+        "deadline_s": arguments.get("deadline"),
+        "budget": read_budget(arguments.get("budget")),
+        "metadata": read_metadata(arguments.get("meta")),
+    }
+    # Not by truth: 0 is a value that the debate refuses, or means.
+    given = {name: value for name, value in options.items() if not any(value is none for none in (None, False))}
+    return cast("DebateOptions", {name: value for name, value in given.items() if value not in ((), {})})
+
+
+def _parse_answer(text: str) -> ContextResult:
+    request_id, equals, answer = text.partition("=")
+    if not request_id.strip() or not equals or not answer.strip():
         msg = f"--context takes REQUEST=TEXT or REQUEST=@FILE, not {text[:80]!r}"
-        raise ConfigurationError(msg, hint="`roundtable show ID` lists what the agents ask for.")
+        raise ConfigurationError(msg, hint="`roundtable show ID` lists the agents' requests.")
     if answer.startswith("@"):
         path = Path(answer[1:]).expanduser()
         try:
@@ -59,11 +182,256 @@ def _answer(text: str) -> ContextResult:
         except (OSError, ValueError) as error:
             msg = f"--context: {str(path)!r} cannot be read as text: {error}"
             raise ConfigurationError(msg, hint="Name a text file in UTF-8.") from error
-    return ContextResult(request_id=request.strip(), success=True, result=answer)
+    return ContextResult(request_id=request_id.strip(), success=True, result=answer)
 
 
 def asked_lines(result: DebateResult) -> list[Line]:
-    """List what the agents of a debate ask for, with the id that an answer names."""
+    """List the agents' context requests, with the ids to answer them by."""
     names = {agent.id: agent.name for agent in result.agents}
-    told = ((names.get(asked.agent_id, asked.agent_id), asked) for asked in result.context_requests)
-    return [line(f"{name} asks ({asked.priority}) {asked.id}: {asked.query}", "magenta") for name, asked in told]
+    requests = ((names.get(request.agent_id, request.agent_id), request) for request in result.context_requests)
+    return [
+        line(f"{name} asks ({request.priority}) {request.id}: {request.query}", "magenta") for name, request in requests
+    ]
+
+
+_OF_THE_TABLE: Final = frozenset({"topic", "agents", "search"})
+"""Arguments that a command does not pass to the debate as options, but as its topic or to its table."""
+
+_SEARCHES: Final[Mapping[str, bool | str]] = {"auto": "auto", "off": False}
+"""Values of `--search` that are not names of services."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandOptions:
+    """The options of a command line that determine its context."""
+
+    as_json: bool = False
+    live: bool = True
+    quiet: bool = False
+    storage: str | None = None
+    database: str | None = None
+    agents: tuple[str, ...] | None = None
+    base_urls: tuple[str, ...] = ()
+    seed: int = 0
+    analyzer: str = "auto"
+    timeout_s: float | None = None
+    tools: tuple[str, ...] = ()
+    search: str | None = None
+    fetch: bool = False
+    profiles: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> CommandOptions:
+        """Create it from the arguments of a command, named as in `options`; missing arguments get their defaults.
+
+        Raises:
+            ConfigurationError: A list has an empty entry.
+        """
+        return cls(
+            as_json=given.get("as_json", False),
+            live=not given.get("no_live", False),
+            quiet=given.get("quiet", False),
+            storage=given.get("storage"),
+            database=given.get("database"),
+            agents=split_list(given.get("agents"), "--agents"),
+            base_urls=tuple(given.get("base_url") or ()),
+            seed=given.get("seed", 0),
+            analyzer=given.get("analyzer", "auto"),
+            timeout_s=given.get("timeout"),
+            tools=split_list(given.get("tools"), "--tools") or (),
+            search=given.get("search"),
+            fetch=given.get("fetch", False),
+            profiles=tuple(given.get("profiles") or ()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """What one command works with."""
+
+    settings: Settings
+    place: StorageLocation
+    screen: Screen
+    table: Roundtable
+
+    def run(
+        self, work: Callable[[CommandContext], Awaitable[ExitCode]], *, writes: bool = True, hears: bool = False
+    ) -> int:
+        """Run the command's work and release all resources afterwards.
+
+        Args:
+            work: The command's work.
+            writes: Whether it writes results to standard output.
+            hears: Whether a signal ends the work, so that debates are paused; `False` if the work handles
+                signals itself.
+
+        Raises:
+            OSError: Standard output is closed.
+        """
+        if writes:
+            self.screen.check()
+        return anyio.run(partial(self._run, _interruptible(work) if hears else work))
+
+    async def _run(self, work: Callable[[CommandContext], Awaitable[ExitCode]]) -> ExitCode:
+        async with self.table:
+            return await work(self)
+
+
+def _interruptible(
+    work: Callable[[CommandContext], Awaitable[ExitCode]],
+) -> Callable[[CommandContext], Awaitable[ExitCode]]:
+    """Wrap work so that a signal ends it."""
+    from roundtable.cli.signals import interruptible
+
+    async def run_until_signal(context: CommandContext) -> ExitCode:
+        outcome = await interruptible(partial(work, context), context.screen)
+        return outcome.code or outcome.value or outcome.code
+
+    return run_until_signal
+
+
+def open_context(command_options: CommandOptions, *, asks_people: bool = False) -> CommandContext:
+    """Read the settings and create the command's context; nothing is opened or connected yet.
+
+    Args:
+        command_options: Options from the command line.
+        asks_people: Whether `human` agents are asked on this terminal; other commands do not read typed answers.
+
+    Raises:
+        ConfigurationError: The environment or the command line is invalid.
+    """
+    settings, place = load_settings(command_options)
+    screen = Screen(
+        as_json=command_options.as_json,
+        live=command_options.live,
+        quiet=command_options.quiet,
+        debug=settings.debug_mode,
+    )
+    table = make_table(command_options, settings, None if place.is_default else place.url, asks_people=asks_people)
+    for name in _base_urls(command_options.base_urls):
+        table.wiring.catalog.providers.entry(name)
+    return CommandContext(settings, place, screen, table)
+
+
+def load_settings(command_options: CommandOptions) -> tuple[Settings, StorageLocation]:
+    """Read the settings, configure logging, and locate the stored sessions.
+
+    Raises:
+        ConfigurationError: The environment or the command line is invalid.
+    """
+    settings = Settings.from_env()
+    handler = configure_logging(settings.log_level, secrets=settings.secrets, stack=settings.debug_mode)
+    if not command_options.as_json and not command_options.quiet and "LOG_LEVEL" not in settings.environment:
+        handler.addFilter(_is_not_on_screen)
+    place = find_storage(settings, command_options.storage, command_options.database)
+    return settings, place.with_servers(_base_urls(command_options.base_urls), _tool_arguments(command_options))
+
+
+def make_table(
+    command_options: CommandOptions,
+    settings: Settings,
+    storage: str | Storage | None,
+    tenant: str = "default",
+    *,
+    asks_people: bool = False,
+) -> Roundtable:
+    """Create the table that the command line describes; nothing is opened or connected yet.
+
+    Args:
+        command_options: Options from the command line.
+        settings: Settings from the environment.
+        storage: Where sessions are stored; the default storage when `None`.
+        tenant: Owner of the sessions.
+        asks_people: As for `open_context`.
+
+    Raises:
+        ConfigurationError: The command line is invalid.
+    """
+    # Imported late: `--help` must not load the engine.
+    from roundtable.api import Roundtable
+    from roundtable.plugins import Plugins
+    from roundtable.types import ProviderConfig
+
+    providers = {name: ProviderConfig(base_url=url) for name, url in _base_urls(command_options.base_urls).items()}
+    if asks_people:
+        from roundtable.cli.terminal import Terminal
+        from roundtable.providers import HumanProvider
+
+        providers["human"] = ProviderConfig(client=Terminal().ask, timeout_s=HumanProvider.patience_s)
+    return Roundtable(
+        command_options.agents,
+        providers=providers,
+        storage=storage,
+        tools=_tools(command_options),
+        search="auto"
+        if command_options.search is None
+        else _SEARCHES.get(command_options.search, command_options.search),
+        profiles=command_options.profiles,
+        seed=command_options.seed,
+        analyzer=command_options.analyzer,
+        timeout_s=command_options.timeout_s,
+        plugins=Plugins.load(to_stderr=True),
+        tenant=tenant,
+        settings=settings,
+    )
+
+
+def _is_not_on_screen(record: logging.LogRecord) -> bool:
+    """Check whether a log record is not on the screen already, as the outcome of turns and download progress are."""
+    return not hasattr(record, "agent") and not record.name.startswith("roundtable.providers.local")
+
+
+def _tool_arguments(command_options: CommandOptions) -> Iterator[str]:
+    """Return the command-line arguments that select the agents' tools."""
+    if command_options.tools:
+        yield from ("--tools", ",".join(map(_without_secrets, command_options.tools)))
+    if command_options.search is not None:
+        yield from ("--search", _without_secrets(command_options.search))
+    if command_options.fetch:
+        yield "--fetch"
+
+
+def _without_secrets(tool: str) -> str:
+    """Return the name of a tool or a search provider without the secrets in its address."""
+    at = tool.find("http")
+    return tool if at < 0 else tool[:at] + redact_url(tool[at:])
+
+
+def _tools(command_options: CommandOptions) -> list[ToolLike]:
+    """Return the tools that agents can call."""
+    from roundtable.tools import FetchUrl
+
+    tools: list[ToolLike] = list(command_options.tools)
+    if command_options.fetch:
+        tools.append(FetchUrl())
+    return tools
+
+
+def _base_urls(base_urls: Sequence[str]) -> dict[str, str]:
+    urls = {}
+    for text in base_urls:
+        name, equals, url = text.partition("=")
+        if not name.strip() or not equals or not url.strip():
+            msg = f"--base-url takes provider=URL, not {text!r}"
+            raise ConfigurationError(msg, hint="For example: --base-url compatible=http://127.0.0.1:8080/v1")
+        urls[name.strip()] = url.strip()
+    return urls
+
+
+def split_list(given: Sequence[str] | None, what: str) -> tuple[str, ...] | None:
+    """Split a list option that was written with commas, repeated, or both.
+
+    Raises:
+        ConfigurationError: An entry is empty.
+
+    Example:
+        >>> split_list(["anthropic, compatible:llama3", "local"], "--agents")
+        ('anthropic', 'compatible:llama3', 'local')
+    """
+    if not given:
+        return None
+    entries = tuple(entry.strip() for text in given for entry in text.split(","))
+    if not all(entries):
+        msg = f"{what} has an empty entry"
+        raise ConfigurationError(msg, hint=f"Remove extra commas: {what} one,two")
+    return entries

@@ -1,150 +1,168 @@
-"""Commands that hold a debate: a new one, one that goes on, one that gets further rounds."""
+"""Commands that hold a debate: start, resume, extend, fork; and estimate one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roundtable._output import obstacle, write_parts
+from roundtable._core.files import write_error, write_parts
 from roundtable.api.debates import Debates, finish
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.conduct import Continued, conduct
-from roundtable.cli.lines import line
+from roundtable.cli.event_printer import line
+from roundtable.cli.exit_codes import ExitCode
+from roundtable.cli.model_install import show_progress
+from roundtable.cli.run_debate import ContinuedDebate, run_debate
 from roundtable.cli.sessions import full_id
-from roundtable.cli.weights import tell_progress
 from roundtable.errors import StorageError
+from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from roundtable.api.options import DebateOptions
-    from roundtable.api.stream import DebateStream
-    from roundtable.cli.context import Supplied
-    from roundtable.cli.desk import Desk
-    from roundtable.result import DebateResult
+    from roundtable.api.runs import DebateStream
+    from roundtable.cli.context import CommandContext, ResumeOptions
+    from roundtable.results.debate_result import DebateResult
 
-__all__ = ["extend", "fork", "hold", "html_writer", "resume", "weigh"]
+__all__ = ["extend", "fork", "hold", "html_writer", "resume", "show_estimate"]
 
 TINY = (
-    "The embedded model is tiny: it shows how a debate works, not good arguments. `roundtable doctor` has better ways."
+    "The embedded model is tiny: it shows how a debate works, not good arguments. "
+    "`roundtable doctor` shows better models."
 )
 
 
-async def hold(desk: Desk, topic: str, options: DebateOptions, html_file: str | None) -> ExitCode:
+async def hold(context: CommandContext, topic: str, options: DebateOptions, html_file: str | None) -> ExitCode:
     """Hold a new debate."""
-    tell_progress(desk.table, desk.screen)
+    show_progress(context.table, context.screen)
 
     async def begin() -> DebateStream:
-        return desk.table.stream(topic, **options)
+        return context.table.stream(topic, **options)
 
-    note = TINY if _is_tiny(desk) else None
-    return await conduct(desk.table, desk.place, desk.screen, begin, note=note, keep_result=html_writer(html_file))
-
-
-async def weigh(desk: Desk, topic: str, options: DebateOptions) -> ExitCode:
-    """Say what a debate may take at most, and hold none."""
-    worst = desk.table.estimate(topic, **options)
-    if desk.screen.as_json:
-        desk.screen.document(worst.to_json())
-    cost = "a cost nobody knows" if worst.cost_usd is None else f"{worst.cost_usd:.4f} USD"
-    shown = [line(f"At most {worst.calls} calls, {worst.total_tokens:,} tokens, {cost}", "bold")]
-    shown.append(line(f"{worst.planned_calls} calls if every answer can be read at once and no tool is used"))
-    with_cost = "" if worst.cost_with_retries_usd is None else f", {worst.cost_with_retries_usd:.4f} USD"
-    shown.append(
-        line(f"{worst.tries} requests{with_cost} if every call is tried as often as it may be, and each is billed")
+    note = TINY if _is_tiny(context) else None
+    return await run_debate(
+        context.table, context.place, context.screen, begin, note=note, keep_result=html_writer(html_file)
     )
-    names = {one.agent_id: one.total_tokens for one in worst.by_agent}
-    shown += [line(f"{agent}: at most {tokens:,} tokens", indent=2) for agent, tokens in names.items()]
-    desk.screen.show([*shown, *(line(f"Note: {note}", "dim", paragraph=True) for note in worst.notes)])
+
+
+async def show_estimate(context: CommandContext, topic: str, options: DebateOptions) -> ExitCode:
+    """Show the most that a debate may consume, without holding it."""
+    estimate = context.table.estimate(topic, **options)
+    if context.screen.as_json:
+        context.screen.document(estimate.to_json())
+    cost = "unknown cost" if estimate.cost_usd is None else f"{estimate.cost_usd:.4f} USD"
+    lines = [line(f"At most {counted(estimate.calls, 'call')}, {estimate.total_tokens:,} tokens, {cost}", "bold")]
+    lines.append(
+        line(f"{counted(estimate.planned_calls, 'call')} if every answer can be read at once and no tool is used")
+    )
+    with_cost = "" if estimate.cost_with_retries_usd is None else f", {estimate.cost_with_retries_usd:.4f} USD"
+    lines.append(
+        line(f"{estimate.tries} requests{with_cost} if every call is retried as often as allowed, and each is billed")
+    )
+    tokens_by_agent = {entry.agent_id: entry.total_tokens for entry in estimate.by_agent}
+    lines += [line(f"{agent}: at most {tokens:,} tokens", indent=2) for agent, tokens in tokens_by_agent.items()]
+    context.screen.show([*lines, *(line(f"Note: {note}", "dim", paragraph=True) for note in estimate.notes)])
     return ExitCode.OK
 
 
-def _is_tiny(desk: Desk) -> bool:
-    """Tell whether nobody but the embedded model sits at the table."""
-    seats = [seat.config for seat in desk.table.wiring.seats(None)]
-    return desk.settings.model_path is None and all(seat.provider == "local" and seat.model is None for seat in seats)
+def _is_tiny(context: CommandContext) -> bool:
+    """Check whether every agent uses the embedded model."""
+    seats = [seat.config for seat in context.table.wiring.seats(None)]
+    return context.settings.model_path is None and all(
+        seat.provider == "local" and seat.model is None for seat in seats
+    )
 
 
-async def resume(
-    desk: Desk, given: str, deadline_s: float | None, html_file: str | None, *, supplied: Supplied
-) -> ExitCode:
-    """Go on with a stored session."""
-    table, keep = desk.table, html_writer(html_file)
-    tell_progress(table, desk.screen)
-
-    async def begin() -> Continued:
-        session_id = await full_id(table, desk.place, given)
-        return Continued(
-            table,
+async def resume(context: CommandContext, given: str, html_file: str | None, *, supplied: ResumeOptions) -> ExitCode:
+    """Resume a stored session."""
+    return await _continue(
+        context,
+        given,
+        html_file,
+        lambda session_id: context.table.resume(
             session_id,
-            lambda: table.resume(
-                session_id,
-                deadline_s=deadline_s,
-                context_results=supplied.results,
-                force=supplied.force,
-                on_change=supplied.on_change,
-            ),
-        )
-
-    return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
+            budget=supplied.budget,
+            deadline_s=supplied.deadline_s,
+            context_results=supplied.results,
+            force=supplied.force,
+            on_change=supplied.on_change,
+        ),
+    )
 
 
 async def extend(
-    desk: Desk, given: str, rounds: int, focus: str | None, html_file: str | None, *, supplied: Supplied
+    context: CommandContext,
+    given: str,
+    rounds: int,
+    focus: str | None,
+    html_file: str | None,
+    *,
+    supplied: ResumeOptions,
 ) -> ExitCode:
-    """Hold further rounds of a stored session."""
-    table, keep = desk.table, html_writer(html_file)
-    tell_progress(table, desk.screen)
-
-    async def begin() -> Continued:
-        session_id = await full_id(table, desk.place, given)
-        return Continued(
-            table,
+    """Add rounds to a stored session."""
+    return await _continue(
+        context,
+        given,
+        html_file,
+        lambda session_id: context.table.extend(
             session_id,
-            lambda: table.extend(
-                session_id,
-                rounds=rounds,
-                focus_question=focus,
-                context_results=supplied.results,
-                force=supplied.force,
-                on_change=supplied.on_change,
-            ),
-        )
-
-    return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
+            rounds=rounds,
+            focus_question=focus,
+            budget=supplied.budget,
+            deadline_s=supplied.deadline_s,
+            context_results=supplied.results,
+            force=supplied.force,
+            on_change=supplied.on_change,
+        ),
+    )
 
 
-async def fork(desk: Desk, given: str, at_round: int, changes: DebateOptions, html_file: str | None) -> ExitCode:
-    """Hold another debate on the past of a stored one."""
-    table, keep = desk.table, html_writer(html_file)
-    tell_progress(table, desk.screen)
+async def _continue(
+    context: CommandContext, given: str, html_file: str | None, go: Callable[[str], Awaitable[DebateResult]]
+) -> ExitCode:
+    """Continue a stored session: show its events, and write its result to `html_file`."""
+    table, write_html = context.table, html_writer(html_file)
+    show_progress(table, context.screen)
 
-    async def begin() -> Continued:
-        session_id = await full_id(table, desk.place, given)
+    async def begin() -> ContinuedDebate:
+        session_id = await full_id(table, context.place, given)
+        return ContinuedDebate(table, session_id, lambda: go(session_id))
+
+    return await run_debate(table, context.place, context.screen, begin, keep_result=write_html)
+
+
+async def fork(
+    context: CommandContext, given: str, at_round: int, changes: DebateOptions, html_file: str | None
+) -> ExitCode:
+    """Start a new debate from the first rounds of a stored one."""
+    table, write_html = context.table, html_writer(html_file)
+    show_progress(table, context.screen)
+
+    async def begin() -> ContinuedDebate:
+        session_id = await full_id(table, context.place, given)
         prepared = await Debates(table.wiring).forked(session_id, at_round, (), changes)
-        return Continued(table, prepared.session_id, lambda: finish(prepared))
+        return ContinuedDebate(table, prepared.session_id, lambda: finish(prepared))
 
-    return await conduct(table, desk.place, desk.screen, begin, keep_result=keep)
+    return await run_debate(table, context.place, context.screen, begin, keep_result=write_html)
 
 
 def html_writer(name: str | None) -> Callable[[DebateResult], None] | None:
-    """Give what writes a result to an HTML file.
+    """Return a function that writes a result to an HTML file; `None` without a file name.
 
     Raises:
-        StorageError: The file could not be written; better now than once the debate is paid for.
+        StorageError: The file cannot be written; this is checked before the debate costs money.
     """
     if name is None:
         return None
     path = Path(name).expanduser()
-    if (why := obstacle(path)) is not None:
-        msg = f"{name!r} cannot be written: {why}"
-        raise StorageError(msg, hint="Make the folder, or name another file with --html; nobody was asked anything.")
+    if (problem := write_error(path)) is not None:
+        msg = f"{name!r} cannot be written: {problem}"
+        raise StorageError(msg, hint="Create the folder, or name another file with --html; no model was called.")
 
     def write(result: DebateResult) -> None:
         try:
             write_parts(path, (result.to_html(),))
         except StorageError as error:
-            error.hint = "The debate itself is stored; `roundtable export ID --html FILE` writes it again."
+            error.hint = "The debate is stored; `roundtable export ID --html FILE` writes the file again."
             raise
 
     return write

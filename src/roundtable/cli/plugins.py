@@ -1,4 +1,4 @@
-"""What plugins there are, what became of them, and the commands they bring."""
+"""Commands of plugins, and the lists of plugins, agents and modes."""
 
 from __future__ import annotations
 
@@ -6,44 +6,56 @@ import re
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
-from roundtable._foreign import error_text
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.lines import Line, line
+from roundtable._core.text import error_text
+from roundtable.api.offered import offered_modes
+from roundtable.cli.event_printer import Line, line
+from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import PluginError, RoundtableError
 from roundtable.report import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from roundtable.cli.desk import Desk
-    from roundtable.cli.screen import Screen
-    from roundtable.plugins import LoadedPlugins, PluginReport
+    from pydantic import JsonValue
 
-__all__ = ["list_plugins", "run_plugin_command", "show_plugin_commands"]
+    from roundtable.api.offered import ModeOffer
+    from roundtable.api.seats import Offer
+    from roundtable.cli.context import CommandContext
+    from roundtable.cli.render import Screen
+    from roundtable.plugins import LoadedPlugins, PluginReport
+    from roundtable.types import AgentConfig
+
+__all__ = ["list_agents", "list_modes", "list_plugins", "offer_data", "run_plugin_command", "show_plugin_commands"]
+
 
 _COMMAND: Final = re.compile(r"[a-z][a-z0-9_/.-]*")
 
 
-async def list_plugins(desk: Desk) -> ExitCode:
-    """Say which plugins are installed, what they bring, and why one cannot be used."""
-    screen, reports = desk.screen, desk.table.wiring.plugins.reports()
+async def list_plugins(context: CommandContext) -> ExitCode:
+    """List installed plugins, what they add, and why any of them failed to load."""
+    screen, reports = context.screen, context.table.wiring.plugins.reports()
     if screen.as_json:
         screen.data([report.to_dict() for report in reports])
     elif not reports:
         screen.show([line("No plugin is installed.")])
     else:
         for report in reports:
-            screen.show([line(_head(report), "bold"), *(line(text, indent=2, hang=2) for text in _facts(report))])
+            screen.show(
+                [
+                    line(_report_title(report), "bold"),
+                    *(line(text, indent=2, hang=2) for text in _report_details(report)),
+                ]
+            )
     return ExitCode.FAILED if any(report.failed for report in reports) else ExitCode.OK
 
 
-def _head(report: PluginReport) -> str:
+def _report_title(report: PluginReport) -> str:
     version = f" {report.version}" if report.version else ""
     failed = f"failed ({report.stage})" if report.failed else report.stage
     return f"{report.name}{version}: {failed}"
 
 
-def _facts(report: PluginReport) -> list[str]:
+def _report_details(report: PluginReport) -> list[str]:
     facts = [", ".join(report.provides)] if report.provides and not report.failed else []
     if report.error is not None:
         facts += [report.error.message, report.error.hint or ""]
@@ -51,43 +63,43 @@ def _facts(report: PluginReport) -> list[str]:
 
 
 def show_plugin_commands(screen: Screen, ours: Collection[str]) -> None:
-    """Say which commands plugins bring, below those of the library; without any, say nothing.
+    """List the commands of plugins below those of the library; print nothing if there are none.
 
     Args:
-        screen: Where to.
-        ours: Names of commands that are no plugin's, whatever a plugin says.
+        screen: Where to print them.
+        ours: Names of the library's own commands, which no plugin can replace.
     """
     if not _any_installed():
         return
     try:
-        loaded = _loaded()
-    except RoundtableError as error:  # help is given whatever is wrong with the environment
-        screen.show([line(""), line(f"Commands of plugins cannot be told: {error.message}")])
+        loaded = _load_installed()
+    except RoundtableError as error:  # help must work even with an invalid environment
+        screen.show([line(""), line(f"Commands of plugins cannot be listed: {error.message}")])
         return
-    found = [entry for entry in loaded.catalog.commands if entry.name not in ours]
+    entries = [entry for entry in loaded.catalog.commands if entry.name not in ours]
     broken = sum(report.failed for report in loaded.reports())
-    if not found and not broken:
+    if not entries and not broken:
         return
-    wide = max((len(entry.name) for entry in found), default=0) + 2
+    width = max((len(entry.name) for entry in entries), default=0) + 2
     screen.show([line(""), line("Commands of plugins:")])
-    for entry in sorted(found, key=lambda entry: entry.name):
-        what = plain(entry.summary or f"A command of {entry.source}.")
-        screen.show([Line(f"{plain(entry.name):{wide}}{what}", indent=2, hang=wide)])
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        summary = plain(entry.summary or f"A command of {entry.source}.")
+        screen.show([Line(f"{plain(entry.name):{width}}{summary}", indent=2, hang=width)])
     if broken:
-        screen.show([line(f"(could not be loaded: {broken}; `roundtable plugins` says why)", indent=2)])
+        screen.show([line(f"(could not be loaded: {broken}; `roundtable plugins` shows why)", indent=2)])
 
 
 def _any_installed() -> bool:
-    """Tell whether there may be a plugin, without loading anything: help without plugins is as quick as ever."""
+    """Check whether a plugin may be installed, without loading any; without plugins, help stays fast."""
     try:
         return bool(entry_points(group="roundtable"))
-    except Exception:  # noqa: BLE001  (names come from files that anything may have written; the loader judges them)
+    except Exception:  # noqa: BLE001  (metadata files can hold anything; the loader reports what is wrong)
         return True
 
 
-def _loaded() -> LoadedPlugins:
-    """Load every installed plugin, each by itself; what one prints meanwhile goes to standard error."""
-    # Late on purpose: a word that is a command of ours needs no plugin.
+def _load_installed() -> LoadedPlugins:
+    """Load every installed plugin in isolation; what one prints while loading goes to standard error."""
+    # Imported late: the library's own commands need no plugins.
     from roundtable.plugins import Plugins, load_plugins
     from roundtable.settings import Settings
 
@@ -95,14 +107,14 @@ def _loaded() -> LoadedPlugins:
 
 
 def run_plugin_command(words: Sequence[str]) -> int | None:
-    """Run the command of a plugin; `None` when none has this one.
+    """Run the command of a plugin; return `None` if no plugin has it.
 
     Raises:
-        PluginError: The plugin it belongs to could not be loaded, or the command failed.
+        PluginError: The plugin could not be loaded, or its command failed.
     """
     if not words or not _COMMAND.fullmatch(words[0]):
         return None
-    commands = _loaded().catalog.commands
+    commands = _load_installed().catalog.commands
     if words[0] not in commands:
         return None
     entry = commands.entry(words[0])
@@ -114,3 +126,62 @@ def run_plugin_command(words: Sequence[str]) -> int | None:
         msg = f"the command {entry.name!r} of {entry.source} failed: {type(error).__name__}: {error_text(error)}"
         raise PluginError(msg, plugin=entry.source, stage="use", cause=error) from error
     return code if isinstance(code, int) else ExitCode.OK if code is None else ExitCode.FAILED
+
+
+async def list_agents(context: CommandContext) -> ExitCode:
+    """List the agents that would debate, why, and which other providers are available."""
+    wiring, screen = context.table.wiring, context.screen
+    offers = wiring.offers()
+    is_named = wiring.options.agents is not None
+    seats = [seat.config for seat in wiring.seats(None)]
+    reasons = {offer.provider: offer.because for offer in offers if offer.usable}
+    reason_of = {seat.id: "named on the command line" if is_named else reasons.get(seat.provider, "") for seat in seats}
+    if screen.as_json:
+        screen.data({"agents": [_seat_data(seat, reason_of[seat.id]) for seat in seats], "offers": offer_data(offers)})
+        return ExitCode.OK
+    screen.show([line("At the table:", "bold")])
+    for seat in seats:
+        model = f"{seat.provider}:{seat.model}" if seat.model else f"{seat.provider} (default model)"
+        persona = f", speaks as {seat.persona.name}" if seat.persona else ""
+        screen.show([line(f"{seat.name}: {model}{persona}; {reason_of[seat.id]}", indent=2, hang=2)])
+    unused = [offer for offer in offers if not offer.usable]
+    if unused:
+        screen.show([Line(""), line("Could be used:", "bold")])
+        screen.show([line(f"{offer.provider} ({offer.because}): {offer.fix}", indent=2, hang=2) for offer in unused])
+    return ExitCode.OK
+
+
+def _seat_data(seat: AgentConfig, because: str) -> JsonValue:
+    data: dict[str, JsonValue] = seat.model_dump(mode="json")
+    return {**data, "because": because}
+
+
+def offer_data(offers: tuple[Offer, ...]) -> JsonValue:
+    """Return offers as JSON values."""
+    return [
+        {"provider": offer.provider, "because": offer.because, "usable": offer.usable, "fix": offer.fix}
+        for offer in offers
+    ]
+
+
+async def list_modes(context: CommandContext) -> ExitCode:
+    """List debate modes."""
+    screen, modes = context.screen, offered_modes(context.table.wiring)
+    if screen.as_json:
+        screen.data([{**mode.model_dump(mode="json"), "options": [*mode.options]} for mode in modes])
+        return ExitCode.OK
+    for mode in modes:
+        screen.show(_mode_lines(mode))
+    return ExitCode.OK
+
+
+def _mode_lines(mode: ModeOffer) -> list[Line]:
+    rounds = f"{mode.min_rounds} to {mode.max_rounds} rounds"
+    agents = "one agent or more" if mode.min_agents == 1 else f"{mode.min_agents} agents or more"
+    lines = [line(mode.name, "bold"), line(f"{mode.summary} {rounds}, {agents}.", indent=2, paragraph=True)]
+    if mode.use_when:
+        lines.append(line(f"Use it when: {mode.use_when}", indent=2, paragraph=True))
+    if mode.options:
+        example = ", ".join(f"{mode.name}:{name}={value}" for name, value in mode.options.items())
+        lines.append(line(f"Can be set: {example}", indent=2, paragraph=True))
+    return lines

@@ -1,16 +1,17 @@
-"""The command that serves debates and conversations over HTTP, with pages to watch them."""
+"""The command `serve`: debates and conversations over HTTP, with pages to watch them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.models import OptionInfo
 
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.desk import Ask, Desk, open_desk
-from roundtable.cli.door import Door
+from roundtable.cli.context import CommandContext, CommandOptions, open_context
+from roundtable.cli.exit_codes import ExitCode
+from roundtable.cli.http_binding import HttpBinding
 from roundtable.cli.options import (
     Agents,
     AllowHosts,
@@ -40,29 +41,40 @@ serve: typer.Typer = typer.Typer(rich_markup_mode=None)
 
 
 def _limit(name: str, what: str) -> OptionInfo:
-    told = f"{what}; `none` is no limit."
-    info: OptionInfo = typer.Option(f"--limit-{name}", metavar="N", help=told, show_default="from the environment")
+    help_text = f"{what}; `none` for no limit."
+    info: OptionInfo = typer.Option(f"--limit-{name}", metavar="N", help=help_text, show_default="from the environment")
     return info
 
 
-_Https = Annotated[bool, typer.Option("--https", help="Browsers reach it over https, through a proxy that ends TLS.")]
+_Https = Annotated[
+    bool, typer.Option("--https", help="Say that browsers use https, through a reverse proxy that terminates TLS.")
+]
 _OpenMetrics = Annotated[
-    bool, typer.Option("--open-metrics", help="Let programs of this machine read /metrics without a token.")
+    bool, typer.Option("--open-metrics", help="Let programs on this machine read /metrics without a token.")
 ]
 _ReusePort = Annotated[
-    bool, typer.Option("--reuse-port", help="Share the port with other processes that say the same.")
+    bool, typer.Option("--reuse-port", help="Share the port with other processes that use --reuse-port.")
 ]
 _Drain = Annotated[
-    float, typer.Option("--drain", metavar="SECONDS", min=0, help="Go on for so long when asked to end.")
+    float, typer.Option("--drain", metavar="SECONDS", min=0, help="How long to keep serving after a signal to stop.")
 ]
-_Conversations = Annotated[str | None, _limit("conversations", "Conversations a user may begin in an hour")]
-_Concurrent = Annotated[str | None, _limit("concurrent", "Conversations of a user at the same time")]
-_Rounds = Annotated[str | None, _limit("rounds", "Rounds a user may ask for in 24 hours")]
-_UserStreams = Annotated[str | None, _limit("user-streams", "Streams a user may have open")]
-_Streams = Annotated[str | None, _limit("streams", "Streams that may be open in all")]
+_Conversations = Annotated[str | None, _limit("conversations", "Maximum conversations per user and hour")]
+_Concurrent = Annotated[str | None, _limit("concurrent", "Maximum conversations of a user at the same time")]
+_Rounds = Annotated[str | None, _limit("rounds", "Maximum rounds per user in 24 hours")]
+_UserStreams = Annotated[str | None, _limit("user-streams", "Maximum open streams per user")]
+_Streams = Annotated[str | None, _limit("streams", "Maximum open streams in total")]
+_PauseAfter = Annotated[
+    str | None,
+    typer.Option(
+        "--pause-after",
+        metavar="SECONDS",
+        help="Pause a watched debate or conversation when nobody has listened for this long; `none` to never pause.",
+        show_default="from the environment, else 60",
+    ),
+]
 _Profiles = Annotated[
     list[str] | None,
-    typer.Option("--profiles", metavar="FILE", help="Profiles of agents for teams (TOML, YAML); may be repeated."),
+    typer.Option("--profiles", metavar="FILE", help="Profiles of agents for teams (TOML, YAML); can be repeated."),
 ]
 
 
@@ -83,6 +95,7 @@ def serve_http(
     rounds: _Rounds = None,
     user_streams: _UserStreams = None,
     streams: _Streams = None,
+    pause_after: _PauseAfter = None,
     profiles: _Profiles = None,
     agents: Agents = None,
     analyzer: Analyzer = "auto",
@@ -94,60 +107,71 @@ def serve_http(
     database: Database = None,
     storage: Storage = None,
 ) -> int:
-    """Serve conversations and debates to web applications, and pages to watch them.
+    """Serve debates and conversations over HTTP, with web pages.
 
-    `roundtable tokens create NAME --audience http` makes a token for each user.
+    Each user needs a token: `roundtable tokens create NAME --audience http`.
     """
-    given = locals()
-    door = Door(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
-    counter = Counter(
-        door, _limits(given), https=https, open_metrics=open_metrics, reuse_port=reuse_port, drain_s=drain
+    arguments = locals()
+    binding = HttpBinding(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
+    server = _HttpServer(
+        binding,
+        _limit_arguments(arguments),
+        https=https,
+        open_metrics=open_metrics,
+        reuse_port=reuse_port,
+        drain_s=drain,
+        pause_after_s=_pause_after(pause_after),
     )
-    return open_desk(Ask.of(given)).run(counter.serve)
+    return open_context(CommandOptions.of(arguments)).run(server.serve, writes=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
-    """How a command line wants to serve."""
+class _HttpServer:
+    """The HTTP server that a command line describes."""
 
-    door: Door
-    limits: Mapping[str, int | Literal["unsaid"] | None]
+    binding: HttpBinding
+    limits: Mapping[str, int | Literal["unset"] | None]
     https: bool
     open_metrics: bool
     reuse_port: bool
     drain_s: float
+    pause_after_s: float | Literal["unset"] | None
 
-    async def serve(self, desk: Desk) -> ExitCode:
-        """Serve until the process is asked to end."""
-        await self.door.open(desk)
+    async def serve(self, context: CommandContext) -> ExitCode:
+        """Serve until a signal ends the process."""
+        await self.binding.open(context)
         from roundtable.server import create_app
         from roundtable.server.serving import serve
 
-        options: ServerOptions = {"limits": self._limits(desk), "open_metrics": self.open_metrics}
-        options |= {"hosts": self.door.names, "origins": self.door.origins}
+        options: ServerOptions = {"limits": self._limits(context), "open_metrics": self.open_metrics}
+        options |= {"hosts": self.binding.names, "origins": self.binding.origins}
+        if self.pause_after_s != "unset":
+            options["pause_after_s"] = self.pause_after_s
         if self.https:
             options["https"] = True
-        app = create_app(desk.table, auth=self.door.authenticator(desk.table.wiring.storage, "http"), **options)
+        app = create_app(
+            context.table, auth=self.binding.authenticator(context.table.wiring.storage, "http"), **options
+        )
         await serve(
             app,
-            host=self.door.host,
-            port=self.door.port,
+            host=self.binding.host,
+            port=self.binding.port,
             reuse_port=self.reuse_port,
             drain_s=self.drain_s,
-            listening=lambda url: self.door.tell(desk, url, "http"),
+            listening=lambda url: self.binding.tell(context, url, "http"),
         )
         return ExitCode.OK
 
-    def _limits(self, desk: Desk) -> Limits:
-        """Take limits from the command line, and what it leaves open from the environment."""
+    def _limits(self, context: CommandContext) -> Limits:
+        """Return the limits from the command line; those not given come from the environment."""
         from roundtable.server import Limits
 
-        said = {name: limit for name, limit in self.limits.items() if limit != "unsaid"}
-        return Limits.from_settings(desk.settings).model_copy(update=said)
+        chosen = {name: limit for name, limit in self.limits.items() if limit != "unset"}
+        return Limits.from_settings(context.settings).model_copy(update=chosen)
 
 
-def _limits(given: Mapping[str, str | None]) -> dict[str, int | Literal["unsaid"] | None]:
-    """Read limits from the arguments of the command."""
+def _limit_arguments(arguments: Mapping[str, str | None]) -> dict[str, int | Literal["unset"] | None]:
+    """Parse the limits in the arguments of the command."""
     fields = {
         "conversations_per_hour": "conversations",
         "concurrent": "concurrent",
@@ -155,12 +179,26 @@ def _limits(given: Mapping[str, str | None]) -> dict[str, int | Literal["unsaid"
         "streams_per_user": "user_streams",
         "streams_total": "streams",
     }
-    return {field: _quota(name.replace("_", "-"), given[name]) for field, name in fields.items()}
+    return {field: _parse_limit(name.replace("_", "-"), arguments[name]) for field, name in fields.items()}
 
 
-def _quota(option: str, text: str | None) -> int | Literal["unsaid"] | None:
+def _pause_after(text: str | None) -> float | Literal["unset"] | None:
+    if text is None or text.casefold() == "none":
+        return "unset" if text is None else None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise ConfigurationError(
+            f"--pause-after takes seconds above 0, or none, not {text!r}", hint="For example: --pause-after 60"
+        )
+    return seconds
+
+
+def _parse_limit(option: str, text: str | None) -> int | Literal["unset"] | None:
     if text is None:
-        return "unsaid"
+        return "unset"
     if text.casefold() == "none":
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text)):

@@ -1,156 +1,138 @@
-"""Commands on stored sessions: list, show, pause, stop; and sessions by the beginning of their id."""
+"""Commands on stored sessions: list, search, show, pause and stop; and looking up short session ids."""
 
 from __future__ import annotations
 
-import json
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.ending import deliver, synthesis_lines, whole
-from roundtable.cli.lines import Line, line
-from roundtable.cli.place import SHORT_ID
-from roundtable.errors import ConfigurationError, SessionError, SessionNotFound
-from roundtable.types import RunningCalls, SessionFilter
+from roundtable.cli.event_printer import Line, line
+from roundtable.cli.exit_codes import ExitCode
+from roundtable.cli.storage_location import SHORT_ID
+from roundtable.cli.summary import debate_lines, show_result, synthesis_lines
+from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
+from roundtable.scoring.words import counted
+from roundtable.types import RunningCalls, SessionFilter, SessionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from roundtable.api import Roundtable
-    from roundtable.cli.desk import Desk
-    from roundtable.cli.place import Place
-    from roundtable.cli.screen import Screen
-    from roundtable.result import DebateResult
-    from roundtable.types import JsonValue, SessionSummary
+    from roundtable.cli.context import CommandContext
+    from roundtable.cli.render import Screen
+    from roundtable.cli.storage_location import StorageLocation
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import SessionSummary
 
 __all__ = [
     "MOST",
-    "ask_for",
+    "delete_session",
     "full_id",
     "list_sessions",
-    "moment",
-    "notes",
+    "parse_date",
+    "prune_sessions",
+    "request_control",
     "search_sessions",
     "show_session",
     "show_synthesis",
 ]
 
+
 LAST: Final = "last"
-"""Stands for the newest session."""
+"""Alias of the newest session."""
 
 MOST = 10_000
-"""Sessions that are looked through for the beginning of an id."""
+"""Maximum sessions to search for the beginning of an id."""
 WHOLE_ID = 32
 TOPIC_WIDTH = 60
-LEAST_TOPIC = 12
+MIN_TOPIC_WIDTH = 12
 
 
-async def full_id(table: Roundtable, place: Place, given: str) -> str:
-    """Find a session by the beginning of its id, or the newest one by the word `last`.
+async def full_id(table: Roundtable, place: StorageLocation, given: str) -> str:
+    """Return the full id of a session from the beginning of its id, or from the word `last` for the newest one.
 
     Raises:
-        SessionError: None begins so, or several do.
+        SessionError: No session matches, or several do.
     """
-    wanted = given.strip()
+    prefix = given.strip()
     listing = f"{place.command('sessions')} lists the sessions."
     if place.is_empty():
-        msg = f"there is no session {wanted!r}: nothing is stored in {place.shown}"
-        raise SessionNotFound(msg, hint="Say with --db or --storage where it is kept.")
-    if len(wanted) >= WHOLE_ID:
-        return wanted
-    known = await table.sessions(SessionFilter(limit=1 if wanted == LAST else MOST))
-    if wanted == LAST and known:
-        return known[0].id
-    found = [summary.id for summary in known if wanted and summary.id.startswith(wanted)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        msg = f"no session in {place.shown} has an id that begins with {wanted!r}"
+        msg = f"there is no session {prefix!r}: nothing is stored in {place.shown}"
+        raise SessionNotFound(msg, hint="Name its storage with --db or --storage.")
+    if len(prefix) >= WHOLE_ID:
+        return prefix
+    summaries = await table.sessions(SessionFilter(limit=1 if prefix == LAST else MOST))
+    if prefix == LAST and summaries:
+        return summaries[0].id
+    matches = [summary.id for summary in summaries if prefix and summary.id.startswith(prefix)]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        msg = f"no session in {place.shown} has an id that begins with {prefix!r}"
         raise SessionNotFound(msg, hint=listing)
-    several = ", ".join(name[: SHORT_ID + 4] for name in found[:5])
-    msg = f"{len(found)} sessions have ids that begin with {wanted!r}: {several}{' ...' if len(found) > 5 else ''}"
-    raise SessionError(msg, code="SESSION_AMBIGUOUS", hint=f"Give more of the id. {listing}")
+    examples = ", ".join(name[: SHORT_ID + 4] for name in matches[:5])
+    msg = f"{len(matches)} sessions have ids that begin with {prefix!r}: {examples}{' ...' if len(matches) > 5 else ''}"
+    raise SessionError(msg, code="SESSION_AMBIGUOUS", hint=f"Type more of the id. {listing}")
 
 
-async def list_sessions(table: Roundtable, place: Place, screen: Screen, wanted: SessionFilter) -> ExitCode:
+async def list_sessions(table: Roundtable, place: StorageLocation, screen: Screen, wanted: SessionFilter) -> ExitCode:
     """List sessions, newest first."""
-    found = () if place.is_empty() else await table.sessions(wanted)
+    sessions = () if place.is_empty() else await table.sessions(wanted)
     if screen.as_json:
-        screen.data([summary.model_dump(mode="json") for summary in found])
+        screen.data([summary.model_dump(mode="json") for summary in sessions])
         return ExitCode.OK
-    if not found:
+    if not sessions:
         screen.show([line(f"No session in {place.shown}.")])
         return ExitCode.OK
-    modes = max(len("MODE"), *(len(line(summary.mode).text) for summary in found))
-    head = f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':{modes}}  "
-    room = TOPIC_WIDTH if screen.width is None else max(min(screen.width - len(head), 2 * TOPIC_WIDTH), LEAST_TOPIC)
-    screen.show([Line(f"{head}TOPIC", "bold"), *(_row(summary, modes, room) for summary in found)])
-    if len(found) == wanted.limit:
-        screen.remark(f"There may be more: add --after {found[-1].cursor}")
+    mode_width = max(len("MODE"), *(len(line(summary.mode).text) for summary in sessions))
+    header = f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':{mode_width}}  "
+    topic_width = (
+        TOPIC_WIDTH if screen.width is None else max(min(screen.width - len(header), 2 * TOPIC_WIDTH), MIN_TOPIC_WIDTH)
+    )
+    screen.show([Line(f"{header}TOPIC", "bold"), *(_row(summary, mode_width, topic_width) for summary in sessions)])
+    if len(sessions) == wanted.limit:
+        screen.remark(f"There may be more: add --after {sessions[-1].cursor}")
     return ExitCode.OK
 
 
-def moment(text: str | None, option: str, *, before: bool = False) -> datetime | None:
-    """Read a date, or a date with a time, in UTC unless it says otherwise.
+def parse_date(text: str | None, option: str, *, before: bool = False) -> datetime | None:
+    """Parse a date, or a date and time, in UTC unless it has an offset.
 
     Args:
-        text: What was typed.
-        option: The option, for messages.
-        before: Whether the very last moment before it is meant.
+        text: Value of the option.
+        option: Name of the option, for errors.
+        before: Whether to return the last microsecond before it.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: It is not a date.
 
     Example:
-        >>> moment("2026-11-20", "--since").isoformat()
+        >>> parse_date("2026-11-20", "--since").isoformat()
         '2026-11-20T00:00:00+00:00'
     """
     if text is None:
         return None
     try:
-        found = datetime.fromisoformat(text)
-        zoned = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-        return zoned - timedelta(microseconds=1) if before else zoned
+        parsed = datetime.fromisoformat(text)
+        in_utc = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+        return in_utc - timedelta(microseconds=1) if before else in_utc
     except (ValueError, OverflowError):
         msg = f"{option} takes a date, not {text!r}"
-        raise ConfigurationError(msg, hint="Such as 2026-11-20 or 2026-11-20T18:30.") from None
+        raise ConfigurationError(msg, hint="For example: 2026-11-20 or 2026-11-20T18:30") from None
 
 
-def notes(given: Sequence[str] | None) -> dict[str, JsonValue]:
-    """Read notes given as `key=value`; a value that is JSON is that value, any other is text.
-
-    Raises:
-        ConfigurationError: One has no key.
-
-    Example:
-        >>> notes(["team=core", "run=7"])
-        {'team': 'core', 'run': 7}
-    """
-    found: dict[str, JsonValue] = {}
-    for note in given or ():
-        key, equals, value = note.partition("=")
-        if not key or not equals:
-            msg = f"--meta takes KEY=VALUE, not {note!r}"
-            raise ConfigurationError(msg, hint="Such as --meta team=core.")
-        try:
-            found[key] = json.loads(value)
-        except (ValueError, RecursionError):
-            found[key] = value
-    return found
-
-
-async def search_sessions(desk: Desk, words: str, session: str | None, limit: int) -> ExitCode:
-    """Show where words were said, newest session first."""
-    table, place, screen = desk.table, desk.place, desk.screen
-    within = None if session is None else await full_id(table, place, session)
-    found = () if place.is_empty() else await table.search(words, session_id=within, limit=limit)
+async def search_sessions(context: CommandContext, words: str, session: str | None, limit: int) -> ExitCode:
+    """Search the answers of agents and show the matches, newest session first."""
+    table, place, screen = context.table, context.place, context.screen
+    session_id = None if session is None else await full_id(table, place, session)
+    hits = () if place.is_empty() else await table.search(words, session_id=session_id, limit=limit)
     if screen.as_json:
-        screen.data([hit.model_dump(mode="json") for hit in found])
+        screen.data([hit.model_dump(mode="json") for hit in hits])
         return ExitCode.OK
-    if not found:
-        screen.show([line(f"Nobody said so in {place.shown}.")])
+    if not hits:
+        screen.show([line(f"No match in {place.shown}.")])
     last = ""
-    for hit in found:
+    for hit in hits:
         if hit.session_id != last:
             screen.show([line(f"{hit.session_id[:SHORT_ID]}  {hit.topic}", "bold")])
             last = hit.session_id
@@ -158,41 +140,51 @@ async def search_sessions(desk: Desk, words: str, session: str | None, limit: in
     return ExitCode.OK
 
 
-def _row(summary: SessionSummary, modes: int, room: int) -> Line:
+def _row(summary: SessionSummary, mode_width: int, topic_width: int) -> Line:
     topic = line(summary.topic).text
-    short = topic if len(topic) <= room else f"{topic[: room - 1]}…"
+    short = topic if len(topic) <= topic_width else f"{topic[: topic_width - 1]}…"
     rounds = f"{summary.current_round}/{summary.total_rounds}"
     mode = line(summary.mode).text
-    return Line(f"{summary.id[:SHORT_ID]}  {summary.status:9}  {rounds:>5}  {mode:{modes}}  {short}")
+    if summary.error is not None:
+        short_id = line(summary.id[:SHORT_ID]).text
+        problem = line(f"{summary.topic or summary.id}: {summary.error}").text
+        return Line(f"{short_id:{SHORT_ID}}  {'damaged':9}  {rounds:>5}  {mode:{mode_width}}  {problem}", "red")
+    return Line(f"{summary.id[:SHORT_ID]}  {summary.status:9}  {rounds:>5}  {mode:{mode_width}}  {short}")
 
 
 async def show_session(
-    table: Roundtable, place: Place, screen: Screen, given: str, keep_result: Callable[[DebateResult], None] | None
+    table: Roundtable,
+    place: StorageLocation,
+    screen: Screen,
+    given: str,
+    keep_result: Callable[[DebateResult], None] | None,
 ) -> ExitCode:
-    """Show a stored session as it stands; nobody is asked anything."""
+    """Show a stored session without calling a model."""
     result = await table.session(await full_id(table, place, given))
-    deliver(result, screen, whole(result, place), keep_result)
+    show_result(result, screen, debate_lines(result, place), keep_result)
     return ExitCode.OK
 
 
 async def show_synthesis(
-    desk: Desk, given: str, by: str | None, keep_result: Callable[[DebateResult], None] | None
+    context: CommandContext, given: str, by: str | None, keep_result: Callable[[DebateResult], None] | None
 ) -> ExitCode:
-    """Have a stored session put together unless it is, and show it."""
-    session_id = await full_id(desk.table, desk.place, given)
-    await desk.table.synthesize(session_id, by=by)
-    result = await desk.table.session(session_id)
-    deliver(result, desk.screen, synthesis_lines(result), keep_result)
+    """Synthesize a stored session, unless a synthesis is stored already, and show it."""
+    session_id = await full_id(context.table, context.place, given)
+    await context.table.synthesize(session_id, by=by)
+    result = await context.table.session(session_id)
+    show_result(result, context.screen, synthesis_lines(result), keep_result)
     return ExitCode.OK
 
 
-async def ask_for(desk: Desk, given: str, action: Literal["pause", "stop"], running: str | None) -> ExitCode:
-    """Ask a session to pause or to stop, whoever runs it."""
-    table, place, screen = desk.table, desk.place, desk.screen
-    calls = next((known for known in get_args(RunningCalls) if known == running), None)
+async def request_control(
+    context: CommandContext, given: str, action: Literal["pause", "stop"], running: str | None
+) -> ExitCode:
+    """Ask a session to pause or to stop, even if another process runs it."""
+    table, place, screen = context.table, context.place, context.screen
+    calls = next((name for name in get_args(RunningCalls) if name == running), None)
     if calls != running:
-        msg = f"--running: there is no way {running!r}"
-        raise ConfigurationError(msg, hint=f"Ways: {', '.join(get_args(RunningCalls))}.")
+        choices = " or ".join(get_args(RunningCalls))
+        raise ConfigurationError(f"unknown value for --running: {running!r}; choose {choices}")
     session_id = await full_id(table, place, given)
     if action == "pause":
         await table.pause(session_id, running=calls or "settle")
@@ -202,8 +194,59 @@ async def ask_for(desk: Desk, given: str, action: Literal["pause", "stop"], runn
     if screen.as_json:
         screen.data({"sessionId": session_id, "asked": action, "sessionStatus": result.session_status})
         return ExitCode.OK
-    asked = f"Asked session {session_id} to {action}; it is {result.session_status} now."
+    message = f"Asked session {session_id} to {action}; it is {result.session_status} now."
     if action == "pause":
-        asked += f" Go on with it: {place.running('resume', session_id[:SHORT_ID])}"
-    screen.show([line(asked)])
+        message += f" Resume: {place.running('resume', session_id[:SHORT_ID])}"
+    screen.show([line(message)])
     return ExitCode.OK
+
+
+async def delete_session(context: CommandContext, given: str, *, yes: bool, force: bool = False) -> ExitCode:
+    """Remove one session."""
+    session_id = await full_id(context.table, context.place, given)
+    result = await context.table.session(session_id)
+    if not yes and not _confirm(context, f"Remove session {session_id}, {line(result.topic).text!r}, for good?"):
+        return ExitCode.FAILED
+    try:
+        await context.table.delete(session_id, force=force)
+    except SessionBusy as error:
+        error.hint = (
+            f"Stop it first: {context.place.command('stop', session_id[:SHORT_ID])}. Or remove it with --force."
+        )
+        raise
+    if context.screen.as_json:
+        context.screen.data({"sessionId": session_id, "removed": 1})
+    context.screen.show([line(f"Removed session {session_id}.")])
+    return ExitCode.OK
+
+
+async def prune_sessions(context: CommandContext, before: str, status: str | None, *, yes: bool) -> ExitCode:
+    """Remove all sessions that have not changed since a date."""
+    when = parse_date(before, "--before")
+    state = next((name for name in get_args(SessionStatus) if name == status), None)
+    if when is None or state != status:
+        msg = f"unknown value for --status: {status!r}" if when is not None else "--before needs a date"
+        raise ConfigurationError(msg, hint=f"Choose one of: {', '.join(get_args(SessionStatus))}.")
+    session_filter = SessionFilter(updated_before=when, status=state, limit=MOST)
+    sessions = () if context.place.is_empty() else await context.table.sessions(session_filter)
+    count = counted(len(sessions), "session") if len(sessions) < MOST else f"{len(sessions)} or more sessions"
+    if sessions and not yes and not _confirm(context, f"Remove {count} last changed before {before} for good?"):
+        return ExitCode.FAILED
+    removed = await context.table.prune(before=when, status=state) if sessions else 0
+    if context.screen.as_json:
+        context.screen.data({"removed": removed})
+    context.screen.show([line(f"Removed {removed} of {count} last changed before {before}.")])
+    return ExitCode.OK
+
+
+def _confirm(context: CommandContext, question: str) -> bool:
+    """Ask for confirmation on the terminal.
+
+    Raises:
+        ConfigurationError: Standard input is not a terminal.
+    """
+    if not sys.stdin.isatty():
+        msg = "cannot ask for confirmation: standard input is not a terminal"
+        raise ConfigurationError(msg, hint="Add --yes to remove without confirmation.")
+    context.screen.remark(f"{question} [y/N]")
+    return sys.stdin.readline().strip().casefold() in {"y", "yes"}

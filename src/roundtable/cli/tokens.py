@@ -1,4 +1,4 @@
-"""Commands on tokens: make, list and revoke what opens the servers."""
+"""Commands that create, list and revoke tokens for the servers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
-from roundtable.cli.codes import ExitCode
-from roundtable.cli.desk import Ask, Desk, open_desk, split_list
-from roundtable.cli.lines import Line, line
+from roundtable.cli.context import CommandContext, CommandOptions, open_context, split_list
+from roundtable.cli.event_printer import Line, line
+from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.options import Database, Json, Storage
 from roundtable.errors import ConfigurationError, RoundtableError
 
@@ -20,77 +20,84 @@ __all__ = ["tokens"]
 _SERVERS: Final = ("mcp", "http")
 
 tokens: typer.Typer = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Tokens that open the MCP server and the HTTP server."
+    no_args_is_help=True, rich_markup_mode=None, help="Manage tokens for the MCP server and the HTTP server."
 )
 
 
 @tokens.command()
 def create(
-    user: Annotated[str, typer.Argument(metavar="USER", help="Whose token it is, and whose sessions it opens.")],
+    user: Annotated[
+        str, typer.Argument(metavar="USER", help="Owner of the token, which gives access to their sessions.")
+    ],
     *,
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", metavar="LIST", help="read, write, admin.", show_default="read,write"),
+        typer.Option(
+            "--scope", metavar="LIST", help="What the token allows: read, write or admin.", show_default="read,write"
+        ),
     ] = None,
-    days: Annotated[float | None, typer.Option("--days", help="How long it works.", show_default="90")] = None,
-    never: Annotated[bool, typer.Option("--never-expires", help="It works until it is revoked.")] = False,
+    days: Annotated[
+        float | None, typer.Option("--days", help="Days until the token expires.", show_default="90")
+    ] = None,
+    never: Annotated[bool, typer.Option("--never-expires", help="Keep the token valid until it is revoked.")] = False,
     audience: Annotated[
-        str | None, typer.Option("--audience", help="The only server that takes it: mcp or http.", show_default="any")
+        str | None,
+        typer.Option("--audience", help="The only server that accepts the token: mcp or http.", show_default="any"),
     ] = None,
-    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "",
+    label: Annotated[str, typer.Option("--label", help="Note on the purpose of the token.")] = "",
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Make a token and show it, this once: only a digest of it is kept."""
+    """Create a token and show it once; only its digest is stored."""
     from roundtable.auth.tokens import DEFAULT_DAYS
 
     scopes = split_list(scope, "--scope") or ("read", "write")
     if never and days is not None:
-        raise ConfigurationError("a token works for --days, or --never-expires, not both")
+        raise ConfigurationError("--days and --never-expires cannot be used together")
     if audience not in {None, *_SERVERS}:
-        raise ConfigurationError(f"--audience is one of {', '.join(_SERVERS)}, not {audience!r}")
-    lasting = None if never else DEFAULT_DAYS if days is None else days
+        raise ConfigurationError(f"unknown value for --audience: {audience!r}; choose {' or '.join(_SERVERS)}")
+    valid_days = None if never else DEFAULT_DAYS if days is None else days
 
-    async def work(desk: Desk) -> ExitCode:
-        store = await _store(desk)
+    async def work(context: CommandContext) -> ExitCode:
+        store = await _store(context)
         issued = await store.create(
-            user, scopes=cast("tuple[Scope, ...]", scopes), days=lasting, audience=audience, label=label
+            user, scopes=cast("tuple[Scope, ...]", scopes), days=valid_days, audience=audience, label=label
         )
-        if desk.screen.as_json:
-            desk.screen.data({"token": issued.secret, **issued.info.model_dump(mode="json")})
+        if context.screen.as_json:
+            context.screen.data({"token": issued.secret, **issued.info.model_dump(mode="json")})
             return ExitCode.OK
-        shown = f"Shown this once. Revoke it with: {desk.place.command('tokens', 'revoke', issued.info.id)}"
-        desk.screen.show([line(issued.secret), line(_told(issued.info)), line(shown)])
+        notice = f"Shown only once. Revoke it with: {context.place.command('tokens', 'revoke', issued.info.id)}"
+        context.screen.show([line(issued.secret), line(_describe(issued.info)), line(notice)])
         return ExitCode.OK
 
-    return open_desk(Ask(as_json=as_json, storage=storage, database=database)).run(work)
+    return open_context(CommandOptions(as_json=as_json, storage=storage, database=database)).run(work)
 
 
 @tokens.command(name="list")
 def list_tokens(
     *,
-    user: Annotated[str | None, typer.Option("--user", help="Only those of this user.")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="Only tokens of this user.")] = None,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """List the tokens there are, never the tokens themselves."""
+    """List tokens: ids, users and scopes, without the secrets."""
 
-    async def work(desk: Desk) -> ExitCode:
-        found = () if desk.place.is_empty() else await (await _store(desk)).list(user)
-        if desk.screen.as_json:
-            desk.screen.data([info.model_dump(mode="json") for info in found])
-        elif found:
-            desk.screen.show(
-                [Line("ID               USER, SCOPES, END", "bold"), *(line(_told(info)) for info in found)]
+    async def work(context: CommandContext) -> ExitCode:
+        infos = () if context.place.is_empty() else await (await _store(context)).list(user)
+        if context.screen.as_json:
+            context.screen.data([info.model_dump(mode="json") for info in infos])
+        elif infos:
+            context.screen.show(
+                [Line("ID               USER, SCOPES, END", "bold"), *(line(_describe(info)) for info in infos)]
             )
         else:
-            whose = "" if user is None else f" of {user}"
-            desk.screen.show([line(f"No token{whose} in {desk.place.shown}.")])
+            owner = "" if user is None else f" of {user}"
+            context.screen.show([line(f"No token{owner} in {context.place.shown}.")])
         return ExitCode.OK
 
-    return open_desk(Ask(as_json=as_json, storage=storage, database=database)).run(work)
+    return open_context(CommandOptions(as_json=as_json, storage=storage, database=database)).run(work)
 
 
 @tokens.command()
@@ -101,28 +108,28 @@ def revoke(
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Make a token worthless; open streams of it end within a minute."""
+    """Revoke a token; streams opened with it end within a minute."""
 
-    async def work(desk: Desk) -> ExitCode:
-        if desk.place.is_empty() or not await (await _store(desk)).revoke(token):
-            raise RoundtableError(f"there is no token {token!r}", hint=f"See {desk.place.command('tokens', 'list')}")
-        if desk.screen.as_json:
-            desk.screen.data({"id": token, "revoked": True})
+    async def work(context: CommandContext) -> ExitCode:
+        if context.place.is_empty() or not await (await _store(context)).revoke(token):
+            raise RoundtableError(f"there is no token {token!r}", hint=f"See {context.place.command('tokens', 'list')}")
+        if context.screen.as_json:
+            context.screen.data({"id": token, "revoked": True})
         else:
-            desk.screen.show([line(f"Token {token} is revoked.")])
+            context.screen.show([line(f"Token {token} is revoked.")])
         return ExitCode.OK
 
-    return open_desk(Ask(as_json=as_json, storage=storage, database=database)).run(work)
+    return open_context(CommandOptions(as_json=as_json, storage=storage, database=database)).run(work)
 
 
-async def _store(desk: Desk) -> TokenStore:
+async def _store(context: CommandContext) -> TokenStore:
     from roundtable.auth import TokenStore
 
-    return TokenStore.of(desk.table.wiring.storage)
+    return TokenStore.of(context.table.wiring.storage)
 
 
-def _told(info: TokenInfo) -> str:
+def _describe(info: TokenInfo) -> str:
     end = "never expires" if info.expires_at is None else f"until {info.expires_at:%Y-%m-%d %H:%M} UTC"
-    only = f", for {info.audience} alone" if info.audience else ""
+    server = f", for {info.audience} alone" if info.audience else ""
     label = f": {info.label}" if info.label else ""
-    return f"{info.id}  {info.user}, {'+'.join(info.scopes)}, {end}{only}{label}"
+    return f"{info.id}  {info.user}, {'+'.join(info.scopes)}, {end}{server}{label}"

@@ -1,4 +1,4 @@
-"""A client of the HTTP server: debates and teams that run elsewhere, with the types of the library.
+"""A client for the HTTP server: debates and teams that run on a server, with the types of the library.
 
 ```python
 from roundtable.client import RoundtableClient
@@ -10,36 +10,37 @@ async def main() -> None:
         print(result.answer)
 ```
 
-`SyncRoundtableClient` is the same without `await`. Nothing is loaded before it is asked for.
+`SyncRoundtableClient` is the same without `await`. Modules are imported on first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.client.client import (
-        ConversationRequest,
-        DebateRequest,
-        ForkRequest,
-        GoOnRequest,
-        RoundtableClient,
-        SessionPage,
+    from roundtable.client.client import RoundtableClient, SessionPage
+    from roundtable.client.connection import ServerError
+    from roundtable.client.keywords import (
+        ConversationKeywords,
+        DebateKeywords,
+        ExtendKeywords,
+        ForkKeywords,
+        ResumeKeywords,
     )
-    from roundtable.client.failures import ServerError
     from roundtable.client.streams import EventStream
     from roundtable.client.sync import SyncEventStream, SyncRoundtableClient
 
 __all__ = [
-    "ConversationRequest",
-    "DebateRequest",
+    "ConversationKeywords",
+    "DebateKeywords",
     "EventStream",
-    "ForkRequest",
-    "GoOnRequest",
+    "ExtendKeywords",
+    "ForkKeywords",
+    "ResumeKeywords",
     "RoundtableClient",
     "ServerError",
     "SessionPage",
@@ -52,13 +53,14 @@ __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "ConversationRequest": "client",
-        "DebateRequest": "client",
+        "ConversationKeywords": "keywords",
+        "DebateKeywords": "keywords",
         "EventStream": "streams",
-        "ForkRequest": "client",
-        "GoOnRequest": "client",
+        "ExtendKeywords": "keywords",
+        "ForkKeywords": "keywords",
+        "ResumeKeywords": "keywords",
         "RoundtableClient": "client",
-        "ServerError": "failures",
+        "ServerError": "connection",
         "SessionPage": "client",
         "SyncEventStream": "sync",
         "SyncRoundtableClient": "sync",

@@ -1,15 +1,14 @@
-"""Requests to one server."""
+"""Requests to one server, with its error responses as exceptions."""
 
 from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import quote, urlencode
 
-from roundtable.client.failures import error_from
-from roundtable.errors import SessionNotFound
+from roundtable.errors import RoundtableError, SessionConflict, SessionNotFound
 from roundtable.http import HttpClient, HttpLimits, HttpRequest, HttpResponse, checked_url
 
 if TYPE_CHECKING:
@@ -18,7 +17,76 @@ if TYPE_CHECKING:
     from roundtable.http import HttpStream
     from roundtable.types import JsonValue
 
-__all__ = ["Call", "Connection", "path_of"]
+__all__ = ["ApiRequest", "Connection", "ServerError", "error_from", "error_in_stream", "path_of"]
+
+
+_RETRY_STATUSES: Final = frozenset({408, 429, 502, 503, 504})
+_TEMPORARY_CODES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
+"""Codes of last events after which it helps to reconnect, unlike the end of a token."""
+_MAX_CHARS: Final = 500
+_RESUME: Final = "The process that ran it has ended. Continue it with `resume`."
+_CHANGE_REQUEST: Final = "Change the request as the message says."
+
+
+class ServerError(RoundtableError):
+    """The server refused a request or failed. `code` is its error code, `status` the HTTP status.
+
+    Attributes:
+        status: HTTP status; 200 if the error came in an event stream.
+
+    Example:
+        >>> ServerError("slow down", code="RATE_LIMIT_EXCEEDED", retryable=True).status
+        500
+    """
+
+    default_message = "The server failed"
+    default_code = "SERVER_ERROR"
+    default_hint: ClassVar[str | None] = "Ask the operator of the server; its log has the `request_id`."
+    status: int = 500
+
+
+def error_from(response: HttpResponse) -> RoundtableError:
+    """Return the exception for an error response."""
+    status = response.status
+    fields = _error_fields(response.body)
+    code, message, hint = (fields.get(name) for name in ("code", "error", "hint"))
+    details = fields.get("details")
+    if code == "SESSION_ERROR" and status in {404, 409}:
+        kind = SessionNotFound if status == 404 else SessionConflict
+        return kind(str(message), hint=str(hint) if hint else None)
+    error = ServerError(
+        str(message) if message else f"the server answered with status {status}",
+        code=str(code) if code else None,
+        retryable=status in _RETRY_STATUSES,
+        hint=str(hint) if hint else _CHANGE_REQUEST if status in {400, 413} else None,
+        request_id=str(fields.get("requestId") or response.headers.get("x-request-id") or "") or None,
+        retry_after_s=_seconds(response.headers.get("retry-after")),
+        details=details if isinstance(details, dict) else None,
+    )
+    error.status = status
+    return error
+
+
+def error_in_stream(data: Mapping[str, object]) -> ServerError:
+    """Return the exception for an error event that belongs to no session, such as the end of a token."""
+    code = str(data.get("code") or "SERVER_ERROR")
+    hint = _RESUME if code == "SESSION_INTERRUPTED" else None
+    error = ServerError(str(data.get("error")), code=code, retryable=code in _TEMPORARY_CODES, hint=hint)
+    error.status = 200
+    return error
+
+
+def _error_fields(body: bytes) -> Mapping[str, object]:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {"error": body[:_MAX_CHARS].decode("utf-8", "replace").strip()}
+    return value if isinstance(value, dict) else {}
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text and text.isascii() and text.isdigit() else None
+
 
 _FOREVER_S: Final = 7 * 24 * 3600.0
 _ANSWER: Final = HttpLimits(body_bytes=512 * 2**20)
@@ -26,10 +94,10 @@ _STREAM: Final = HttpLimits(body_bytes=2**40, ratio=2**40)
 
 
 def path_of(*parts: str) -> str:
-    """Give the path of something, with each part as one.
+    """Return the path of an endpoint, with each part quoted.
 
     Raises:
-        SessionNotFound: A part is empty, `.` or `..`: such a path would lead to something else.
+        SessionNotFound: A part is empty, `.` or `..`: such a path would lead to another endpoint.
 
     Example:
         >>> path_of("sessions", "a/b")
@@ -42,34 +110,34 @@ def path_of(*parts: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiRequest:
     """One request."""
 
     method: str
-    """Method in capitals."""
+    """HTTP method in upper case."""
     path: str
     """Path with a leading slash."""
     query: Mapping[str, str | int | float | bool | None] | None = None
     """Parameters; those that are `None` are left out."""
     body: JsonValue = None
-    """What is sent as JSON, if anything."""
+    """JSON body, if any."""
     accept: str = "application/json"
-    """What the answer may be."""
+    """Accepted media type of the response."""
     idempotency_key: str | None = None
-    """Has the server do it once, however often it is sent."""
+    """Key that makes the server act only once, however often the request is sent."""
 
 
 class Connection:
-    """Sends requests to one server; connections are kept by event loop.
+    """Sends requests to one server; each event loop has its own connections.
 
     Args:
-        base_url: Where the server is.
-        token: What is shown to it, if anything.
-        client: An `httpx.AsyncClient` of the caller's.
-        timeout_s: Seconds for a whole answer that is no stream.
+        base_url: URL of the server.
+        token: Token to send, if any.
+        client: The caller's own `httpx.AsyncClient`, if any.
+        timeout_s: Seconds to wait for a complete response that is not a stream.
 
     Raises:
-        ConfigurationError: The address is none, or plain http to another machine where a token goes.
+        ConfigurationError: The URL is not valid, or would send a token over plain http to another machine.
     """
 
     def __init__(self, base_url: str, token: str | None, *, client: object | None, timeout_s: float) -> None:
@@ -82,8 +150,8 @@ class Connection:
     def __repr__(self) -> str:
         return f"Connection({self.base_url!r})"
 
-    async def ask(self, call: Call, *, timeout_s: float | None = None) -> HttpResponse:
-        """Send a request and give the answer.
+    async def ask(self, call: ApiRequest, *, timeout_s: float | None = None) -> HttpResponse:
+        """Send a request and return the response.
 
         Raises:
             RoundtableError: The server refused it or failed.
@@ -96,8 +164,8 @@ class Connection:
         return response
 
     @asynccontextmanager
-    async def listen(self, call: Call) -> AsyncGenerator[HttpStream]:
-        """Send a request and give the answer as it comes; raises what `ask` raises."""
+    async def listen(self, call: ApiRequest) -> AsyncGenerator[HttpStream]:
+        """Send a request and return the response as a stream; raises the errors of `ask`."""
         async with self._streams.stream(self._request(call), timeout_s=_FOREVER_S) as stream:
             if stream.status >= 400:
                 raise error_from(HttpResponse(stream.status, stream.headers, await stream.read()))
@@ -108,9 +176,9 @@ class Connection:
         await self._answers.aclose()
         await self._streams.aclose()
 
-    def _request(self, call: Call) -> HttpRequest:
-        given = {name: value for name, value in (call.query or {}).items() if value is not None}
-        query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
+    def _request(self, call: ApiRequest) -> HttpRequest:
+        parameters = {name: value for name, value in (call.query or {}).items() if value is not None}
+        query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in parameters.items()}
         url = f"{self.base_url}{call.path}" + (f"?{urlencode(query)}" if query else "")
         headers = {**self._headers, "accept": call.accept}
         if call.idempotency_key is not None:

@@ -1,4 +1,4 @@
-"""Events of a session that runs on a server, whatever happens to the connection."""
+"""Events of a session on a server, across lost connections."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 from pydantic import ValidationError
 
-from roundtable._clock import SystemClock
-from roundtable.api.stream import ends_run
-from roundtable.client.connection import Call, path_of
-from roundtable.client.failures import ServerError, error_in_stream
+from roundtable._core.clock import SystemClock
+from roundtable.api.runs import ends_run
+from roundtable.client.connection import ApiRequest, ServerError, error_in_stream, path_of
 from roundtable.errors import APINetworkError, APITimeoutError, RoundtableError
 from roundtable.http import SseFramer
-from roundtable.types.event_base import DurableBase
-from roundtable.types.events import wire_event
+from roundtable.types.events import DurableBase, wire_event
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -35,19 +33,19 @@ _LONGEST_WAIT_S: Final = 15.0
 
 
 class EventStream:
-    """Gives the events of a session in order, every durable one once; made by `RoundtableClient.watch`.
+    """The events of a session in order, every durable one once; created by `RoundtableClient.watch`.
 
-    A connection that breaks or falls silent is made again, and goes on after the last event that was heard; what was
-    told meanwhile without being stored, such as pieces of an answer, is lost then. Ends after the event that ended the
-    latest run. Use it with `async with`, or read it to its end; not from several tasks at once.
+    If a connection breaks or falls silent, the stream reconnects and continues after the last event that it received.
+    Events that are sent meanwhile but not stored, such as chunks of an answer, are lost. The stream ends after the
+    event that ends the latest run. Use it with `async with`, or read it to its end; not from several tasks at once.
 
     Args:
-        connection: To the server.
-        session_id: Which session.
-        after: Number of the last event that is known already.
-        attempts: Tries in a row, without hearing anything new, after which the last failure is raised.
-        silence_s: Seconds without a sign of the server after which the connection counts as broken.
-        clock: What is waited on between tries.
+        connection: Connection to the server.
+        session_id: Session to watch.
+        after: Number of the last event that the caller already has.
+        attempts: Tries in a row without a new event before the last error is raised.
+        silence_s: Seconds without any data after which the connection counts as broken.
+        clock: Clock to sleep on between tries.
     """
 
     def __init__(
@@ -62,21 +60,32 @@ class EventStream:
     ) -> None:
         self.session_id = session_id
         self.last_seq: int = after
-        """Number of the last durable event that was given."""
+        """Number of the last durable event that was returned."""
         self._connection = connection
         self._attempts = attempts
         self._silence_s = silence_s
         self._clock = clock or SystemClock()
-        self._open = AsyncExitStack()
+        self._stack = AsyncExitStack()
         self._stream: HttpStream | None = None
         self._framer = SseFramer()
-        self._waiting: list[SseEvent] = []
+        self._buffered: list[SseEvent] = []
         self._failures = 0
-        self._quiet_ends = 0
-        self._at_end = False
-        self._over = False
+        self._empty_ends = 0
+        self._run_ended = False
+        self._closed = False
 
     async def __aenter__(self) -> Self:
+        """Connect, so that errors of a session that cannot be watched are raised here.
+
+        Raises:
+            SessionNotFound: The user has no such session.
+            RoundtableError: The server refused, or could not be reached in any try.
+        """
+        while not self._closed and self._stream is None:
+            try:
+                await self._connect()
+            except (APINetworkError, APITimeoutError, ServerError) as error:
+                await self._wait_or_raise(error)
         return self
 
     async def __aexit__(
@@ -88,94 +97,97 @@ class EventStream:
         return self
 
     async def __anext__(self) -> Event:
-        """Give the next event.
+        """Return the next event.
 
         Raises:
             SessionNotFound: The user has no such session.
-            RoundtableError: The server refused, or could not be reached in all tries.
+            RoundtableError: The server refused, or could not be reached in any try.
         """
-        while not self._over:
+        while not self._closed:
             try:
                 event = await self._next()
             except (APINetworkError, APITimeoutError, ServerError) as error:
-                await self._hang_up()
-                await self._pause_after(error)
+                await self._disconnect()
+                await self._wait_or_raise(error)
                 continue
-            if event is not None and self._is_news(event):
+            if event is not None and self._is_new(event):
                 return event
-        await self._hang_up()
+        await self._disconnect()
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Stop following; idempotent. The session goes on."""
-        self._over = True
-        await self._hang_up()
+        """Stop watching; idempotent. The session continues."""
+        self._closed = True
+        await self._disconnect()
 
     async def _next(self) -> Event | None:
-        """Give the next event of this connection; `None` where something else came or the connection ended."""
-        if self._stream is None:
-            query = {"after": self.last_seq}
-            call = Call("GET", path_of("sessions", self.session_id, "events"), query, accept="text/event-stream")
-            self._stream = await self._open.enter_async_context(self._connection.listen(call))
-        if not self._waiting:
+        """Return the next event of this connection; `None` for other data or the end of the connection."""
+        stream = self._stream or await self._connect()
+        if not self._buffered:
             try:
                 with anyio.fail_after(self._silence_s):
-                    piece = await anext(self._stream, None)
+                    chunk = await anext(stream, None)
             except TimeoutError as error:
-                raise APITimeoutError(f"the server said nothing for {self._silence_s:g} s") from error
-            if piece is None:
-                await self._ended()
+                raise APITimeoutError(f"the server sent nothing for {self._silence_s:g} s") from error
+            if chunk is None:
+                await self._handle_end()
                 return None
-            self._waiting = self._framer.feed(piece)
-        return None if not self._waiting else _read(self._waiting.pop(0))
+            self._buffered = self._framer.feed(chunk)
+        return None if not self._buffered else _parse(self._buffered.pop(0))
 
-    async def _ended(self) -> None:
-        """Take the end of an answer: of the session's run where nothing is left to tell, else of a connection."""
-        await self._hang_up()
-        self._quiet_ends += 1
-        self._over = self._at_end or self._quiet_ends > 1
+    async def _connect(self) -> HttpStream:
+        query = {"after": self.last_seq}
+        call = ApiRequest("GET", path_of("sessions", self.session_id, "events"), query, accept="text/event-stream")
+        self._stream = await self._stack.enter_async_context(self._connection.listen(call))
+        return self._stream
 
-    def _is_news(self, event: Event) -> bool:
-        self._failures = self._quiet_ends = 0
+    async def _handle_end(self) -> None:
+        """Handle the end of a response: the run is over if nothing is left to send, else the connection is lost."""
+        await self._disconnect()
+        self._empty_ends += 1
+        self._closed = self._run_ended or self._empty_ends > 1
+
+    def _is_new(self, event: Event) -> bool:
+        self._failures = self._empty_ends = 0
         if isinstance(event, DurableBase):
             if event.seq <= self.last_seq:
                 return False
             self.last_seq = event.seq
-        self._at_end = ends_run(event, so_far=self._at_end)
+        self._run_ended = ends_run(event, so_far=self._run_ended)
         return True
 
-    async def _hang_up(self) -> None:
-        self._stream, self._waiting, self._framer = None, [], SseFramer()
+    async def _disconnect(self) -> None:
+        self._stream, self._buffered, self._framer = None, [], SseFramer()
         with anyio.CancelScope(shield=True):
-            await self._open.aclose()
+            await self._stack.aclose()
 
-    async def _pause_after(self, error: RoundtableError) -> None:
+    async def _wait_or_raise(self, error: RoundtableError) -> None:
         self._failures += 1
         if not error.retryable or self._failures >= self._attempts:
-            self._over = True
+            self._closed = True
             raise error
         wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (self._failures - 1)) * random.uniform(1, 1.2)
         await self._clock.sleep(max(wait, error.retry_after_s or 0.0))
 
 
-def _read(told: SseEvent) -> Event | None:
-    """Give an event; `None` for a kind that a newer server tells.
+def _parse(message: SseEvent) -> Event | None:
+    """Parse an event; `None` for a kind that only newer versions know.
 
     Raises:
-        ServerError: It tells that the server failed, or ended the stream.
-        APINetworkError: It is none.
+        ServerError: The event says that the server failed or ended the stream.
+        APINetworkError: The data is not an event.
     """
     try:
-        wire = json.loads(told.data)
+        value = json.loads(message.data)
     except ValueError:
-        wire = None
-    if not isinstance(wire, dict) or not isinstance(wire.get("data"), dict):
-        raise APINetworkError("the server told something that is no event", retryable=True)
-    if wire.get("type") == "error" and "sessionId" not in wire["data"]:
-        raise error_in_stream(wire["data"])
+        value = None
+    if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
+        raise APINetworkError("the server sent data that is not an event", retryable=True)
+    if value.get("type") == "error" and "sessionId" not in value["data"]:
+        raise error_in_stream(value["data"])
     try:
-        return wire_event(wire)
+        return wire_event(value)
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] == "union_tag_invalid":
             return None
-        raise APINetworkError("the server told an event that does not fit this version", retryable=False) from error
+        raise APINetworkError("the server sent an event that does not match this version", retryable=False) from error

@@ -1,13 +1,11 @@
-"""The debate loop: sessions, leases, the journal, the run."""
+"""The debate loop: sessions, leases, the journal and the run."""
 
 from roundtable.analysis import ConsensusAnalyzer
-from roundtable.engine.adoption import Adoption
-from roundtable.engine.debate_engine import DebateEngine
-from roundtable.engine.extension import Extension
-from roundtable.engine.hub import EventHub, Subscription
-from roundtable.engine.limits import RunLimits
+from roundtable.engine.engine import Adoption, DebateEngine, Extension
+from roundtable.engine.events import EventHub, Subscription
+from roundtable.engine.plan_checks import RunLimits
 from roundtable.engine.run import DebateRun
-from roundtable.engine.session_manager import SessionManager
+from roundtable.engine.sessions import SessionManager
 
 __all__ = [
     "Adoption",

@@ -1,23 +1,25 @@
-"""Closing a round: what was measured, what was decided, and whether the debate goes on."""
+"""Close a round: its agreement, its decision, and whether the debate continues."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
-from roundtable.analysis import AnalyzerChain, NamedMeter, decide_record, independent_agreement
+from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, decide_record, independent_agreement
 from roundtable.errors import QuorumLost, RoundtableError
-from roundtable.exits import broken_in
-from roundtable.scoring.words import counted
+from roundtable.exits import failed_criteria
+from roundtable.scoring.camps import answers_by_turn
+from roundtable.scoring.numbers import exact
+from roundtable.scoring.words import counted, listing
 from roundtable.stages import error_from_info, error_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from roundtable._registry import Registry
+    from roundtable._core.registry import Registry
     from roundtable.errors import RoundtableError
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
@@ -35,12 +37,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "answers_alone",
     "broken_events",
     "end_event",
     "error_event",
     "exit_after",
     "exit_event",
+    "independent_answers",
     "last_events",
     "leaving_events",
     "lost_quorum",
@@ -48,53 +50,65 @@ __all__ = [
     "measure_round",
     "measured_events",
     "skipping",
+    "steps",
     "with_measure",
+    "without_votes",
 ]
 
 
 def last_events(
     fold: Fold, now: datetime, result: ExitResult, status: SessionStatus
 ) -> tuple[DebateExit | DebateComplete, ...]:
-    """Give the events that end a run for a reason; a debate that is over keeps the reason it has."""
+    """Return the events that end a run for a reason; a debate that is over keeps its own reason."""
     if fold.concluding:
         return (end_event(fold, now, "completed"),)
     return exit_event(fold, now, result), end_event(fold, now, status)
 
 
 def exit_event(fold: Fold, now: datetime, result: ExitResult) -> DebateExit:
-    """Give the event that says why a run ends."""
+    """Return the event with the reason why a run ends."""
     return DebateExit(session_id=fold.record.id, timestamp=now, exit=result)
 
 
 def end_event(fold: Fold, now: datetime, status: SessionStatus) -> DebateComplete:
-    """Give the last event of a run."""
-    held = sum(1 for turns in fold.rounds if turns.turns)
-    return DebateComplete(session_id=fold.record.id, timestamp=now, status=status, total_rounds=held)
+    """Return the last event of a run."""
+    rounds = sum(1 for debate_round in fold.rounds if debate_round.turns)
+    return DebateComplete(session_id=fold.record.id, timestamp=now, status=status, total_rounds=rounds)
 
 
 def broken_events(fold: Fold, now: datetime, error: RoundtableError) -> tuple[DebateExit, DebateError]:
-    """Give the events of a run that broke."""
+    """Return the events of a run that failed."""
     reason = "quorum_lost" if isinstance(error, QuorumLost) else "error"
     return exit_event(
         fold, now, ExitResult(should_exit=True, reason=reason, details=error_info(error).message)
     ), error_event(fold, error, now)
 
 
-def leaving_events(fold: Fold, now: datetime) -> tuple[DebateExit | DebateComplete, ...]:
-    """Give the events that answer the pending request to pause or stop."""
-    asked = fold.pending_control
-    by = asked.by if asked and asked.by else "the caller"
-    if asked is not None and asked.action == "stop":
+def leaving_events(fold: Fold, now: datetime, *, step: bool) -> tuple[DebateExit | DebateComplete, ...]:
+    """Return the events that answer the pending request to pause or stop.
+
+    Args:
+        fold: The session.
+        now: Time of the events.
+        step: Whether the rounds are held one at a time; a paused session keeps this setting.
+    """
+    request = fold.pending_control
+    by = request.by if request and request.by else "the caller"
+    if request is not None and request.action == "stop":
         return last_events(
             fold, now, ExitResult(should_exit=True, reason="stopped", details=f"{by} asked to stop"), "completed"
         )
-    return last_events(
-        fold, now, ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause"), "paused"
-    )
+    result = ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause", figures=steps(step))
+    return last_events(fold, now, result, "paused")
+
+
+def steps(step: bool) -> dict[str, JsonValue]:  # noqa: FBT001  (the only parameter)
+    """Return the figures of an exit that record whether rounds are held one at a time."""
+    return {"step": True} if step else {}
 
 
 def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateError:
-    """Give the event that tells what broke a run, and whose turn it was where the error says so."""
+    """Return the event of the error that ended a run, with the agent whose turn failed where the error names it."""
     info = error_info(error)
     agent = None if info.details is None else info.details.get("agentId")
     return DebateError(
@@ -109,42 +123,43 @@ def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateErro
 
 
 def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
-    """Say, with every cause, that too few agents of a finished stage gave the positions asked for.
+    """Check the quorum of a finished stage: enough agents must give the positions asked for.
 
-    A stage that asks fewer agents than the quorum needs all it asks. A stage of one turn, as in modes in which one
-    speaks after another, is not judged by itself but with its round, by `lost_round`.
+    A stage with fewer agents than the quorum needs all of them. A stage of one turn, as in modes in which agents speak
+    one after another, is not checked by itself but with its round, by `lost_round`.
 
     Returns:
-        The error to raise; `None` when enough did.
+        The error to raise, with every cause; `None` where the quorum is met.
     """
-    asked = {spec.slot for spec in stage.turns if spec.answer == "position"}
-    answered = sum(turn.outcome == "answered" and turn.slot in asked for turn in turns)
-    if len(stage.turns) == 1 or answered >= min(needed or 1, len(asked)):
+    slots = {spec.slot for spec in stage.turns if spec.answer == "position"}
+    answered = sum(turn.outcome == "answered" and turn.slot in slots for turn in turns)
+    quorum = min(needed or 1, len(slots))
+    if len(stage.turns) == 1 or answered >= quorum:
         return None
-    return _lost(turns, answered, len(asked), min(needed or 1, len(asked)))
+    return _quorum_error(turns, answered, len(slots), quorum)
 
 
 def lost_round(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
-    """Say, with every cause, that too few agents gave a position in a round.
+    """Check the quorum of a round: enough agents must give a position.
 
     Returns:
-        The error to raise; `None` when enough did, or when nothing failed.
+        The error to raise, with every cause; `None` where the quorum is met, or no turn failed.
     """
-    turns = [turn for turn in turns if turn.stage != JUDGE_STAGE]
+    turns = [turn for turn in turns if turn.stage not in {JUDGE_STAGE, VOTE_STAGE}]
     answered = {turn.agent_id for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"}
-    others = {turn.stage for turn in turns if turn.outcome == "answered" and turn.answer.kind != "position"}
-    failed = {turn.agent_id for turn in turns if turn.outcome == "failed" and turn.stage not in others}
-    asked = len(answered | failed)
-    quorum = min(needed or 1, asked)
+    other_stages = {turn.stage for turn in turns if turn.outcome == "answered" and turn.answer.kind != "position"}
+    failed = {turn.agent_id for turn in turns if turn.outcome == "failed" and turn.stage not in other_stages}
+    agent_count = len(answered | failed)
+    quorum = min(needed or 1, agent_count)
     if not failed or len(answered) >= quorum:
         return None
-    return _lost(turns, len(answered), asked, quorum)
+    return _quorum_error(turns, len(answered), agent_count, quorum)
 
 
-def _lost(turns: Sequence[AnyTurn], answered: int, asked: int, quorum: int) -> QuorumLost:
+def _quorum_error(turns: Sequence[AnyTurn], answered: int, agent_count: int, quorum: int) -> QuorumLost:
     failed = [turn for turn in turns if turn.outcome == "failed"]
     causes = "; ".join(f"{turn.agent_name or turn.agent_id}: {turn.error.message}" for turn in failed)
-    msg = f"{answered} of {asked} agents answered, {quorum} needed. {causes}"
+    msg = f"{answered} of {counted(agent_count, 'agent')} answered, {quorum} needed. {causes}"
     facts: list[JsonValue] = [
         turn.error.model_dump(mode="json", exclude_none=True) | {"agentId": turn.agent_id} for turn in failed
     ]
@@ -158,60 +173,106 @@ def _lost(turns: Sequence[AnyTurn], answered: int, asked: int, quorum: int) -> Q
 
 
 async def measure_round(
-    meter: ConsensusMeter, record: RoundRecord, session: SessionRecord, mode: DebateModeStrategy
+    meter: ConsensusMeter,
+    record: RoundRecord,
+    session: SessionRecord,
+    mode: DebateModeStrategy,
+    before: Sequence[RoundRecord] = (),
 ) -> tuple[Measured, Measured | None]:
-    """Measure the agreement of a round, and that of the private answers before it, where there are any.
+    """Measure the agreement of a round, and that of its independent answers, where there are any.
 
-    Where the meter breaks, the basic formula measures, with the cause.
+    Where a caller's own meter fails, the basic formula measures instead, and the measurement names the cause.
+
+    Args:
+        meter: Measures.
+        record: The round.
+        session: The session.
+        mode: The mode of the debate.
+        before: The rounds before, to whose answers this round's may refer.
     """
-    chain = meter if isinstance(meter, AnalyzerChain) else AnalyzerChain([NamedMeter("analyzer", meter)])
-    topic, looks = session.config.topic, mode.needs_groupthink_detection
-    alone = answers_alone(record)
-    before = await chain.measure(alone, topic, session_id=session.id, groupthink=looks) if alone else None
-    return await chain.measure(record.responses, topic, session_id=session.id, groupthink=looks), before
+    if isinstance(meter, AnalyzerChain):
+        chain = meter
+    else:
+        chain = AnalyzerChain([NamedMeter("analyzer", meter)], fallback=ConsensusAnalyzer())
+    measure = partial(
+        chain.measure,
+        topic=session.config.topic,
+        session_id=session.id,
+        groupthink=mode.needs_groupthink_detection,
+        earlier=answers_by_turn(turn for held in (*before, record) for turn in held.turns),
+    )
+    independent = independent_answers(record)
+    baseline = await measure(independent) if independent else None
+    measured = await measure(record.responses)
+    # The agreement only covers the agents that answered, so the summary names the others.
+    names = [turn.agent_name or turn.agent_id for turn in record.missing]
+    missing = f"{listing(names)} did not answer." if names else ""
+    baseline = None if baseline is None else _with_answer_count(baseline, len(independent))
+    return _with_answer_count(measured, len(record.responses), missing), baseline
 
 
-def answers_alone(record: RoundRecord) -> list[AgentResponse]:
-    """Give the answers of a round that are measured by themselves, beside its positions; empty where none are."""
-    alone = _alone(record)
-    return [turn.answer for turn in alone if turn.outcome == "answered" and turn.answer.kind == "position"]
+def _with_answer_count(measured: Measured, answers: int, missing: str = "") -> Measured:
+    """Add the number of answers and a note on missing agents to a measurement."""
+    summary = f"{measured.consensus.summary} {missing}".strip()
+    own_count = measured.consensus.answers
+    answered = answers - len(measured.consensus.abstained) if own_count is None else own_count
+    consensus = measured.consensus.model_copy(update={"answers": answered, "summary": summary})
+    return measured.model_copy(update={"consensus": consensus})
 
 
-def _private(record: RoundRecord) -> list[AnyTurn]:
+def independent_answers(record: RoundRecord) -> list[AgentResponse]:
+    """Return the independent answers of a round, which are measured in addition to its positions; may be empty."""
+    turns = _independent_turns(record)
+    return [turn.answer for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"]
+
+
+def _private_turns(record: RoundRecord) -> list[AnyTurn]:
     return [turn for turn in record.turns if turn.stage == BASELINE_STAGE]
 
 
-def _alone(record: RoundRecord) -> list[AnyTurn]:
-    """Give the answers that are measured by themselves: private ones, else first ones that later ones have replaced."""
-    private = _private(record)
-    said = [
+def _independent_turns(record: RoundRecord) -> list[AnyTurn]:
+    """Return the turns of the independent answers: private ones, else first positions that later ones replaced."""
+    private = _private_turns(record)
+    positions = [
         turn
         for turn in record.turns
         if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != CHAIR_STAGE
     ]
-    if private or record.number != 1 or len(said) == len(record.responses):
+    if private or record.number != 1 or len(positions) == len(record.responses):
         return private
-    stage = {turn.agent_id: turn.stage for turn in reversed(said)}
-    first: list[AnyTurn] = [turn for turn in said if stage[turn.agent_id] == turn.stage]
+    first_stages = {turn.agent_id: turn.stage for turn in reversed(positions)}
+    first: list[AnyTurn] = [turn for turn in positions if first_stages[turn.agent_id] == turn.stage]
     return first if all(turn.outcome == "answered" and turn.independent for turn in first) else private
 
 
 def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
-    """Say that the rounds to come are not held, because independent answers agree as far as was asked for."""
+    """Return the exit that skips the remaining rounds, where the independent answers agree enough; else `None`."""
     threshold, level = fold.record.config.skip_rounds_when, measured.independent_agreement
-    left = fold.progress.total_rounds - record.number
-    if threshold is None or level is None or left < 1 or Fraction(str(level)) < Fraction(str(threshold)):
+    remaining = fold.progress.total_rounds - record.number
+    if threshold is None or level is None or remaining < 1 or exact(level) < exact(threshold):
         return None
-    saved = left * (len(record.turns) - len(_private(record)))
+    answered, asked = _answered_alone(record, measured)
+    if 2 * answered <= asked:
+        return None
+    saved = remaining * (len(without_votes(record)) - len(_private_turns(record)))
     figures: dict[str, JsonValue] = {
         "independentAgreement": level,
         "threshold": threshold,
-        "roundsSkipped": left,
+        "roundsSkipped": remaining,
         "turnsSaved": saved,
     }
-    spared = f"{counted(left, 'round')}, {counted(saved, 'turn')} saved"
-    details = f"independent answers agree by {level:.2f}, at least {threshold:g}; {spared}"
+    savings = f"{counted(remaining, 'round')}, {counted(saved, 'turn')} saved"
+    details = f"independent answers agree by {level:.2f}, at least {threshold:g}; {savings}"
     return ExitResult(should_exit=True, reason="skipped", details=details, figures=figures)
+
+
+def _answered_alone(record: RoundRecord, measured: ConsensusMeasured) -> tuple[int, int]:
+    """Return how many agents gave an independent answer, abstentions excluded, and how many were asked."""
+    turns = _independent_turns(record)
+    if measured.baseline is None or not turns:
+        return len(record.responses) - len(measured.consensus.abstained), len(record.responses) + len(record.missing)
+    answered = sum(turn.outcome == "answered" for turn in turns)
+    return answered - len(measured.baseline.abstained), len({turn.agent_id for turn in turns})
 
 
 def measured_events(
@@ -223,15 +284,16 @@ def measured_events(
     *,
     assigned: bool,
     rules: Registry[Rule] | None = None,
+    rounds: Sequence[RoundRecord] = (),
 ) -> tuple[ConsensusMeasured, RoundComplete]:
-    """Give the events that close a round."""
+    """Return the events that close a round; `rounds` are those before it."""
     consensus = measured.consensus
     if assigned:
         consensus = consensus.model_copy(update={"assigned": True})
     independent: tuple[float | None, str | None] = (None, None)
     if before is not None:
-        alone = _alone(record)
-        independent = independent_agreement(alone, before.consensus, assigned=assigned and not _private(record))
+        turns = _independent_turns(record)
+        independent = independent_agreement(turns, before.consensus, assigned=assigned and not _private_turns(record))
     elif record.number == 1:
         independent = independent_agreement(record.turns, consensus, assigned=assigned)
     answered = sum(turn.outcome == "answered" for turn in record.turns)
@@ -241,11 +303,11 @@ def measured_events(
             timestamp=now,
             round=record.number,
             consensus=consensus,
-            decision=decide_record(record, consensus, fold.record.config, rules),
+            decision=decide_record(record, consensus, fold.record.config, rules, rounds),
             independent_agreement=independent[0],
             independent_agreement_reason=independent[1],
             baseline=None if before is None else before.consensus,
-            usage=_sum(measured.usage, None if before is None else before.usage),
+            usage=_sum_usage(measured.usage, None if before is None else before.usage),
         ),
         RoundComplete(
             session_id=fold.record.id,
@@ -257,21 +319,26 @@ def measured_events(
     )
 
 
-def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
-    return one if other is None else other if one is None else one + other
+def _sum_usage(first: Usage | None, second: Usage | None) -> Usage | None:
+    return first if second is None else second if first is None else first + second
 
 
 def with_measure(record: RoundRecord, measured: ConsensusMeasured) -> RoundRecord:
-    """Give a round as it is once its closing events are stored."""
+    """Return a round with the results of its closing events."""
     return record.model_copy(update={"consensus": measured.consensus, "decision": measured.decision, "complete": True})
+
+
+def without_votes(record: RoundRecord) -> tuple[AnyTurn, ...]:
+    """Return the turns of a round without those of its vote on motions, which do not change its agreement."""
+    return tuple(turn for turn in record.turns if turn.stage != VOTE_STAGE)
 
 
 def exit_after(
     rounds: Sequence[RoundRecord], exits: ExitCriterion | None, planned: int, ended_by_mode: str | None
 ) -> ExitResult | None:
-    """Say why the debate ends after these complete rounds; `None` while it goes on.
+    """Return why the debate ends after these complete rounds; `None` while it continues.
 
-    Without `exits` it ends after the planned rounds. Exits that broke, where they are guarded, are named in the result.
+    Without `exits` it ends after the planned rounds. The result names guarded exits that failed.
     """
     if ended_by_mode is not None:
         return ExitResult(should_exit=True, reason=ended_by_mode, details="the mode has nothing more to ask")
@@ -279,8 +346,11 @@ def exit_after(
     if result is not None and result.should_exit:
         return result
     if len(rounds) >= planned:
-        broken = () if result is None else broken_in(result.figures)
-        details = (f"{len(rounds)} of {planned} planned rounds were held", *(f"broken exit {name}" for name in broken))
+        broken = () if result is None else failed_criteria(result.figures)
+        details = (
+            f"{len(rounds)} of {counted(planned, 'planned round was', 'planned rounds were')} held",
+            *(f"broken exit {name}" for name in broken),
+        )
         figures: dict[str, JsonValue] = {"rounds": len(rounds), "maxRounds": planned}
         if broken:
             figures["broken"] = list(broken)

@@ -1,11 +1,11 @@
-"""What the engine adds to a stage: storing turns, telling them, and keeping calls from starting."""
+"""Hooks of the engine for a stage: store turns, publish events, and refuse calls once the run has to end."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
-from roundtable.stages import Halt, error_info
+from roundtable.stages import TurnCancelled, error_info
 from roundtable.types import (
     AgentComplete,
     AgentError,
@@ -20,52 +20,63 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.engine.journal import Journal
-    from roundtable.engine.pacing import Pace
+    from roundtable.engine.plan_checks import StepLimiter
     from roundtable.errors import RoundtableError
     from roundtable.types import AnyTurn, DurableEvent, FailedTurn, ToolCall, ToolCallRecord, Turn, TurnSpec
     from roundtable.types.teams import ErrorAction
 
-__all__ = ["StoringHooks", "TurnEars"]
+__all__ = ["StoringHooks", "TurnRecorder"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 
 class StoringHooks:
-    """Stores and tells the turns of one stage.
+    """Stores and publishes the turns of one stage.
 
     Args:
-        journal: Where turns are written.
+        journal: Stores the turns.
         stage: Name of the stage.
-        may_call: Tells whether model calls may still start.
-        pace: Where turns queue up when many debates run side by side.
+        may_call: Returns whether model calls may still start.
+        pace: Queues the turns when many debates run at once.
     """
 
-    def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: Pace) -> None:
+    def __init__(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: StepLimiter) -> None:
         self.journal = journal
         self.stage = stage
         self._pace = pace
         self.may_call = may_call
         self.round: int = journal.fold.progress.current_round
+        self._open_turns: dict[int, TurnRecorder] = {}
 
-    async def started(self, spec: TurnSpec, attempt: int) -> TurnEars:
-        """Tell that a turn begins.
+    @property
+    def open_calls(self) -> int:
+        """Number of calls sent for turns without an outcome."""
+        return sum(recorder.calls for recorder in self._open_turns.values())
+
+    async def started(self, spec: TurnSpec, attempt: int) -> TurnRecorder:
+        """Start a turn: wait for its place in the queue, and publish its start.
 
         Raises:
-            Halt: The run has to end.
+            TurnCancelled: The run has to end.
         """
         await self._pace.step()
-        ears = self.ears(spec)
-        await ears.before_call()
+        recorder = self.recorder(spec)
+        await recorder.check()
+        self._open_turns[spec.slot] = recorder
         if self.journal.hears():
-            self.tell_start(spec)
-        return ears
+            self.publish_start(spec)
+        return recorder
 
-    def ears(self, spec: TurnSpec) -> TurnEars:
-        """Give what hears a turn."""
-        return TurnEars(self.journal, spec.agent, self.round, self.may_call)
+    def recorder(self, spec: TurnSpec) -> TurnRecorder:
+        """Return the recorder of a turn."""
+        return TurnRecorder(self.journal, self.place(spec), self.may_call)
 
-    def tell_start(self, spec: TurnSpec) -> None:
-        """Tell that a turn begins."""
+    def place(self, spec: TurnSpec) -> TurnFields:
+        """Return the position of a turn, for its events."""
+        return TurnFields(agent=spec.agent, round=self.round, stage=self.stage, slot=spec.slot)
+
+    def publish_start(self, spec: TurnSpec) -> None:
+        """Publish the start of a turn."""
         journal = self.journal
         journal.tell(
             AgentStart(
@@ -82,7 +93,11 @@ class StoringHooks:
         )
 
     async def settled(self, turn: AnyTurn) -> None:
-        """Store and tell how a turn ended."""
+        """Store and publish the outcome of a turn."""
+        await self._store(turn)
+        self._open_turns.pop(turn.slot, None)
+
+    async def _store(self, turn: AnyTurn) -> None:
         journal = self.journal
         if turn.outcome == "answered":
             await journal.append(self.answered(turn))
@@ -105,7 +120,7 @@ class StoringHooks:
         )
 
     def answered(self, turn: Turn) -> DurableEvent:
-        """Give the event of a turn that was answered."""
+        """Return the event of an answered turn."""
         return AgentComplete(
             session_id=self.journal.session_id,
             timestamp=turn.timestamp,
@@ -115,31 +130,55 @@ class StoringHooks:
         )
 
     def action(self, turn: FailedTurn) -> ErrorAction:
-        """Say what follows a failed turn; a debate goes on without it."""
+        """Return the action after a failed turn; a debate skips it."""
         return "skip"
 
 
-class TurnEars:
-    """Hears one turn, and keeps its calls from starting once the run has to end."""
+class TurnFields(TypedDict):
+    """Position of a turn, as fields of live events."""
 
-    def __init__(self, journal: Journal, agent: str, number: int, may_call: Callable[[], bool]) -> None:
+    agent: str
+    round: int
+    stage: str
+    slot: int
+
+
+class TurnRecorder:
+    """Publishes the events of one turn, and refuses its calls once the run has to end."""
+
+    def __init__(self, journal: Journal, place: TurnFields, may_call: Callable[[], bool]) -> None:
         self.journal = journal
-        self._agent = agent
-        self._round = number
+        self._place = place
         self._may_call = may_call
+        self.calls: int = 0
+        """Number of calls that were allowed to start."""
 
     async def before_call(self) -> None:
-        """Let a call start.
+        """Count a call that is about to start.
 
         Raises:
-            Halt: The run has to end.
+            TurnCancelled: The run has to end.
         """
-        await self.journal.look()
+        await self.check()
+        self.calls += 1
+
+    async def check(self) -> None:
+        """Check that a call may start.
+
+        Raises:
+            TurnCancelled: The run has to end.
+        """
+        await self.journal.check_control()
         if not self._may_call():
-            raise Halt
+            raise TurnCancelled
+
+    @property
+    def wants_pieces(self) -> bool:
+        """Whether somebody listens to pieces of answers."""
+        return self.journal.hears_pieces()
 
     async def chunk(self, text: str) -> None:
-        """Tell a piece of the answer."""
+        """Publish a piece of the answer."""
         journal = self.journal
         if not journal.hears():
             return
@@ -148,14 +187,13 @@ class TurnEars:
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),
                 after=journal.fold.last_seq,
-                agent=self._agent,
-                round=self._round,
                 chunk=text,
+                **self._place,
             )
         )
 
     async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
-        """Tell that a call is tried again."""
+        """Publish a retry of a model call."""
         journal = self.journal
         if not journal.hears():
             return
@@ -164,36 +202,36 @@ class TurnEars:
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),
                 after=journal.fold.last_seq,
-                agent=self._agent,
                 attempt=attempt,
                 delay_s=delay_s,
                 error=error_info(error),
+                **self._place,
             )
         )
 
     async def tool_called(self, step: int, call: ToolCall) -> None:
-        """Tell a tool call."""
+        """Store and publish a tool call."""
         journal = self.journal
         await journal.append(
             AgentToolCall(
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),
-                agent=self._agent,
-                round=self._round,
+                agent=self._place["agent"],
+                round=self._place["round"],
                 step=step,
                 tool_call=call,
             )
         )
 
     async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
-        """Tell what a tool gave."""
+        """Store and publish the result of a tool call."""
         journal = self.journal
         await journal.append(
             AgentToolResult(
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),
-                agent=self._agent,
-                round=self._round,
+                agent=self._place["agent"],
+                round=self._place["round"],
                 step=step,
                 tool_call_id=call_id,
                 result=record.output,

@@ -1,6 +1,6 @@
-"""The owner's pen: appends under the lease, grows the fold, then tells.
+"""The journal of a running session: append events under the lease, apply them to the fold, publish them.
 
-Nothing is told before it is stored. Events of turns that end while an append is under way travel
+Events are published only once they are stored. Events of turns that end while an append is in progress are stored
 together in the next one.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from roundtable._foreign import error_text
+from roundtable._core.text import error_text
 from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Journal"]
 
 _SAVE_TIMEOUT_S = 30.0
-_FRESH_S = 0.005
 
 
 @dataclass(slots=True, eq=False)
@@ -35,15 +34,16 @@ class _Entry:
 
 
 class Journal:
-    """One owner's way to write one session.
+    """Writes the log of one session for its owner.
 
     Args:
-        storage: Where events go.
-        fold: State of the session, grown with every stored event.
+        storage: Where events are stored.
+        fold: State of the session; every stored event is applied to it.
         lease: The right to append; renewed by `renew`.
-        tell: Hears every event once it is stored, and every live event.
-        clock: Where time comes from.
-        hears: Says whether anybody listens, so that live events need not be made for nobody.
+        tell: Called with every event once it is stored, and with every live event.
+        clock: Source of the time.
+        hears: Returns whether there are listeners; without them no live events are made.
+        hears_pieces: Returns whether listeners want pieces of answers; without them models are not asked to stream.
     """
 
     def __init__(
@@ -55,78 +55,88 @@ class Journal:
         clock: Clock,
         *,
         hears: Callable[[], bool] = lambda: True,
+        hears_pieces: Callable[[], bool] = lambda: True,
     ) -> None:
         self.storage = storage
         self.fold = fold
         self.lease: Lease = lease
         self.clock = clock
         self.save_timeout_s = _SAVE_TIMEOUT_S
-        """Seconds the storage has for one write or one look."""
+        """Seconds the storage has for one write or one read."""
         self.hears = hears
-        self._tell = tell
+        self.hears_pieces = hears_pieces
+        self._publish = tell
         self._outbox: list[_Entry] = []
-        # Uncontended as a rule, and every storage yields to the loop by itself.
+        # Rarely contended, and every storage yields to the event loop itself.
         self._lock = anyio.Lock(fast_acquire=True)
-        self._looked_at = -1.0
+        self._is_control_due = True
         self._sent: list[DurableEvent] = []
-        self._unsure: list[DurableEvent] = []
+        self._unconfirmed: list[DurableEvent] = []
 
     @property
     def session_id(self) -> str:
-        """Session written to."""
+        """Id of the session."""
         return self.fold.record.id
 
     @property
     def tenant(self) -> str:
-        """Whose session it is."""
+        """Tenant of the session."""
         return self.fold.record.tenant
 
     def tell(self, event: LiveEvent) -> None:
-        """Tell a live event."""
-        self._tell(event)
+        """Publish a live event."""
+        self._publish(event)
 
     async def append(self, *events: DurableEvent) -> None:
-        """Store events, then tell them. A cancellation that arrives meanwhile waits until they are stored.
+        """Store events, then publish them. A cancellation that arrives meanwhile waits until they are stored.
+
+        A separate task stores them: a shield blocks the cancellations of anyio and trio, but not `Task.cancel` of
+        asyncio, which `asyncio.wait_for` calls too.
 
         Raises:
-            StorageError: They could not be stored.
-            LeaseLost: Somebody else took the session over.
+            StorageError: The events could not be stored.
+            LeaseLost: Another owner took over the session.
         """
         entry = _Entry(events)
         self._outbox.append(entry)
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._write, entry)
+        if entry.error is not None:
+            raise entry.error
+
+    async def _write(self, entry: _Entry) -> None:
         with anyio.CancelScope(shield=True) as scope:
             async with self._lock:
                 if not entry.done:
                     scope.deadline = anyio.current_time() + self.save_timeout_s
                     await self._flush()
-        if entry.error is not None:
-            raise entry.error
 
     async def _flush(self) -> None:
         batch, self._outbox = self._outbox, []
         stored: list[DurableEvent] = []
         failure: Exception | None = None
-        over = False
+        finished = False
         try:
             stored = await self._store([event for entry in batch for event in entry.events])
-            over = True
-        except Exception as error:  # noqa: BLE001  (handed to every caller whose events were in the batch)
-            failure, over = error, True
+            finished = True
+        except Exception as error:  # noqa: BLE001  (raised to every caller with events in the batch)
+            failure, finished = error, True
         finally:
-            # What ends a shielded write otherwise is its own deadline, and nothing else.
-            if not over:
-                self._unsure = self._sent
-            _settle(batch, failure if over else self._too_slow())
+            # Only its own deadline can interrupt a shielded write.
+            if not finished:
+                self._unconfirmed = self._sent
+            _settle(batch, failure if finished else self._timeout_error())
         for event in stored:
-            self._tell(event)
+            self._publish(event)
 
     async def _store(self, events: list[DurableEvent]) -> list[DurableEvent]:
         while True:
-            first = self.fold.last_seq
-            numbered = [event.model_copy(update={"seq": first + place}) for place, event in enumerate(events, 1)]
+            last_seq = self.fold.last_seq
+            numbered = [event.model_copy(update={"seq": last_seq + offset}) for offset, event in enumerate(events, 1)]
             self._sent = numbered
             try:
-                await self.storage.append(self.session_id, first, self.lease.token, numbered, tenant=self.tenant)
+                await self.storage.append(self.session_id, last_seq, self.lease.token, numbered, tenant=self.tenant)
             except StaleSequence:
                 if not await self._catch_up():
                     raise
@@ -134,49 +144,64 @@ class Journal:
             except RoundtableError:
                 raise
             except Exception as error:
-                # A storage may be foreign code; nobody else knows its errors.
-                msg = f"the storage failed on {type(error).__name__}: {error_text(error)}"
+                # A storage may be third-party code; callers do not know its errors.
+                msg = f"the storage failed with {type(error).__name__}: {error_text(error)}"
                 raise StorageError(msg, cause=error) from error
             for event in numbered:
                 self.fold.apply(event)
             return numbered
 
-    async def look(self) -> None:
-        """See whether someone asks the session to pause or stop; at most every 5 ms."""
-        asked_at = self.clock.monotonic()
-        if self._looked_at > asked_at - _FRESH_S and not self._lock.locked():
+    def expect_control(self) -> None:
+        """Look for requests to pause or stop at the next check."""
+        self._is_control_due = True
+
+    async def check_control(self) -> None:
+        """Look for requests to pause or stop, if any may have been stored since the last check.
+
+        Raises:
+            StorageError: The log could not be read in time.
+            LeaseLost: Another owner took over the session.
+        """
+        # Another task may be reading the request just now.
+        if not self._is_control_due and not self._lock.locked():
             return
         async with self._lock:
-            if self._looked_at > asked_at - _FRESH_S:
+            if not self._is_control_due:
                 return
-            self._looked_at = self.clock.monotonic()
-            with anyio.move_on_after(self.save_timeout_s) as scope:
-                await self._catch_up()
-        if scope.cancelled_caught:
-            raise self._too_slow()
+            self._is_control_due = False
+            is_read = False
+            try:
+                with anyio.move_on_after(self.save_timeout_s):
+                    await self._catch_up()
+                    is_read = True
+            finally:
+                # A request that was not read is still to be answered.
+                self._is_control_due = self._is_control_due or not is_read
+        if not is_read:
+            raise self._timeout_error()
 
-    def _too_slow(self) -> StorageError:
+    def _timeout_error(self) -> StorageError:
         return StorageError(f"the storage did not answer within {self.save_timeout_s:g} s")
 
     async def _catch_up(self) -> bool:
-        """Take events that others stored; tell whether there were any."""
+        """Apply events that other owners stored; return whether there were any."""
         _, events = await self.storage.read(self.session_id, self.fold.last_seq, tenant=self.tenant)
-        # What was sent and not answered in time may have been stored all the same.
-        unsure = {event.seq: event for event in self._unsure}
-        strange = [event for event in events if event.type != "control" and unsure.get(event.seq) != event]
-        if strange:
-            msg = f"session {self.session_id!r} was written by another owner ({strange[0].type})"
+        # Events of a write that timed out may have been stored all the same.
+        unconfirmed = {event.seq: event for event in self._unconfirmed}
+        unexpected = [event for event in events if event.type != "control" and unconfirmed.get(event.seq) != event]
+        if unexpected:
+            msg = f"session {self.session_id!r} was written by another owner ({unexpected[0].type})"
             raise LeaseLost(msg)
         for event in events:
             self.fold.apply(event)
-            self._tell(event)
+            self._publish(event)
         return bool(events)
 
     async def renew(self, ttl_s: float) -> None:
         """Renew the lease.
 
         Raises:
-            SessionBusy: Another owner has it.
+            SessionBusy: Another owner has the lease.
         """
         self.lease = await self.storage.lease(self.session_id, self.lease.owner, ttl_s, tenant=self.tenant)
 

@@ -1,8 +1,9 @@
-"""One run of one debate: plan, take the turns, store, measure, decide whether to go on."""
+"""One run of a debate: open a round, plan, take turns, store, measure, decide whether to continue."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -10,85 +11,135 @@ import anyio
 from roundtable.engine.closing import (
     broken_events,
     end_event,
-    exit_after,
     exit_event,
     last_events,
     leaving_events,
     lost_quorum,
     lost_round,
-    measure_round,
-    measured_events,
-    skipping,
-    with_measure,
+    steps,
 )
-from roundtable.engine.hooks import StoringHooks
-from roundtable.engine.keeping import Keeper, foreign
-from roundtable.engine.opening import round_event, start_event
-from roundtable.engine.plans import check_plan, plan_beside, same_stage, whole_mode
-from roundtable.engine.requests import requested_events, waits_for
+from roundtable.engine.lease import LeaseKeeper, wrap_error
+from roundtable.engine.plan_checks import plan_isolated, same_stage
 from roundtable.engine.synthesis import synthesis_event
-from roundtable.errors import (
-    LeaseLost,
-    RoundtableError,
-    SessionError,
-)
-from roundtable.exits import guarded, unmet
-from roundtable.stages import run_stage, shaper_of
+from roundtable.errors import LeaseLost, RoundtableError, SessionError
+from roundtable.modes.rounds import check_plan
+from roundtable.modes.team import TeamMode, goal_of
+from roundtable.stages import as_shaper, run_stage
 from roundtable.types import (
     Control,
+    ConversationStart,
+    DebateExit,
+    DebateStart,
     EndDebate,
     ExitResult,
+    RoundStart,
     Stage,
+    Usage,
 )
-from roundtable.types.plan import EXTERNAL
+from roundtable.types.plan import EXTERNAL, VOTE_STAGE
 from roundtable.types.teams import INITIATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
-    from roundtable._registry import Registry
     from roundtable.engine.journal import Journal
-    from roundtable.engine.limits import RunLimits
-    from roundtable.engine.pacing import Pace
-    from roundtable.engine.spending import Funds
+    from roundtable.engine.plan_checks import RunLimits, StepLimiter
+    from roundtable.engine.policy import Frame, RoundEnd, SessionPolicy
+    from roundtable.engine.spending import RunBudget
     from roundtable.engine.synthesis import Writer
-    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion
+    from roundtable.modes import ModeRegistry
+    from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.record import Fold
-    from roundtable.scoring import Rule
     from roundtable.types import (
         AnyTurn,
+        DebateConfig,
         DebateContext,
         DurableEvent,
-        Measured,
         RoundRecord,
-        SessionStatus,
         SynthesisComplete,
     )
 
-__all__ = ["DebateRun"]
+__all__ = ["DebateRun", "RunState", "mode_of", "round_event", "start_event"]
+
+
+def mode_of(config: DebateConfig, known: ModeRegistry) -> DebateModeStrategy:
+    """Return the mode of a session; a team's mode needs more than a name, so it is not in a registry.
+
+    Raises:
+        ConfigurationError: The mode is unknown.
+    """
+    return TeamMode() if config.team is not None else known.get_mode(config.mode)
+
+
+def start_event(fold: Fold, now: datetime) -> DebateStart | ConversationStart:
+    """Return the first event of a session."""
+    session_id, config = fold.record.id, fold.record.config
+    if config.team is not None:
+        return ConversationStart(session_id=session_id, timestamp=now, agents=config.agents, rounds=config.rounds)
+    return DebateStart(
+        session_id=session_id,
+        timestamp=now,
+        topic=config.topic,
+        mode=config.mode,
+        agents=config.agents,
+        rounds=config.rounds,
+    )
+
+
+def round_event(fold: Fold, number: int, now: datetime) -> RoundStart:
+    """Return the first event of a round; for a team, with its goal."""
+    config = fold.record.config
+    return RoundStart(
+        session_id=fold.record.id,
+        timestamp=now,
+        round=number,
+        agents=config.agents,
+        focus_question=fold.next_focus,
+        context_results=fold.next_context,
+        goal=None if config.team is None else goal_of(fold.view()).goal,
+    )
+
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _LEAVE_TIMEOUT_S = 10.0
 _NOT_PLANNED = frozenset({EXTERNAL, INITIATOR})
-"""Stages that are not what the mode had planned for the round."""
+"""Stages that the mode does not plan."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """What one run has done so far, besides what it stored."""
+
+    rounds_closed: int = 0
+    """Rounds that this run has closed."""
+    open_calls: int = 0
+    """Calls that were sent for turns without an outcome."""
+    has_ended: bool = False
+    """Whether the end of the run is stored, or is being stored."""
+    is_stage_open: bool = False
+    """Whether turns of the current stage are missing."""
+    retries_failed: bool = False
+    """Whether failed turns of the interrupted stage are taken again, since the last run failed."""
+    lease_error: RoundtableError | None = None
+    """Why the lease was lost."""
+    budget_error: RoundtableError | None = None
+    """Which budget was used up."""
 
 
 class DebateRun:
-    """Runs a session until it ends, pauses or breaks. Made for one run, under one lease.
+    """Runs a session until it ends, pauses or fails. Made for one run, under one lease.
 
     Args:
-        journal: Where everything is written.
-        mode: Says what happens next.
-        agents: Who takes part, by id.
-        meter: Measures each round.
-        exits: Says after each round whether the debate ends; after the planned rounds when left out.
-        rules: Where the decision rule is found; `None` knows the built-in ones.
-        limits: How far this run may go.
-        funds: What this run may spend.
-        pace: Where its turns queue up when many debates run side by side.
-        writer: Puts the debate together, where that was asked for.
+        journal: Stores all events.
+        mode: Plans the stages.
+        agents: The agents, by id.
+        policy: What debates and teams do differently.
+        limits: Limits of this run.
+        funds: Budget of this run.
+        pace: Queues the turns when many debates run at once.
+        writer: Writes the synthesis, where one was requested.
     """
 
     def __init__(
@@ -97,106 +148,95 @@ class DebateRun:
         mode: DebateModeStrategy,
         agents: Mapping[str, Agent],
         *,
-        meter: ConsensusMeter,
-        exits: ExitCriterion | None,
-        rules: Registry[Rule] | None = None,
+        policy: SessionPolicy,
         limits: RunLimits,
-        funds: Funds,
-        pace: Pace,
+        funds: RunBudget,
+        pace: StepLimiter,
         writer: Writer | None = None,
     ) -> None:
         self.journal = journal
-        self.mode: DebateModeStrategy = whole_mode(mode, journal.fold.record.config)
+        self.mode: DebateModeStrategy = mode
         self.agents = agents
-        self.meter = meter
-        self.exits = exits
-        self.rules = rules
+        self.policy = policy
         self.limits = limits
         self.funds = funds
         self.pace = pace
         self.writer = writer
         self.closed = False
-        """Set from outside to keep any further call from starting."""
-        self._fields = {"session": journal.session_id}
-        self._held = 0
-        self._ended = False
-        self._unfinished = False
-        self._retry_failed = journal.fold.error is not None
-        self._lost: RoundtableError | None = None
-        self._refused: RoundtableError | None = None
-        self._scope = anyio.CancelScope()
-        self._work = anyio.CancelScope()
+        """Whether no further call may start; set by the owner of the run."""
+        self._log_fields = {"session": journal.session_id}
+        self.state: RunState = RunState(retries_failed=journal.fold.error is not None)
+        self._run_scope = anyio.CancelScope()
+        self._work_scope = anyio.CancelScope()
 
     @property
     def fold(self) -> Fold:
         """State of the session."""
         return self.journal.fold
 
-    @property
-    def held(self) -> int:
-        """Rounds that this run has closed."""
-        return self._held
-
     async def run(self) -> None:
-        """Run.
+        """Run the session.
 
         Raises:
-            QuorumLost: Too few agents answered; stored answers stay, the session can be resumed.
-            StorageError: Something could not be stored.
-            LeaseLost: Another owner took over.
-            SessionBusy: The lease ran out, and another owner has it.
+            QuorumLost: Too few agents answered; stored answers remain, and the session can be resumed.
+            StorageError: An event could not be stored.
+            LeaseLost: Another owner took over the session.
+            SessionBusy: The lease expired, and another owner has it.
         """
         failure: Exception | None = None
         try:
             async with anyio.create_task_group() as background:
-                keeper = Keeper(self.journal, self.limits.lease_ttl_s, give_up=self._give_up, stop=self._stop)
+                keeper = LeaseKeeper(
+                    self.journal, self.limits.lease_ttl_s, give_up=self._lose_lease, stop=self._cancel_work
+                )
                 background.start_soon(keeper.keep_lease)
                 background.start_soon(keeper.watch_control)
-                with self._scope:
+                with self._run_scope:
                     failure = await self._loop()
                 background.cancel_scope.cancel()
         finally:
-            if not self._ended and self._lost is None:
-                await self._leave("cancelled", "the debate was left before its end")
-        if self._lost is not None and not isinstance(self._lost, SessionError):
-            await self._break(self._lost)
-        failure = self._lost or failure
+            if not self.state.has_ended and self.state.lease_error is None:
+                await self._end_early("cancelled", "the debate was left before its end")
+        if self.state.lease_error is not None and not isinstance(self.state.lease_error, SessionError):
+            await self._store_failure(self.state.lease_error)
+        failure = self.state.lease_error or failure
         if failure is not None:
             raise failure
 
     async def _loop(self) -> Exception | None:
-        """Run the debate; give an error instead of raising it, so that nobody meets an exception group."""
+        """Run the debate; return an error instead of raising it, so that it is not wrapped in an exception group."""
         try:
             limit = self.funds.time_limit(self.limits.deadline_s)
             with anyio.move_on_after(limit.seconds) as deadline:
                 await self._begin()
-                while not self._ended and not self._done_for_now():
+                while not self._is_over():
                     await self._step()
-            if deadline.cancelled_caught and not self._ended:
-                await self._leave(limit.reason, limit.details)
+                self.state.has_ended = True
+            if deadline.cancelled_caught and not self.state.has_ended:
+                await self._end_early(limit.reason, limit.details)
         except RoundtableError as error:
-            await self._break(error)
+            await self._store_failure(error)
             return error
-        except Exception as error:  # noqa: BLE001  (modes, meters and exits may be foreign code)
-            wrapped = foreign(error)
-            await self._break(wrapped)
+        except Exception as error:  # noqa: BLE001  (modes, meters and exits may be third-party code)
+            wrapped = wrap_error(error)
+            await self._store_failure(wrapped)
             return wrapped
-        return self._refused
+        return self.state.budget_error
 
-    def _done_for_now(self) -> bool:
-        if self.limits.rounds is not None and self._held >= self.limits.rounds and not self.fold.concluding:
-            self._ended = True
-        return self._ended
+    def _is_over(self) -> bool:
+        limit = self.limits.rounds
+        is_limit_reached = limit is not None and self.state.rounds_closed >= limit and not self.fold.concluding
+        return self.state.has_ended or is_limit_reached
 
     async def _begin(self) -> None:
         fold = self.fold
-        void = self.limits.resume and fold.pending_control is not None
-        if fold.progress.status in {"paused", "error"} or (void and not fold.concluding):
+        voids_control = self.limits.resume and fold.pending_control is not None
+        if fold.progress.status in {"paused", "error"} or (voids_control and not fold.concluding):
             session_id, now = self._stamp()
             await self.journal.append(Control(session_id=session_id, timestamp=now, action="resume"))
         if not fold.started:
             await self.journal.append(start_event(fold, self.journal.clock.now()))
-        self._unfinished = fold.current is not None and not fold.current.complete
+        self.state.is_stage_open = fold.current is not None and not fold.current.complete
 
     def _stamp(self) -> tuple[str, datetime]:
         return self.journal.session_id, self.journal.clock.now()
@@ -205,181 +245,213 @@ class DebateRun:
         return not self.closed and self.fold.pending_control is None and not self.funds.refused
 
     async def _step(self) -> None:
-        """Do one thing: obey, open a round, take a stage, close the round, or conclude the debate."""
+        """Take one step: answer a control request, open a round, run a stage, close the round, or end the debate."""
         if self.fold.concluding:
-            await self._put_together()
-            await self._end(end_event(self.fold, self.journal.clock.now(), "completed"))
+            await self._synthesize()
+            await self._append_end(end_event(self.fold, self.journal.clock.now(), "completed"))
             return
-        if await self._obey():
+        if await self._answer_control():
             return
         current = self.fold.current
         if current is None or current.complete or not current.begun:
             await self._open_round()
             return
-        if self._unfinished:
-            self._unfinished = False
+        if self.state.is_stage_open:
+            self.state.is_stage_open = False
             if await self._finish_stage():
                 return
         view = self.fold.view()
-        plan = await plan_beside(self.mode, view)
+        plan = await plan_isolated(self.mode, view)
         check_plan(self.mode, plan, {name for name, _ in current.turns})
         if isinstance(plan, Stage):
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
         else:
             await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)
 
-    async def _obey(self) -> bool:
-        """Answer a request to pause or stop; tell whether the run is over."""
-        await self.journal.look()
+    async def _answer_control(self) -> bool:
+        """Answer a request to pause or stop; return whether the run is over."""
+        await self.journal.check_control()
         if self.fold.pending_control is not None:
-            self._ended = True
-            await self._write_last(*leaving_events(self.fold, self.journal.clock.now()))
+            self.state.has_ended = True
+            step = self.limits.rounds is not None
+            await self._append_last(*leaving_events(self.fold, self.journal.clock.now(), step=step))
         elif self.closed:
-            await self._leave("cancelled", "the debate was left before its end")
-        return self._ended
+            await self._end_early("cancelled", "the debate was left before its end")
+        return self.state.has_ended
 
     async def _open_round(self) -> None:
+        """Open a round; first take the turn of a frame, if one is due."""
         fold, current = self.fold, self.fold.current
+        frame = self.policy.frame(fold)
+        if frame is not None:
+            is_taken = await self._take_frame(frame)
+            if frame.end_without_turn is not None:
+                if not is_taken:
+                    await self.journal.append(frame.end_without_turn(self.journal.clock.now()))
+                self.state.has_ended = self.state.has_ended or fold.progress.status == "completed"
+            if is_taken or frame.end_without_turn is not None:
+                return
         number = 1 if current is None else current.number + current.complete
         if number > fold.progress.total_rounds:
             await self._exit(ExitResult(should_exit=True, reason="max_rounds", details="all planned rounds were held"))
             return
         await self.journal.append(round_event(fold, number, self.journal.clock.now()))
 
-    def _hooks(self, stage: Stage) -> StoringHooks:
-        """Give what stores and tells the turns of a stage."""
-        return StoringHooks(self.journal, stage.name, self._may_call, self.pace)
-
-    def _once_more(self, turns: Iterable[AnyTurn]) -> dict[int, int]:
-        """Give the failed turns that are to be taken again at once, by slot; debates go on without them."""
-        return {}
+    async def _take_frame(self, frame: Frame) -> bool:
+        """Take the turn of a frame, unless it has been taken; return whether it was taken now."""
+        turn = frame.turn
+        attempts = {0: 1} if turn is None else dict(self.policy.retries(self.fold, [turn]))
+        if turn is not None and turn.outcome == "failed":
+            if self.state.retries_failed:
+                attempts = {0: turn.attempt + 1}
+            elif not attempts:
+                self.policy.check_failed(self.fold, [turn])
+            self.state.retries_failed = False
+        if attempts:
+            view = self.fold.view()
+            await self._take_stage(frame.plan(view), attempts, view)
+        return bool(attempts)
 
     async def _finish_stage(self) -> bool:
-        """After a break: take the turns that are missing from the stage that was under way."""
+        """Finish the stage that an interruption left incomplete; return whether turns were missing."""
         current = self.fold.current
         stages = [stage for stage, _ in current.turns if stage not in _NOT_PLANNED] if current else []
         if not stages or current is None:
             return False
-        retry_failed, self._retry_failed = self._retry_failed, False
-        view = self.fold.view(without_stage=stages[-1])
-        plan = same_stage(self.mode, await plan_beside(self.mode, view), stages[-1])
-        held = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
-        attempts = {slot: 1 for slot, turn in held.items() if turn is None}
-        attempts |= self._once_more(turn for turn in held.values() if turn is not None)
-        # A process may have died between the last failure and the word that quorum was lost.
-        taken = [turn for turn in held.values() if turn is not None]
+        retry_failed, self.state.retries_failed = self.state.retries_failed, False
+        view = self.fold.view(without_stage=stages[-1], ends=stages[-1] == VOTE_STAGE)
+        plan = same_stage(self.mode, await plan_isolated(self.mode, view), stages[-1])
+        turns = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
+        attempts = {slot: 1 for slot, turn in turns.items() if turn is None}
+        attempts |= self.policy.retries(self.fold, [turn for turn in turns.values() if turn is not None])
+        # The process may have died after the last failure and before the loss of the quorum was stored.
+        stage_turns = [turn for turn in turns.values() if turn is not None]
         needed = self.fold.record.config.quorum
-        lost = lost_quorum(plan, taken, needed) or lost_round(current.in_order(), needed)
-        if retry_failed or (not attempts and lost):
-            attempts |= {turn.slot: turn.attempt + 1 for turn in taken if turn.outcome == "failed"}
+        quorum_error = lost_quorum(plan, stage_turns, needed) or lost_round(current.in_order(), needed)
+        if retry_failed or (not attempts and quorum_error):
+            attempts |= {turn.slot: turn.attempt + 1 for turn in stage_turns if turn.outcome == "failed"}
         if attempts:
             await self._take_stage(plan, attempts, view)
         return bool(attempts)
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
-        spent = self.funds.check()
-        if spent is not None:
-            self._refused = self.funds.refusal(spent)
-            await self._put_together()
-            await self._leave("budget", spent)
-            return
-        with anyio.CancelScope() as self._work:
-            await run_stage(
-                stage,
-                self.agents,
-                view,
-                hooks=self._hooks(stage),
-                attempts=attempts,
-                clock=self.journal.clock,
-                turn_timeout_s=self.limits.turn_timeout_s,
-                shaper=shaper_of(self.mode),
-            )
+        """Take the turns of a stage, and those again at once that failed and may be retried."""
+        while attempts:
+            turns = await self._take_turns(stage, attempts, view)
+            if turns is None:
+                return
+            self.policy.check_failed(self.fold, turns)
+            attempts = dict(self.policy.retries(self.fold, turns))
+
+    async def _take_turns(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> list[AnyTurn] | None:
+        """Take turns of a stage; return all turns of the stage, or `None` if some are still missing.
+
+        Raises:
+            QuorumLost: Too few agents answered.
+        """
+        state = self.state
+        shortage = self.funds.check()
+        if shortage is not None:
+            state.budget_error = self.funds.refusal(shortage)
+            await self._synthesize()
+            await self._end_early("budget", shortage)
+            return None
+        hooks = self.policy.hooks(self.journal, stage.name, self._may_call, self.pace)
+        try:
+            with anyio.CancelScope() as self._work_scope:
+                await run_stage(
+                    stage,
+                    self.agents,
+                    view,
+                    hooks=hooks,
+                    attempts=attempts,
+                    clock=self.journal.clock,
+                    turn_timeout_s=self.limits.turn_timeout_s,
+                    shaper=as_shaper(self.mode),
+                )
+        finally:
+            state.open_calls += hooks.open_calls
         current = self.fold.current
         turns = current.turns if current else {}
-        held = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
-        self._unfinished = len(held) < len(stage.turns)
-        if not self._may_call():  # who asked to pause or stop, or refused money, comes first; quorum is counted later
-            self._unfinished = True
-            return
-        lost = None if self._unfinished else lost_quorum(stage, held, self.fold.record.config.quorum)
-        if lost is not None:
-            raise lost
+        stage_turns = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
+        state.is_stage_open = len(stage_turns) < len(stage.turns)
+        if not self._may_call():  # a control request or a used-up budget comes first; the quorum is checked later
+            state.is_stage_open = True
+        if state.is_stage_open:
+            return None
+        quorum_error = lost_quorum(stage, stage_turns, self.fold.record.config.quorum)
+        if quorum_error is not None:
+            raise quorum_error
+        return stage_turns
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
-        fold = self.fold
-        lost = lost_round(current.turns, fold.record.config.quorum)
-        if lost is not None:
-            raise lost
-        measured: tuple[Measured, Measured | None] | None = None
-        with anyio.CancelScope() as self._work:
-            measured = await measure_round(self.meter, current, fold.record, self.mode)
-        if measured is None:  # somebody asked to stop meanwhile
+        end: RoundEnd | None = None
+        with anyio.CancelScope() as self._work_scope:
+            end = await self.policy.close_round(self.fold, current, ended_by_mode, self.journal.clock.now)
+        if end is None:  # the measurement was cancelled by a request to stop
             return
-        now = self.journal.clock.now()
-        closing = measured_events(fold, current, *measured, now, assigned=self.mode.assigns_stances, rules=self.rules)
-        rounds = [held.to_record() for held in fold.rounds[:-1]]
-        rounds.append(with_measure(current, closing[0]))
-        # A criterion that held when the debate was extended by hand has had its say.
-        exits = self.exits and unmet(guarded(self.exits), rounds[: fold.extended_after])
-        leaving = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
-        leaving = leaving or skipping(fold, current, closing[0])
-        status: SessionStatus = "completed" if leaving is not None else "paused"
-        asked = requested_events(fold, current, now)
-        leaving = leaving or waits_for(fold, asked)
-        if leaving is None:
-            await self.journal.append(*asked, *closing)
-        elif status == "completed" and fold.wants_synthesis:
-            await self.journal.append(*asked, *closing, exit_event(fold, now, leaving))
+        if end.stage is not None:
+            await self._take_stage(end.stage, {spec.slot: 1 for spec in end.stage.turns}, self.fold.view(ends=True))
+            return
+        if end.ends_run:
+            await self._append_end(*end.events)
         else:
-            await self._end(*asked, *closing, *last_events(fold, now, leaving, status))
-        self._held += 1
+            await self.journal.append(*end.events)
+        self.state.rounds_closed += 1
 
     async def _exit(self, result: ExitResult) -> None:
         now = self.journal.clock.now()
         if self.fold.wants_synthesis:
             await self.journal.append(exit_event(self.fold, now, result))
         else:
-            await self._end(*last_events(self.fold, now, result, "completed"))
+            await self._append_end(*last_events(self.fold, now, result, "completed"))
 
-    async def _end(self, *events: DurableEvent) -> None:
-        self._ended = True
+    async def _append_end(self, *events: DurableEvent) -> None:
+        self.state.has_ended = True
         await self.journal.append(*events)
 
-    async def _put_together(self) -> None:
-        """Have the debate put together, where that was asked for; whoever asks to stop meanwhile is heard."""
+    async def _synthesize(self) -> None:
+        """Write the synthesis, where one was requested; a request to stop cancels it."""
         if not self.fold.wants_synthesis or self.closed or self.fold.pending_control is not None:
             return
-        made: SynthesisComplete | None = None
-        with anyio.CancelScope() as self._work:
-            made = await synthesis_event(self.writer, self.fold, self.journal.clock)
-        if made is not None:
-            await self.journal.append(made)
+        event: SynthesisComplete | None = None
+        with anyio.CancelScope() as self._work_scope:
+            event = await synthesis_event(self.writer, self.fold, self.journal.clock)
+        if event is not None:
+            await self.journal.append(event)
 
-    async def _leave(self, reason: str, details: str) -> None:
-        """Write the end of a run that did not reach its own; bounded, and not to be cancelled."""
-        self._ended = True
-        result = ExitResult(should_exit=True, reason=reason, details=details)
-        await self._write_last(*last_events(self.fold, self.journal.clock.now(), result, "paused"))
+    async def _end_early(self, reason: str, details: str) -> None:
+        """Store the end of a run that stops early; limited in time, and shielded from cancellation."""
+        self.state.has_ended = True
+        figures = steps(self.limits.rounds is not None)
+        result = ExitResult(should_exit=True, reason=reason, details=details, figures=figures)
+        await self._append_last(*self.policy.early_end(self.fold, self.journal.clock.now(), result))
 
-    async def _write_last(self, *events: DurableEvent) -> None:
+    async def _append_last(self, *events: DurableEvent) -> None:
         self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
+        if self.state.open_calls:
+            usage = Usage(calls=self.state.open_calls, unreported_calls=self.state.open_calls)
+            events = tuple(
+                event.model_copy(update={"usage": usage}) if isinstance(event, DebateExit) else event
+                for event in events
+            )
         try:
             await self.journal.append(*events)
         except RoundtableError as error:
-            # What ended the run is what its caller has to hear; that it could not be written is said in the log.
-            logger.warning("the end of the run could not be stored: %s", error.message, extra=self._fields)
+            # The caller gets the error that ended the run; this second one goes to the log.
+            logger.warning("the end of the run could not be stored: %s", error.message, extra=self._log_fields)
 
-    async def _break(self, error: RoundtableError) -> None:
-        """Write that the run broke, where it still can be written."""
-        self._ended = True
-        # A debate that is over has its reason; whoever resumes it writes its end.
+    async def _store_failure(self, error: RoundtableError) -> None:
+        """Store the error of a run that failed, where that is still possible."""
+        self.state.has_ended = True
+        # A debate that is over has its exit reason already; a resume stores its end.
         if isinstance(error, LeaseLost) or self.fold.concluding:
             return
-        await self._write_last(*broken_events(self.fold, self.journal.clock.now(), error))
+        await self._append_last(*broken_events(self.fold, self.journal.clock.now(), error))
 
-    def _give_up(self, error: RoundtableError) -> None:
-        self._lost = error
-        self._scope.cancel()
+    def _lose_lease(self, error: RoundtableError) -> None:
+        self.state.lease_error = error
+        self._run_scope.cancel()
 
-    def _stop(self) -> None:
-        self._work.cancel()
+    def _cancel_work(self) -> None:
+        self._work_scope.cancel()

@@ -1,8 +1,8 @@
-"""What one run of a debate may still spend, by its budget and by what its log says was spent."""
+"""The remaining budget of a run: its limits, less the spending in its log."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from roundtable.errors import BudgetExceeded
 
@@ -10,29 +10,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from roundtable._ledger import Ledger
+    from roundtable._core.ledger import Ledger
     from roundtable.record import Fold
     from roundtable.types import AnyTurn, Budget
 
-__all__ = ["Funds", "TimeLimit", "seconds_of"]
+__all__ = ["RunBudget", "TimeLimit", "seconds_of"]
+
+_BUDGET_HINT: Final = (
+    "Set a larger budget for this run, counted from the start of the debate: `budget=`, on the command line "
+    "`--budget calls=...`; the budget of a table applies too."
+)
 
 
 class TimeLimit(NamedTuple):
-    """When a run ends at the latest, and what to say then."""
+    """The latest end of a run, and its exit reason."""
 
     seconds: float | None
-    """From now; `None` never."""
+    """Seconds from now; `None` for no limit."""
     reason: str
     """Exit reason."""
     details: str
-    """The same in words."""
+    """Explanation of the reason."""
 
 
-class Funds:
-    """The money, tokens, calls and seconds of one run; a block round the run.
+class RunBudget:
+    """Budget of one run: money, tokens, calls and seconds. Use it as a context manager around the run.
 
     Args:
-        ledger: Where calls are reserved and settled.
+        ledger: Reserves and settles calls.
         fold: State of the session.
         budget: Limits for this run; those stored with the session when left out.
     """
@@ -49,26 +54,59 @@ class Funds:
         return self._account.refusal is not None
 
     def check(self) -> str | None:
-        """Say why no further call can be made; `None` while one may. Counts what the log has and no meter saw."""
+        """Return why no further call can be made; `None` while one can. Charges unmetered calls from the log first."""
         self._account.catch_up(self._fold.usage)
         return self._account.check()
 
+    def check_start(self, *, adds_rounds: bool) -> None:
+        """Check, before the run stores anything, that the budget covers a further call.
+
+        A new session starts all the same, so that it can be resumed. So does a run that may need no call: one that
+        closes a round, or only writes the synthesis.
+
+        Args:
+            adds_rounds: Whether the run extends the session.
+
+        Raises:
+            BudgetExceeded: The budget is used up.
+        """
+        fold = self._fold
+        if not (adds_rounds or self._takes_turns()):
+            return
+        self._account.catch_up(fold.usage)
+        shortage = self._account.shortage(may_use_reserve=fold.wants_synthesis and not adds_rounds)
+        if shortage is None and self.time_limit(None).seconds == 0:
+            shortage = "the seconds of the budget are used up"
+        if shortage is not None:
+            raise BudgetExceeded(shortage, hint=_BUDGET_HINT, details={"sessionId": fold.record.id})
+
+    def _takes_turns(self) -> bool:
+        """Check whether a session that has started before has turns to take when it resumes."""
+        fold, current = self._fold, self._fold.current
+        origin = fold.record.forked_from
+        began = fold.started and (origin is None or fold.last_seq > origin.events)
+        if not began or fold.concluding or fold.progress.status == "completed":
+            return False
+        if fold.exit is not None and fold.exit.reason == "budget":
+            return True
+        return current is not None and current.complete and current.number < fold.progress.total_rounds
+
     def refusal(self, why: str) -> BudgetExceeded | None:
-        """Give the error of a debate that could make no call at all; `None` where answers are stored."""
-        if any(held.turns for held in self._fold.rounds):
+        """Return the error of a debate that could not make a single call; `None` where answers are stored."""
+        if any(debate_round.turns for debate_round in self._fold.rounds):
             return None
         return BudgetExceeded(why, details={"sessionId": self._fold.record.id})
 
     def time_limit(self, deadline_s: float | None) -> TimeLimit:
-        """Give the nearer one of a deadline and the seconds that the budget leaves."""
+        """Return the earlier of a deadline and the end of the budget's seconds."""
         origin = self._fold.record.forked_from
         shared = 0 if origin is None else origin.at_round
-        own = (held for held in self._fold.rounds if held.number > shared)
-        used = seconds_of(turn for held in own for turn in held.turns.values())
-        left = self._ledger.seconds_left(self._fold.record.id, used)
-        if left is not None and (deadline_s is None or left < deadline_s):
+        own_rounds = (debate_round for debate_round in self._fold.rounds if debate_round.number > shared)
+        used = seconds_of(turn for debate_round in own_rounds for turn in debate_round.turns.values())
+        budget_s = self._ledger.seconds_left(self._fold.record.id, used)
+        if budget_s is not None and (deadline_s is None or budget_s < deadline_s):
             return TimeLimit(
-                left, "budget", f"the seconds of the budget are used up; {left:.3g} were left for this run"
+                budget_s, "budget", f"the seconds of the budget are used up; {budget_s:.3g} were left for this run"
             )
         return TimeLimit(deadline_s, "deadline", f"the deadline of {deadline_s or 0:g} s passed")
 
@@ -78,12 +116,12 @@ class Funds:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Say that the run is over."""
+        """Close the account of the run."""
         self._ledger.close(self._fold.record.id)
 
 
 def seconds_of(turns: Iterable[AnyTurn]) -> float:
-    """Give the seconds during which at least one turn was taken; what lies between counts for nothing."""
+    """Return the seconds during which at least one turn ran; pauses between turns do not count."""
     spans = sorted((turn.timestamp.timestamp() - turn.duration_s, turn.timestamp.timestamp()) for turn in turns)
     total, reached = 0.0, float("-inf")
     for begin, end in spans:

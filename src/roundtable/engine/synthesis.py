@@ -1,4 +1,4 @@
-"""Having a debate put together: once, stored as one event, and never at the cost of the debate."""
+"""Write the synthesis of a debate: once, stored as one event; a failure never loses the debate."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from roundtable._foreign import error_text
-from roundtable.engine.keeping import Keeper
+from roundtable._core.text import error_text
+from roundtable.engine.lease import LeaseKeeper
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.stages import error_from_info, error_info, is_fault
 from roundtable.types import SynthesisComplete, Usage
@@ -23,39 +23,43 @@ __all__ = ["Writer", "stored_synthesis", "synthesis_event", "synthesize_stored"]
 
 
 class Writer(Protocol):
-    """Puts a debate together; `roundtable.agents.synthesis.Synthesizer` is one."""
+    """Writes the synthesis of a debate, such as `roundtable.agents.synthesis.Synthesizer`."""
 
     @property
     def id(self) -> str:
-        """What `synthesizer_id` says."""
+        """Value for `synthesizer_id`."""
 
     async def write(self, view: DebateContext) -> Synthesized:
-        """Put what was said together.
+        """Write the synthesis.
 
         Raises:
-            RoundtableError: No synthesis came of it; `usage` says what was spent.
+            RoundtableError: The synthesis failed; `usage` is what was spent.
         """
 
 
-class _Nobody:
-    """Stands where no model is."""
+class _MissingWriter:
+    """A writer that always fails, for sessions without a model to write the synthesis."""
 
     id = ""
 
     async def write(self, view: DebateContext) -> Synthesized:
-        """Say so."""
-        msg = f"session {view.session_id!r}: no model is there to put the debate together"
+        """Raise the error.
+
+        Raises:
+            ConfigurationError: Always.
+        """
+        msg = f"session {view.session_id!r} has no model to write the synthesis"
         raise ConfigurationError(msg, hint="Name one with seats={'synthesizer': 'provider:model'}.")
 
 
 async def synthesis_event(writer: Writer | None, fold: Fold, clock: Clock) -> SynthesisComplete:
-    """Have a debate put together; what goes wrong is said in the event, with what it took."""
+    """Write the synthesis; an error is stored in the event, with the usage."""
     failure: RoundtableError
     try:
-        made = await (writer or _Nobody()).write(fold.view())
+        written = await (writer or _MissingWriter()).write(fold.view())
     except RoundtableError as error:
         failure = error
-    except BaseException as error:  # a model may be foreign code; its error must not lose the debate
+    except BaseException as error:  # a model may be third-party code; its error must not lose the debate
         if not is_fault(error):
             raise
         failure = RoundtableError(
@@ -63,52 +67,53 @@ async def synthesis_event(writer: Writer | None, fold: Fold, clock: Clock) -> Sy
         )
     else:
         return SynthesisComplete(
-            session_id=fold.record.id, timestamp=clock.now(), synthesis=made.synthesis, usage=made.usage
+            session_id=fold.record.id, timestamp=clock.now(), synthesis=written.synthesis, usage=written.usage
         )
-    spent = failure.usage if isinstance(failure.usage, Usage) else None
-    return SynthesisComplete(session_id=fold.record.id, timestamp=clock.now(), error=error_info(failure), usage=spent)
+    usage = failure.usage if isinstance(failure.usage, Usage) else None
+    return SynthesisComplete(session_id=fold.record.id, timestamp=clock.now(), error=error_info(failure), usage=usage)
 
 
 def stored_synthesis(fold: Fold, by: str | None) -> SynthesisResult | None:
-    """Give the synthesis that is stored, unless another one is asked for.
+    """Return the stored synthesis, unless it is unreadable or by another synthesizer than `by`.
 
     Raises:
-        SessionConflict: Nobody has answered yet.
+        SessionConflict: The session has no answers yet.
     """
     if not fold.view().previous_responses:
         msg = f"session {fold.record.id!r} has no answers yet"
         raise SessionConflict(msg, hint="Resume the session first.")
-    held = fold.synthesis
-    return held if held is not None and by in {None, held.synthesizer_id} else None
+    synthesis = fold.synthesis
+    is_wanted = synthesis is not None and synthesis.readable and by in {None, synthesis.synthesizer_id}
+    return synthesis if is_wanted else None
 
 
 async def synthesize_stored(journal: Journal, writer: Writer, lease_ttl_s: float) -> SynthesisResult:
-    """Have a session put together that nobody runs, under its lease, and store what comes of it.
+    """Write and store the synthesis of a session that is not running, under its lease.
 
     Raises:
-        RoundtableError: No synthesis came of it, or the lease was lost; what was spent is stored all the same.
+        RoundtableError: The synthesis failed, or the lease was lost; the usage is stored all the same.
     """
-    lost: list[RoundtableError] = []
-    made: SynthesisComplete | None = None
+    errors: list[RoundtableError] = []
+    event: SynthesisComplete | None = None
     async with anyio.create_task_group() as background:
 
         def give_up(error: RoundtableError) -> None:
-            lost.append(error)
+            errors.append(error)
             background.cancel_scope.cancel()
 
-        keeper = Keeper(journal, lease_ttl_s, give_up=give_up, stop=lambda: None)
+        keeper = LeaseKeeper(journal, lease_ttl_s, give_up=give_up, stop=lambda: None)
         background.start_soon(keeper.keep_lease)
-        made = await synthesis_event(writer, journal.fold, journal.clock)
+        event = await synthesis_event(writer, journal.fold, journal.clock)
         try:
-            # In here: leaving the group is a place to be cancelled, and what was paid for would be lost.
-            await journal.append(made)
+            # Inside the group: leaving it is a cancellation point, and a paid synthesis would be lost.
+            await journal.append(event)
         except RoundtableError as error:
-            lost.append(error)
+            errors.append(error)
         background.cancel_scope.cancel()
-    if lost:
-        raise lost[0]
-    assert made is not None  # noqa: S101  (only a lost lease ends it otherwise)
-    if made.synthesis is None:
-        assert made.error is not None  # noqa: S101  (an event holds one of the two)
-        raise error_from_info(made.error)
-    return made.synthesis
+    if errors:
+        raise errors[0]
+    assert event is not None  # noqa: S101  (only a lost lease ends it otherwise)
+    if event.synthesis is None:
+        assert event.error is not None  # noqa: S101  (an event holds one of the two)
+        raise error_from_info(event.error)
+    return event.synthesis

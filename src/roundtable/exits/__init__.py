@@ -1,31 +1,38 @@
 """When a debate ends: stop criteria as frozen values with an algebra.
 
-Names are loaded when they are asked for.
+Names are loaded at first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.exits.agreement import AllConfident, ConsensusReached
-    from roundtable.exits.base import AllOf, AnyOf, Exit, Load, broken_in, guarded, members, unmet
+    from roundtable.exits.base import AllOf, AnyOf, Exit, Load, failed_criteria, guarded, members, without_met
+    from roundtable.exits.compare import Converged, LeaderUnassailable, NoProgress, Stable
     from roundtable.exits.criteria import (
+        BUILTIN_EXITS,
+        AllConfident,
+        BudgetSpent,
+        ConsensusReached,
+        ExitFactory,
         ExitSettings,
+        MaxRounds,
+        MinRounds,
+        StopRequested,
         create_default_exit_criteria,
         early_exit,
         exit_from_criteria,
+        exit_from_spec,
+        exit_registry,
         read_exit_settings,
         validate_exit_criteria,
     )
-    from roundtable.exits.limits import MaxRounds, MinRounds
-    from roundtable.exits.movement import Converged, LeaderUnassailable, NoProgress, Stable
-    from roundtable.exits.outside import BudgetSpent, StopRequested
-    from roundtable.exits.registry import BUILTIN_EXITS, ExitFactory, exit_from_spec, exit_registry
+    from roundtable.exits.text import exit_from_text
 
 __all__ = [
     "BUILTIN_EXITS",
@@ -45,48 +52,50 @@ __all__ = [
     "NoProgress",
     "Stable",
     "StopRequested",
-    "broken_in",
     "create_default_exit_criteria",
     "early_exit",
     "exit_from_criteria",
     "exit_from_spec",
+    "exit_from_text",
     "exit_registry",
+    "failed_criteria",
     "guarded",
     "members",
     "read_exit_settings",
-    "unmet",
     "validate_exit_criteria",
+    "without_met",
 ]
 
 _HOMES = {
-    "AllConfident": "agreement",
-    "ConsensusReached": "agreement",
+    "AllConfident": "criteria",
+    "ConsensusReached": "criteria",
     "AllOf": "base",
     "AnyOf": "base",
     "Exit": "base",
     "Load": "base",
-    "broken_in": "base",
+    "failed_criteria": "base",
     "guarded": "base",
     "members": "base",
-    "unmet": "base",
+    "without_met": "base",
     "ExitSettings": "criteria",
     "create_default_exit_criteria": "criteria",
     "early_exit": "criteria",
     "exit_from_criteria": "criteria",
     "read_exit_settings": "criteria",
     "validate_exit_criteria": "criteria",
-    "MaxRounds": "limits",
-    "MinRounds": "limits",
-    "Converged": "movement",
-    "LeaderUnassailable": "movement",
-    "NoProgress": "movement",
-    "Stable": "movement",
-    "BudgetSpent": "outside",
-    "StopRequested": "outside",
-    "BUILTIN_EXITS": "registry",
-    "ExitFactory": "registry",
-    "exit_from_spec": "registry",
-    "exit_registry": "registry",
+    "MaxRounds": "criteria",
+    "MinRounds": "criteria",
+    "Converged": "compare",
+    "LeaderUnassailable": "compare",
+    "NoProgress": "compare",
+    "Stable": "compare",
+    "BudgetSpent": "criteria",
+    "StopRequested": "criteria",
+    "BUILTIN_EXITS": "criteria",
+    "ExitFactory": "criteria",
+    "exit_from_spec": "criteria",
+    "exit_from_text": "text",
+    "exit_registry": "criteria",
 }
 
 __getattr__: Callable[[str], object]

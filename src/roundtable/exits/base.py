@@ -1,35 +1,48 @@
-"""The algebra of stop criteria: frozen values, joined by `|` and `&`, kept as JSON."""
+"""The algebra of stop criteria: frozen values, joined by `|` and `&`, stored as JSON."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import ClassVar, Self, TypeAlias
 
 from pydantic.alias_generators import to_camel, to_snake
 
-from roundtable._foreign import error_text
+from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.protocols import ExitCriterion, ExitRound
+from roundtable.scoring.numbers import exact
 from roundtable.types import ExitResult, JsonObject, JsonValue
 
-__all__ = ["AllOf", "AnyOf", "Exit", "Load", "as_json", "broken_in", "going_on", "guarded", "members", "unmet", "whole"]
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Exit",
+    "Load",
+    "as_json",
+    "failed_criteria",
+    "guarded",
+    "members",
+    "not_ended",
+    "whole",
+    "without_met",
+]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.exits")
 
 Load: TypeAlias = Callable[[JsonObject], ExitCriterion]
-"""Builds the criterion that a JSON object describes."""
+"""Creates the criterion that a JSON object describes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A stop criterion: a frozen value that looks at the complete rounds and says whether the debate ends.
+    """A stop criterion: a frozen value that checks the complete rounds and decides whether the debate ends.
 
-    Subclass it as a frozen dataclass, set `kind` and write `check`; fields that JSON can hold need no more.
-    `one | other` ends when one of them does, `one & other` when both do; `&` binds tighter, as in Python.
+    Subclass it as a frozen dataclass, set `kind` and override `check`; fields with JSON values need nothing else.
+    `first | second` ends when either does, `first & second` when both do; `&` binds tighter, as in Python.
 
     Example:
         >>> from roundtable.exits import MaxRounds, MinRounds
@@ -38,22 +51,22 @@ class Exit:
     """
 
     kind: ClassVar[str] = ""
-    """Name under which this class is found again in JSON; also the reason it gives, unless stated."""
+    """Name of this class in JSON; also its exit reason, unless stated otherwise."""
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Look at the complete rounds so far, of which there is one at the least; pure."""
-        raise NotImplementedError(f"{type(self).__name__} must say when it ends a debate")
+        """Check the complete rounds so far, at least one; pure."""
+        raise NotImplementedError(f"{type(self).__name__} must override check, which decides when a debate ends")
 
     def __or__(self, other: ExitCriterion) -> AnyOf:
-        """End when either does; the first that does, in the order written, gives the reason."""
+        """Join two criteria: ends when either does; the first that does, in the order written, gives the reason."""
         return AnyOf((self, other))
 
     def __and__(self, other: ExitCriterion) -> AllOf:
-        """End when both do at once."""
+        """Join two criteria: ends when both do at once."""
         return AllOf((self, other))
 
     def to_spec(self) -> JsonObject:
-        """Give this criterion as JSON, from which `exit_from_spec` builds an equal one."""
+        """Return this criterion as JSON, from which `exit_from_spec` builds an equal one."""
         spec: JsonObject = {"kind": self.kind}
         for field in fields(self):
             value: object = getattr(self, field.name)
@@ -62,38 +75,46 @@ class Exit:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, JsonValue], _load: Load, /) -> Self:
-        """Build a criterion from its JSON.
+        """Create a criterion from its JSON.
 
         Raises:
             ConfigurationError: A field is unknown, missing or out of range.
         """
-        given = {to_snake(name): value for name, value in spec.items() if name != "kind"}
+        values = {to_snake(name): value for name, value in spec.items() if name != "kind"}
         known = {field.name for field in fields(cls)}
-        if unknown := sorted(given.keys() - known):
+        if unknown := sorted(values.keys() - known):
             names = ", ".join(sorted(known)) or "none"
             raise ConfigurationError(f"the exit {cls.kind!r} has no field {unknown[0]!r}; it has: {names}")
+        missing = [
+            field.name
+            for field in fields(cls)
+            if field.name not in values and field.default is MISSING and field.default_factory is MISSING
+        ]
+        if missing:
+            raise ConfigurationError(f"the exit {cls.kind!r} needs {', '.join(map(repr, missing))}")
         try:
-            return cls(**given)
+            return cls(**values)
         except TypeError as error:
             raise ConfigurationError(f"the exit {cls.kind!r} cannot be built: {error_text(error)}") from error
 
 
 def as_json(value: object) -> JsonValue:
-    """Give a field as JSON: decimals as numbers, other fractions as text.
+    """Return a field as JSON: decimals as numbers, other fractions as text.
 
     Example:
         >>> as_json(Fraction(9, 10)), as_json(Fraction(2, 3))
         (0.9, '2/3')
     """
     if isinstance(value, Fraction):
-        return float(value) if Fraction(str(float(value))) == value else str(value)
+        number = float(value)
+        return number if Fraction(str(number)) == value == exact(number) else str(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise ConfigurationError(f"a field of an exit must be a JSON value, not {value!r}; override to_spec")
 
 
-def going_on(details: str = "", **figures: JsonValue) -> ExitResult:
-    """Say that the debate goes on."""
+def not_ended(details: str = "", **figures: JsonValue) -> ExitResult:
+    """Create the result of a criterion that does not end the debate."""
     return ExitResult(should_exit=False, details=details, figures=figures)
 
 
@@ -101,7 +122,7 @@ def whole(value: object, what: str, least: int = 1) -> int:
     """Read a whole number.
 
     Raises:
-        ConfigurationError: It is none, or below `least`.
+        ConfigurationError: It is not a whole number, or below `least`.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigurationError(f"{what} must be a whole number of at least {least}, not {value!r}")
@@ -111,44 +132,44 @@ def whole(value: object, what: str, least: int = 1) -> int:
 @dataclass(frozen=True, slots=True)
 class _Joined(Exit):
     of: tuple[ExitCriterion, ...]
-    """The criteria, in the order they are asked."""
+    """The criteria, in the order they are checked."""
 
     def __post_init__(self) -> None:
-        """Put the members of a joined criterion of the same kind in its place.
+        """Replace a joined criterion of the same kind by its members.
 
         Raises:
-            ConfigurationError: There is none, or one of them is no criterion.
+            ConfigurationError: There is no criterion, or a member is not one.
         """
         flat: list[ExitCriterion] = []
         for member in self.of:
             if not callable(getattr(member, "check", None)) or not callable(getattr(member, "to_spec", None)):
-                raise ConfigurationError(f"{member!r} is no stop criterion")
+                raise ConfigurationError(f"{member!r} is not a stop criterion")
             flat.extend(member.of if isinstance(member, _Joined) and type(member) is type(self) else (member,))
         if not flat:
             raise ConfigurationError("a joined exit needs at least one criterion")
         object.__setattr__(self, "of", tuple(flat))
 
     def to_spec(self) -> JsonObject:
-        """Give this criterion as JSON."""
+        """Return this criterion as JSON."""
         return {"kind": self.kind, "of": [member.to_spec() for member in self.of]}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, JsonValue], load: Load, /) -> Self:
-        """Build the criterion and its members from JSON.
+        """Create the criterion and its members from JSON.
 
         Raises:
-            ConfigurationError: `of` is no list of criteria.
+            ConfigurationError: `of` is not a list of criteria.
         """
         members = spec.get("of")
         if not isinstance(members, list):
-            raise ConfigurationError(f"the exit {cls.kind!r} needs a list of criteria in 'of'")
-        found = [load(member) for member in members if isinstance(member, dict)]
-        if len(found) < len(members):
+            raise ConfigurationError(f"the exit {cls.kind!r} needs a list of criteria under the key 'of'")
+        loaded = [load(member) for member in members if isinstance(member, dict)]
+        if len(loaded) < len(members):
             raise ConfigurationError(f"each criterion in 'of' of the exit {cls.kind!r} must be an object")
-        return cls(tuple(found))
+        return cls(tuple(loaded))
 
 
-def _checked(member: ExitCriterion, result: ExitResult) -> JsonObject:
+def _check_entry(member: ExitCriterion, result: ExitResult) -> JsonObject:
     return {
         "exit": str(member.to_spec().get("kind", type(member).__name__)),
         "ends": result.should_exit,
@@ -160,38 +181,38 @@ def _checked(member: ExitCriterion, result: ExitResult) -> JsonObject:
 class AnyOf(_Joined):
     """Ends when one of several criteria does: the first in the order written gives reason and details.
 
-    `figures["checked"]` lists every criterion asked with its figures, up to the one that ended the debate.
+    `figures["checked"]` lists every criterion checked with its figures, up to the one that ended the debate.
     """
 
     kind = "any"
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Ask the criteria in order."""
+        """Check the criteria in order."""
         checked: list[JsonValue] = []
         for member in self.of:
             result = member.check(rounds)
-            checked.append(_checked(member, result))
+            checked.append(_check_entry(member, result))
             if result.should_exit:
                 return result.model_copy(update={"figures": {"checked": checked}})
-        return going_on(checked=checked)
+        return not_ended(checked=checked)
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf(_Joined):
     """Ends when all of several criteria do at once.
 
-    The first of them, in the order written, that is no mere precondition (`MinRounds`) gives the reason; the details
+    The first of them, in the order written, that is not just a precondition (`MinRounds`) gives the reason; the details
     of all are joined. `figures["checked"]` lists every criterion with its figures.
     """
 
     kind = "all"
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Ask all criteria."""
+        """Check all criteria."""
         results = [member.check(rounds) for member in self.of]
-        checked: list[JsonValue] = [_checked(*pair) for pair in zip(self.of, results, strict=True)]
+        checked: list[JsonValue] = [_check_entry(*pair) for pair in zip(self.of, results, strict=True)]
         if not all(result.should_exit for result in results):
-            return going_on(checked=checked)
+            return not_ended(checked=checked)
         reasons = [result.reason for result in results if result.reason != "min_rounds"]
         return ExitResult(
             should_exit=True,
@@ -202,7 +223,7 @@ class AllOf(_Joined):
 
 
 def members(criterion: ExitCriterion) -> tuple[Exit, ...]:
-    """List the criteria that one is made of, in the order they are asked; those of foreign classes are left out.
+    """List the parts of a criterion in the order they are checked; only subclasses of `Exit` are listed.
 
     Example:
         >>> from roundtable.exits import MaxRounds, MinRounds
@@ -210,60 +231,60 @@ def members(criterion: ExitCriterion) -> tuple[Exit, ...]:
         (MaxRounds(rounds=5), MaxRounds(rounds=3), MinRounds(rounds=2))
     """
     if isinstance(criterion, _Joined):
-        return tuple(found for member in criterion.of for found in members(member))
+        return tuple(part for member in criterion.of for part in members(member))
     return (criterion,) if isinstance(criterion, Exit) else ()
 
 
-def _is_result(found: object) -> bool:
-    return isinstance(found, ExitResult)
+def _is_result(value: object) -> bool:
+    return isinstance(value, ExitResult)
 
 
 @dataclass(frozen=True, slots=True)
 class _Guarded(Exit):
-    """A criterion that may break without breaking the debate: then it does not hold."""
+    """A criterion whose errors do not break the debate: then it does not hold."""
 
     inner: ExitCriterion
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Ask the criterion; one that raises, or gives no result, has no say this time."""
+        """Check the criterion; one that raises, or returns no result, does not hold this time."""
         try:
-            found = self.inner.check(rounds)
+            result = self.inner.check(rounds)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (criteria may be foreign code)
-            return self._broken(f"{type(error).__name__}: {error_text(error)}")
-        return found if _is_result(found) else self._broken(f"it gave {found!r:.80} for an ExitResult")
+            return self._failed(f"{type(error).__name__}: {error_text(error)}")
+        return result if _is_result(result) else self._failed(f"it returned {result!r:.80} instead of an ExitResult")
 
-    def _broken(self, cause: str) -> ExitResult:
+    def _failed(self, cause: str) -> ExitResult:
         name = str(self.to_spec().get("kind"))
         logger.warning("the exit %r broke and was left out: %s", name, cause)
-        return going_on("it broke and was left out", broken=f"{name}: {cause}")
+        return not_ended("it broke and was left out", broken=f"{name}: {cause}")
 
     def to_spec(self) -> JsonObject:
-        """Give the criterion as JSON."""
+        """Return the criterion as JSON."""
         return self.inner.to_spec()
 
 
-def broken_in(figures: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """List the criteria that broke, each with its cause, in the figures of a guarded criterion.
+def failed_criteria(figures: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """List the criteria that failed, each with its cause, from the figures of a guarded criterion.
 
     Example:
-        >>> broken_in({"checked": [{"exit": "mine", "ends": False, "figures": {"broken": "mine: KeyError: 1"}}]})
+        >>> failed_criteria({"checked": [{"exit": "mine", "ends": False, "figures": {"broken": "mine: KeyError: 1"}}]})
         ('mine: KeyError: 1',)
     """
-    found = figures.get("broken")
-    if isinstance(found, str):
-        return (found,)
+    broken = figures.get("broken")
+    if isinstance(broken, str):
+        return (broken,)
     checked = figures.get("checked")
     entries = (
         [entry.get("figures") for entry in checked if isinstance(entry, dict)] if isinstance(checked, list) else []
     )
-    return tuple(cause for inner in entries if isinstance(inner, dict) for cause in broken_in(inner))
+    return tuple(cause for nested in entries if isinstance(nested, dict) for cause in failed_criteria(nested))
 
 
 def guarded(criterion: ExitCriterion) -> ExitCriterion:
-    """Keep every criterion that one is made of from breaking a debate.
+    """Return a criterion whose errors, and those of its parts, do not break a debate.
 
-    One that raises, or gives something else than an `ExitResult`, does not hold; the log names it, and the figures of
-    its result hold the cause under `broken`.
+    A part that raises, or returns anything but an `ExitResult`, does not hold; the log names it, and the figures of its
+    result hold the cause under `broken`.
 
     Example:
         >>> from roundtable.exits import ConsensusReached, MaxRounds
@@ -275,23 +296,23 @@ def guarded(criterion: ExitCriterion) -> ExitCriterion:
     return _Guarded(criterion)
 
 
-def unmet(criterion: ExitCriterion, rounds: Sequence[ExitRound]) -> ExitCriterion | None:
-    """Leave out what already held after some rounds: a debate that is extended all the same goes on in spite of it.
+def without_met(criterion: ExitCriterion, rounds: Sequence[ExitRound]) -> ExitCriterion | None:
+    """Return a criterion without the parts that already hold: an extended debate continues in spite of them.
 
-    Of criteria joined by `|` those that held are left out, anything else as a whole.
+    Of criteria joined by `|` those that hold are left out; any other criterion is left out as a whole.
 
     Args:
         criterion: When the debate was to end.
-        rounds: The complete rounds before it was extended; without any, everything is kept.
+        rounds: The complete rounds before it was extended; without any, nothing is left out.
 
     Example:
         >>> from roundtable.exits import ConsensusReached, MaxRounds
-        >>> unmet(MaxRounds(3) | ConsensusReached(0.9), ())
+        >>> without_met(MaxRounds(3) | ConsensusReached(0.9), ())
         AnyOf(of=(MaxRounds(rounds=3), ConsensusReached(threshold=Fraction(9, 10))))
     """
     if not rounds:
         return criterion
     if not isinstance(criterion, AnyOf):
         return None if criterion.check(rounds).should_exit else criterion
-    left = tuple(member for member in criterion.of if not member.check(rounds).should_exit)
-    return AnyOf(left) if left else None
+    remaining = tuple(member for member in criterion.of if not member.check(rounds).should_exit)
+    return AnyOf(remaining) if remaining else None

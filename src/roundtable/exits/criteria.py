@@ -1,34 +1,258 @@
-"""Exit criteria as thresholds, from arguments and from the environment's variables."""
+"""Stop criteria on rounds, agreement, quality and outside signals, from arguments or the environment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Self, TypeAlias
 
+from roundtable._core.registry import Registry
 from roundtable.errors import ConfigurationError
-from roundtable.exits.agreement import AllConfident, ConsensusReached
-from roundtable.exits.base import AnyOf, Exit, whole
-from roundtable.exits.limits import MaxRounds
-from roundtable.exits.movement import Converged
-from roundtable.scoring.precise import share
+from roundtable.exits.base import AllOf, AnyOf, Exit, Load, as_json, not_ended, whole
+from roundtable.exits.compare import (
+    Converged,
+    LeaderUnassailable,
+    NoProgress,
+    Stable,
+    answered_of,
+    answers_of,
+    turns_of,
+)
+from roundtable.protocols import ExitCriterion, ExitRound
+from roundtable.scoring.normalisation import casefold
+from roundtable.scoring.numbers import Number, exact, share
+from roundtable.scoring.words import listing, percent
 from roundtable.settings import Settings
-from roundtable.types import ExitCriteria
+from roundtable.types import (
+    AgentResponse,
+    AnyTurn,
+    BallotAnswer,
+    ExitCriteria,
+    ExitResult,
+    JsonObject,
+    JsonValue,
+    TextAnswer,
+    Turn,
+    Usage,
+)
 
 __all__ = [
+    "BUILTIN_EXITS",
+    "AllConfident",
+    "BudgetSpent",
+    "ConsensusReached",
+    "ExitFactory",
     "ExitSettings",
+    "MaxRounds",
+    "MinRounds",
+    "StopRequested",
     "create_default_exit_criteria",
     "early_exit",
     "exit_from_criteria",
+    "exit_from_spec",
+    "exit_registry",
     "read_exit_settings",
     "validate_exit_criteria",
 ]
 
 
+LEAST_AGENTS = 2
+"""Fewest agents between which there can be agreement: a single answer only agrees with itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsensusReached(Exit):
+    """Ends when the measured agreement of the last round reaches a threshold; reason `consensus`.
+
+    The level that is certain counts, without what was not compared. Never on a single answer, on answers of half of the
+    agents that were asked or fewer, on a round that was not measured, or with assigned stances, where agreement says
+    nothing about belief. Level and threshold are compared as exact decimals.
+
+    Example:
+        >>> ConsensusReached(0.9).to_spec()
+        {'kind': 'consensus', 'threshold': 0.9}
+    """
+
+    kind = "consensus"
+    threshold: Number = 0.9
+    """Agreement level in [0, 1] that ends the debate."""
+
+    def __post_init__(self) -> None:
+        """Read the threshold exactly.
+
+        Raises:
+            ConfigurationError: It is not in [0, 1].
+        """
+        object.__setattr__(self, "threshold", share(self.threshold, "ConsensusReached"))
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Compare the agreement level of the last round."""
+        consensus = rounds[-1].consensus if rounds else None
+        if consensus is None:
+            return not_ended("agreement was not measured")
+        answered, asked = answered_of(rounds[-1])
+        level, threshold = exact(consensus.agreement_level), exact(self.threshold)
+        figures: dict[str, JsonValue] = {
+            "agreementLevel": consensus.agreement_level,
+            "agreementAtMost": consensus.agreement_at_most,
+            "threshold": as_json(threshold),
+            "method": consensus.method,
+            "answered": answered,
+        }
+        if consensus.assigned:
+            return not_ended("stances were assigned, so agreement says nothing about belief", **figures)
+        if answered < LEAST_AGENTS:
+            return not_ended("one answer agrees with nobody", **figures)
+        if 2 * answered <= asked:
+            return not_ended(f"only {answered} of {asked} agents gave an answer", **figures)
+        at_most = "" if consensus.is_measured else f" to {percent(exact(consensus.agreement_at_most))}"
+        details = f"agreement is {percent(level)}{at_most} ({consensus.method}), the threshold {percent(threshold)}"
+        if level < threshold:
+            return not_ended(details, **figures)
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
+
+
+@dataclass(frozen=True, slots=True)
+class AllConfident(Exit):
+    """Ends when every agent is confident and no two of them oppose each other; reason `confidence`.
+
+    Confident opponents do not end a debate. Agents oppose each other if they make different choices; without choices,
+    if one says YES and another NO, or if the agreement that is certain is below `agreement`; or, where nothing was
+    measured, if their wordings differ. Never ends a debate on a single answer, on answers of half of the agents that
+    were asked or fewer, or with assigned stances.
+
+    Example:
+        >>> AllConfident(0.85).to_spec()
+        {'kind': 'confidence', 'threshold': 0.85, 'agreement': 0.7}
+    """
+
+    kind = "confidence"
+    threshold: Number = 0.85
+    """Reported confidence in [0, 1] that every agent must reach."""
+    agreement: Number = 0.7
+    """Agreement level in [0, 1] from which worded positions do not count as opposed."""
+
+    def __post_init__(self) -> None:
+        """Read both thresholds exactly.
+
+        Raises:
+            ConfigurationError: One of them is not in [0, 1].
+        """
+        object.__setattr__(self, "threshold", share(self.threshold, "AllConfident"))
+        object.__setattr__(self, "agreement", share(self.agreement, "agreement of AllConfident"))
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Check the confidence and the answers of the last round."""
+        responses = rounds[-1].responses if rounds else ()
+        if not responses:
+            return not_ended("nobody answered")
+        last, threshold = rounds[-1], exact(self.threshold)
+        least = min(exact(response.confidence) for response in responses)
+        opposed = self._opposed(last)
+        answered, asked = answered_of(last)
+        figures: dict[str, JsonValue] = {
+            "leastConfidence": float(least),
+            "threshold": as_json(threshold),
+            "answered": answered,
+            "opposed": opposed,
+        }
+        details = f"the least confidence is {percent(least)}, the threshold {percent(threshold)}"
+        if least < threshold:
+            return not_ended(details, **figures)
+        if answered < LEAST_AGENTS:
+            return not_ended(f"{details}; but one answer agrees with nobody", **figures)
+        if 2 * answered <= asked:
+            return not_ended(f"{details}; but only {answered} of {asked} agents gave an answer", **figures)
+        if last.consensus is not None and last.consensus.assigned:
+            return not_ended(f"{details}; but stances were assigned", **figures)
+        if opposed:
+            return not_ended(f"{details}; but agents oppose each other", **figures)
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
+
+    def _opposed(self, last: ExitRound) -> bool:
+        answers = answers_of([last])
+        if answers.basis == "position" and {"YES", "NO"} <= {response.stance for response in last.responses}:
+            return True
+        if answers.basis == "position" and last.consensus is not None:
+            return exact(last.consensus.agreement_level) < exact(self.agreement)
+        return len(set(answers.rounds[0].values())) > 1
+
+
+def _last_number(rounds: Sequence[ExitRound]) -> int:
+    return rounds[-1].number if rounds else 0
+
+
+@dataclass(frozen=True, slots=True)
+class MaxRounds(Exit):
+    """Ends after a number of rounds; reason `max_rounds`.
+
+    Example:
+        >>> MaxRounds(3).to_spec()
+        {'kind': 'max_rounds', 'rounds': 3}
+    """
+
+    kind = "max_rounds"
+    rounds: int
+    """Largest number of rounds, from 1."""
+
+    def __post_init__(self) -> None:
+        """Check the number.
+
+        Raises:
+            ConfigurationError: It is not a whole number of at least 1.
+        """
+        whole(self.rounds, "MaxRounds")
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Compare the number of the last round."""
+        number = _last_number(rounds)
+        if number < self.rounds:
+            return not_ended(f"round {number} of at most {self.rounds}", round=number, maxRounds=self.rounds)
+        return ExitResult(
+            should_exit=True,
+            reason=self.kind,
+            details=f"round {number} is the last of at most {self.rounds}",
+            figures={"round": number, "maxRounds": self.rounds},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MinRounds(Exit):
+    """Holds from a number of rounds on: a precondition to join to others with `&`; alone, its reason is `min_rounds`.
+
+    Example:
+        >>> from roundtable.exits import MaxRounds
+        >>> (MaxRounds(2) & MinRounds(2)).kind
+        'all'
+    """
+
+    kind = "min_rounds"
+    rounds: int
+    """Smallest number of rounds, from 1."""
+
+    def __post_init__(self) -> None:
+        """Check the number.
+
+        Raises:
+            ConfigurationError: It is not a whole number of at least 1.
+        """
+        whole(self.rounds, "MinRounds")
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Compare the number of the last round."""
+        number = _last_number(rounds)
+        return ExitResult(
+            should_exit=number >= self.rounds,
+            reason=self.kind if number >= self.rounds else None,
+            details=f"round {number} of at least {self.rounds}",
+            figures={"round": number, "minRounds": self.rounds},
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ExitSettings:
-    """When debates end, unless told otherwise; thresholds are exact decimals."""
+    """Default conditions for the end of debates; thresholds are exact decimals."""
 
     enabled: bool = True
     """Whether debates may end before their last round."""
@@ -41,7 +265,7 @@ class ExitSettings:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Take the part of the settings that is about exits.
+        """Create exit settings from the settings of the library.
 
         Example:
             >>> ExitSettings.from_settings(Settings(exit_enabled=False)).enabled
@@ -65,10 +289,10 @@ _VARIABLES = tuple(
 def read_exit_settings(environment: Mapping[str, str]) -> ExitSettings:
     """Read `ROUNDTABLE_EXIT_ENABLED`, `..._CONSENSUS_THRESHOLD`, `..._CONVERGENCE_ROUNDS`, `..._CONFIDENCE_THRESHOLD`.
 
-    Thresholds are decimals, so that 0.8 is 0.8. A variable that is missing or empty leaves the default.
+    Thresholds are read as exact decimals. A variable that is missing or empty leaves the default.
 
     Args:
-        environment: The variables; none but these four is looked at.
+        environment: The variables; only these four are read.
 
     Raises:
         ConfigurationError: A value is out of range; the message names the variable and what is allowed.
@@ -77,46 +301,46 @@ def read_exit_settings(environment: Mapping[str, str]) -> ExitSettings:
         >>> read_exit_settings({"ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD": "0.8"}).consensus_threshold
         Fraction(4, 5)
     """
-    given = {name: environment[name] for name in _VARIABLES if name in environment}
-    return ExitSettings.from_settings(Settings.from_env(given))
+    values = {name: environment[name] for name in _VARIABLES if name in environment}
+    return ExitSettings.from_settings(Settings.from_env(values))
 
 
 def create_default_exit_criteria(max_rounds: int, settings: ExitSettings | None = None) -> ExitCriteria:
-    """Give the usual criteria for a number of rounds: agreement 0.9, two rounds without movement, confidence 0.85.
+    """Create the default criteria for a number of rounds: agreement 0.9, two rounds without movement, confidence 0.85.
 
     Args:
-        max_rounds: Rounds to hold at most, from 1.
-        settings: Other thresholds, as read from the environment; with `enabled=False` only `max_rounds` is left.
+        max_rounds: Largest number of rounds, from 1.
+        settings: Other thresholds, such as those from the environment; with `enabled=False` only `max_rounds` is set.
 
     Raises:
-        ConfigurationError: `max_rounds` is no whole number of at least 1.
+        ConfigurationError: `max_rounds` is not a whole number of at least 1.
 
     Example:
         >>> create_default_exit_criteria(3).consensus_threshold
         0.9
     """
-    rounds, given = whole(max_rounds, "max_rounds"), settings or ExitSettings()
-    if not given.enabled:
+    rounds, defaults = whole(max_rounds, "max_rounds"), settings or ExitSettings()
+    if not defaults.enabled:
         return ExitCriteria(max_rounds=rounds)
     return ExitCriteria(
         max_rounds=rounds,
-        consensus_threshold=float(given.consensus_threshold),
-        convergence_rounds=given.convergence_rounds,
-        confidence_threshold=float(given.confidence_threshold),
+        consensus_threshold=float(defaults.consensus_threshold),
+        convergence_rounds=defaults.convergence_rounds,
+        confidence_threshold=float(defaults.confidence_threshold),
     )
 
 
 def validate_exit_criteria(criteria: ExitCriteria | Mapping[str, object]) -> tuple[str, ...]:
-    """List everything that is wrong with exit criteria; nothing listed means that they can be used.
+    """List everything that is wrong with exit criteria; empty if they can be used.
 
     Args:
-        criteria: Criteria, or their fields in camelCase or snake_case, as they come from elsewhere.
+        criteria: Criteria, or a mapping of their fields in camelCase or snake_case.
 
     Example:
         >>> validate_exit_criteria({"maxRounds": 0, "consensusThreshold": 1.5})
         ('maxRounds must be a whole number of at least 1, not 0', 'consensusThreshold must lie in [0, 1], not 1.5')
     """
-    given = criteria.model_dump() if isinstance(criteria, ExitCriteria) else dict(criteria)
+    values = criteria.model_dump() if isinstance(criteria, ExitCriteria) else dict(criteria)
     checks: tuple[tuple[str, str, Callable[[object, str], object]], ...] = (
         ("maxRounds", "max_rounds", whole),
         ("consensusThreshold", "consensus_threshold", share),
@@ -125,18 +349,18 @@ def validate_exit_criteria(criteria: ExitCriteria | Mapping[str, object]) -> tup
     )
     errors: list[str] = []
     for camel, snake, check in checks:
-        value = given.pop(camel, given.pop(snake, None))
+        value = values.pop(camel, values.pop(snake, None))
         if value is None and snake != "max_rounds":
             continue
         try:
             check(value, camel)
         except ConfigurationError as error:
             errors.append(error.message)
-    return (*errors, *(f"{name!r} is no exit criterion" for name in given))
+    return (*errors, *(f"{name!r} is not an exit criterion" for name in values))
 
 
 def exit_from_criteria(criteria: ExitCriteria) -> Exit:
-    """Build the stop criterion of thresholds: consensus, convergence, confidence, most rounds, in this order.
+    """Create the stop criterion of thresholds: consensus, convergence, confidence, most rounds, in this order.
 
     One round of convergence is read as two: a single round has nothing to compare.
 
@@ -150,7 +374,7 @@ def exit_from_criteria(criteria: ExitCriteria) -> Exit:
 
 
 def early_exit(criteria: ExitCriteria) -> Exit | None:
-    """Build what may end a debate before its last round: consensus, convergence, confidence; `None` if nothing may.
+    """Create the criterion that may end a debate before its last round: consensus, convergence, confidence; or `None`.
 
     Example:
         >>> early_exit(ExitCriteria(max_rounds=3, consensus_threshold=0.9))
@@ -166,3 +390,208 @@ def early_exit(criteria: ExitCriteria) -> Exit | None:
     if len(members) < 2:
         return members[0] if members else None
     return AnyOf(tuple(members))
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpent(Exit):
+    """Ends when the turns have used up one of several amounts; reason `budget`.
+
+    Counts every stored turn of every round, including failed turns, judges and facilitators; analysis after a round is
+    not a turn. If only a part of the cost is known, that part counts, and the figures show the cost as unknown.
+
+    This criterion checks after each round. To stop calls before they start, use a `Budget`, which pauses the debate.
+
+    Example:
+        >>> BudgetSpent(max_tokens=50_000).to_spec()["maxTokens"]
+        50000
+    """
+
+    kind = "budget"
+    max_cost_usd: Number | None = None
+    """Largest cost in US dollars."""
+    max_tokens: int | None = None
+    """Largest number of tokens, input and output together."""
+    max_calls: int | None = None
+    """Largest number of model calls."""
+    max_seconds: Number | None = None
+    """Longest time in seconds, from the start of the first turn to the end of the last."""
+
+    def __post_init__(self) -> None:
+        """Check the amounts.
+
+        Raises:
+            ConfigurationError: No amount is given, or one is not a number above 0.
+        """
+        for name in ("max_tokens", "max_calls"):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), f"{name} of BudgetSpent")
+        for name in ("max_cost_usd", "max_seconds"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            bound = exact(value, f"{name} of BudgetSpent")
+            if bound <= 0:
+                raise ConfigurationError(f"{name} of BudgetSpent must be above 0, not {value!r}")
+            object.__setattr__(self, name, bound)
+        if not self._bounds():
+            raise ConfigurationError("BudgetSpent needs at least one amount, such as max_tokens")
+
+    def _bounds(self) -> dict[str, Number]:
+        bounds = {
+            "costUsd": self.max_cost_usd,
+            "tokens": self.max_tokens,
+            "calls": self.max_calls,
+            "seconds": self.max_seconds,
+        }
+        return {name: bound for name, bound in bounds.items() if bound is not None}
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Add up the turns."""
+        turns = [turn for round_ in rounds for turn in turns_of(round_)]
+        usage = sum((turn.result.usage if isinstance(turn, Turn) else turn.usage for turn in turns), Usage())
+        spent: dict[str, float | int | None] = {
+            "costUsd": usage.cost_usd,
+            "tokens": usage.total_tokens,
+            "calls": usage.calls,
+            "seconds": _elapsed_seconds(turns),
+        }
+        bounds = self._bounds()
+        known = {**spent, "costUsd": usage.known_cost_usd}
+        used_up = [name for name, bound in bounds.items() if exact(known[name] or 0) >= exact(bound)]
+        figures: dict[str, JsonValue] = {
+            "spent": {name: spent[name] for name in bounds},
+            "limits": {name: as_json(bound) for name, bound in bounds.items()},
+        }
+        details = ", ".join(
+            f"{name} {_amount_text(spent[name])} of {float(exact(bound)):.6g}" for name, bound in bounds.items()
+        )
+        if not used_up:
+            return not_ended(details, **figures)
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
+
+
+def _amount_text(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.6g}"
+
+
+def _elapsed_seconds(turns: Sequence[AnyTurn]) -> float:
+    if not turns:
+        return 0.0
+    end = max(turn.timestamp for turn in turns)
+    return max((end - turn.timestamp).total_seconds() + turn.duration_s for turn in turns)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested(Exit):
+    """Ends when all agents with a role who answered in the last round ask to stop; reason `stop_requested`.
+
+    Reads only stored answers: the choice of a ballot, the choice or else the wording of a position, or a text. The
+    whole answer must be the word, up to case and punctuation; a text that only contains the word does not end the
+    debate. If an agent answers several times, its last answer counts.
+
+    Example:
+        >>> StopRequested(role="judge").to_spec()
+        {'kind': 'stop_requested', 'role': 'judge', 'word': 'stop'}
+    """
+
+    kind = "stop_requested"
+    role: str = "judge"
+    """Role whose answers are read."""
+    word: str = "stop"
+    """The answer that asks to stop."""
+
+    def __post_init__(self) -> None:
+        """Check role and word.
+
+        Raises:
+            ConfigurationError: One of them is empty.
+        """
+        if not self.role.strip() or not self.word.strip():
+            raise ConfigurationError("StopRequested needs a role and a word")
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Read the last round's answers of this role."""
+        turns = turns_of(rounds[-1]) if rounds else ()
+        answers = {
+            turn.agent_id: _answer_text(turn) for turn in turns if isinstance(turn, Turn) and turn.role == self.role
+        }
+        stopping = [agent for agent, answer in answers.items() if answer == casefold(self.word)]
+        figures: dict[str, JsonValue] = {"role": self.role, "asked": list(answers), "stopping": list(stopping)}
+        if not answers:
+            return not_ended(f"no {self.role} answered in the last round", **figures)
+        if len(stopping) < len(answers):
+            return not_ended(f"{len(stopping)} of {len(answers)} in the role of {self.role} ask to stop", **figures)
+        details = f"{listing(stopping)}, in the role of {self.role}, asked to stop"
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
+
+
+def _answer_text(turn: Turn) -> str | None:
+    answer = turn.answer
+    if isinstance(answer, AgentResponse):
+        return casefold(answer.choice or answer.position)
+    if isinstance(answer, BallotAnswer):
+        return None if answer.choice is None else casefold(answer.choice)
+    return casefold(answer.text) if isinstance(answer, TextAnswer) else None
+
+
+ExitFactory: TypeAlias = Callable[[Mapping[str, JsonValue], Load], ExitCriterion]
+"""Creates a criterion from its JSON; `load` creates its members. `YourExit.from_spec` is a factory."""
+
+BUILTIN_EXITS: tuple[type[Exit], ...] = (
+    AnyOf,
+    AllOf,
+    MaxRounds,
+    MinRounds,
+    ConsensusReached,
+    Converged,
+    AllConfident,
+    Stable,
+    LeaderUnassailable,
+    BudgetSpent,
+    NoProgress,
+    StopRequested,
+)
+"""Every criterion that comes with the library."""
+
+
+def exit_registry() -> Registry[ExitFactory]:
+    """Create a registry of the built-in criteria by kind, to which others can be added.
+
+    Example:
+        >>> "max_rounds" in exit_registry()
+        True
+    """
+    exits = Registry[ExitFactory]("exit")
+    for criterion in BUILTIN_EXITS:
+        exits.add(criterion.kind, criterion.from_spec, summary=(criterion.__doc__ or "").partition("\n")[0])
+    return exits
+
+
+_BUILT_IN = exit_registry()
+
+
+def exit_from_spec(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory] | None = None) -> ExitCriterion:
+    """Create a criterion from its JSON, the inverse of `to_spec`.
+
+    Args:
+        spec: The JSON object; field names in camelCase or snake_case.
+        exits: Registry in which kinds are looked up; `None` for the built-in ones.
+
+    Raises:
+        ConfigurationError: The kind is unknown, or its fields do not fit.
+
+    Example:
+        >>> exit_from_spec({"kind": "max_rounds", "rounds": 3})
+        MaxRounds(rounds=3)
+    """
+    registry = _BUILT_IN if exits is None else exits
+
+    def load(member: JsonObject) -> ExitCriterion:
+        return exit_from_spec(member, registry)
+
+    kind = spec.get("kind")
+    if not isinstance(kind, str):
+        raise ConfigurationError(
+            f"an exit needs the name of its kind, not {kind!r}; known: {', '.join(registry.names())}"
+        )
+    return registry.get(kind)(spec, load)

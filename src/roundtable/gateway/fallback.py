@@ -1,4 +1,4 @@
-"""Asking the next model when one fails."""
+"""Ask the next model when one fails."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from roundtable.errors import (
     ConfigurationError,
     RoundtableError,
 )
-from roundtable.gateway.guarded import GuardedModel
+from roundtable.gateway.guarded import GuardedModel, RetryNotice
 from roundtable.gateway.streams import ChatStream
-from roundtable.gateway.tries import RetryNotice
 from roundtable.gateway.wrapping import close_stream, endpoint_of, make_ready
 from roundtable.types import ChatDelta, ChatResponse, Usage
 
@@ -30,32 +29,32 @@ __all__ = ["FallbackModel"]
 
 _log: logging.Logger = logging.getLogger(__name__)
 
-ELSEWHERE: Final = (APIRateLimitError, APIAuthError, APINetworkError, APITimeoutError, AgentError)
-"""Errors that another provider may not have."""
+FALLBACK_ERRORS: Final = (APIRateLimitError, APIAuthError, APINetworkError, APITimeoutError, AgentError)
+"""Errors after which another provider may still answer."""
 
 
 class FallbackModel:
     """A `ChatModel` that asks the next model when one fails.
 
-    Models are tried in the order given, once a call. The next one is tried after a rate limit, a refused
-    key, a failing network or server, a time-out, a prompt too long for the model's window, and a request the provider
-    does not accept. Anything else (a spent budget, a configuration that does not fit, a cancellation) is raised at
-    once. An answer is an answer, also one in which a model refuses to say anything.
+    Each call tries the models in the given order. It tries the next one after a rate limit, a refused key, a failing
+    network or server, a time-out, a prompt too long for the model's window, and a request that the provider does not
+    accept. All other errors (a spent budget, an unsuitable configuration, a cancellation) are raised at once. A text in
+    which a model refuses to answer counts as an answer.
 
-    A stream of which a piece was given moves to another model only where somebody is told that the pieces so far are
-    void (see `asking`): the pieces of two answers make none.
+    A stream that has passed pieces on only moves to another model where a callback learns that these pieces are void
+    (see `asking`), because pieces of two answers do not form one.
 
-    The response says who answered in `provider` and `model`, and for each model passed over, why, in `warnings`; both
-    are kept with the turn. Usage of failed tries is added to the answer's, where it is known.
+    The response names the answering model in `provider` and `model`, and in `warnings` why each model before it failed;
+    both are stored with the turn. Usage of failed tries is added to the answer's, where it is known.
 
-    Prompts are made once, for the first model, cut to the smallest window of all. At a table, each model is guarded for
-    itself: the limits, retries, prices and deadline of its own provider hold for it.
+    Prompts are made once, for the first model, and cut to the smallest window of all. At a table, each model is guarded
+    separately, with the limits, retries, prices and deadline of its own provider.
 
     Args:
-        models: The models, first choice first; fallbacks among them are taken apart.
+        models: The models, first choice first; nested fallbacks are flattened.
 
     Raises:
-        ConfigurationError: There is no model, or something that is none.
+        ConfigurationError: There are no models, or an argument is not a model.
 
     Example:
         >>> import anyio
@@ -74,10 +73,10 @@ class FallbackModel:
             flat.extend(model.models if isinstance(model, FallbackModel) else (model,))
         if not flat:
             raise ConfigurationError("FallbackModel needs at least one model")
-        strange = [one for one in flat if not callable(getattr(one, "complete", None))]
-        if strange:
+        invalid = [model for model in flat if not callable(getattr(model, "complete", None))]
+        if invalid:
             raise ConfigurationError(
-                f"FallbackModel takes models, not {strange[0]!r}",
+                f"FallbackModel takes models, not {invalid[0]!r}",
                 hint="Make models by name with table.chat_model('provider:model'), or with chat_model.",
             )
         self.models: tuple[ChatModel, ...] = tuple(flat)
@@ -111,40 +110,40 @@ class FallbackModel:
         return first if smallest == first.context_tokens else first.model_copy(update={"context_tokens": smallest})
 
     def over(self, wrap: Callable[[ChatModel], ChatModel]) -> FallbackModel:
-        """Give the same chain with something round each model."""
-        double = FallbackModel(*(wrap(model) for model in self.models))
-        double._before, double._told = self._before, self._told
-        return double
+        """Return the same chain with each model wrapped."""
+        chain = FallbackModel(*(wrap(model) for model in self.models))
+        chain._before, chain._told = self._before, self._told
+        return chain
 
     def asking(
         self,
         before: Callable[[], Awaitable[None]],
         told: Callable[[RetryNotice], Awaitable[None]] | None = None,
     ) -> FallbackModel:
-        """Give this model with a question that is asked before each try of each model; see `GuardedModel.asking`.
+        """Return this model with callbacks before each try of each model; see `GuardedModel.asking`.
 
         Args:
-            before: The question; what it raises keeps the try from starting.
-            told: Hears of each retry, and of each move of a stream to the next model after pieces of it were given.
+            before: Awaited before each try; an error that it raises keeps the try from starting.
+            told: Called with each retry, and when a stream moves to the next model after it passed pieces on.
         """
-        double = FallbackModel(*self.models)
-        double._before, double._told = before, told
-        return double
+        chain = FallbackModel(*self.models)
+        chain._before, chain._told = before, told
+        return chain
 
     async def prepare(self) -> None:
-        """Let every model that has to fetch or load something do so.
+        """Prepare every model, such as download or load what it needs.
 
-        A model that cannot be had is passed over now as it would be later, unless none is left.
+        An unavailable model is only logged, since calls skip it later, unless all of them are unavailable.
 
         Raises:
-            RoundtableError: No model can be had.
+            RoundtableError: No model is available.
         """
         failed: list[RoundtableError] = []
         for model in self.models:
             try:
                 await make_ready(model)
             except RoundtableError as error:
-                _log.warning("a model of a fallback cannot be had: %s", error.message, extra=_name_of(model))
+                _log.warning("a fallback model is not available: %s", error.message, extra=_log_fields(model))
                 failed.append(error)
         if len(failed) == len(self.models):
             raise failed[0]
@@ -154,34 +153,34 @@ class FallbackModel:
 
         Raises:
             RoundtableError: Every model failed, with the last error's kind and all causes; or one failed in a way
-                that no other model helps against.
+                that another model cannot fix.
         """
-        tried = _Tried(self.models[-1])
+        failures = _Failures(self.models[-1])
         for model in self.models:
-            asked = await self._ready(model)
+            ready, fitted = await self._ready(model), self._fit(request, model)
             try:
-                return tried.mark(await asked.complete(self._fit(request, model)), model)
+                return failures.mark(await ready.complete(fitted), model, _search_warnings(request, fitted))
             except RoundtableError as error:
-                tried.note(error, model)
-        raise tried.failure()
+                failures.add(error, model)
+        raise failures.to_error()
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Answer in pieces, then whole; as a block it gives the pieces alone and keeps the response.
+        """Answer in pieces, then with the complete response; see `ChatStream`.
 
-        What iterates gets what `complete` raises, also when a model failed after a piece of its answer was given.
+        Iterating raises what `complete` raises, also when a model failed after it passed a piece on.
         """
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        tried = _Tried(self.models[-1])
-        for place, model in enumerate(self.models, 1):
-            asked = await self._ready(model)
-            pieces = asked.stream(self._fit(request, model))
+        failures = _Failures(self.models[-1])
+        for number, model in enumerate(self.models, 1):
+            ready, fitted = await self._ready(model), self._fit(request, model)
+            pieces = ready.stream(fitted)
             shown = False
             try:
                 async for piece in pieces:
                     if isinstance(piece, ChatResponse):
-                        yield tried.mark(piece, model)
+                        yield failures.mark(piece, model, _search_warnings(request, fitted))
                         return
                     shown = shown or bool(piece.text)
                     yield piece
@@ -190,24 +189,24 @@ class FallbackModel:
                 failure = error
             finally:
                 await close_stream(pieces)
-            tried.note(failure, model, shown=shown and self._told is None)
-            if shown and self._told is not None and place < len(self.models):
-                await self._told(RetryNotice(place + 1, 0.0, failure, shown=True))
-        raise tried.failure()
+            failures.add(failure, model, shown=shown and self._told is None)
+            if shown and self._told is not None and number < len(self.models):
+                await self._told(RetryNotice(number + 1, 0.0, failure, shown=True))
+        raise failures.to_error()
 
     async def aclose(self) -> None:
-        """Release every model; the first failure is raised once all were tried."""
+        """Close every model; the first error is raised after all of them."""
         failure: Exception | None = None
         for model in self.models:
             try:
                 await model.aclose()
-            except Exception as error:  # noqa: BLE001  (one that cannot be closed must not keep the others open)
+            except Exception as error:  # noqa: BLE001  (the other models must be closed too)
                 failure = failure or error
         if failure is not None:
             raise failure
 
     async def _ready(self, model: ChatModel) -> ChatModel:
-        """Give a model that asks before its call, or ask now."""
+        """Return a model that awaits `before` ahead of its call, or await it now."""
         if self._before is None:
             return model
         if isinstance(model, GuardedModel):
@@ -216,54 +215,61 @@ class FallbackModel:
         return model
 
     def _fit(self, request: ChatRequest, model: ChatModel) -> ChatRequest:
-        """Put a request, which was made for the first model, in the terms of another."""
+        """Adapt a request that was made for the first model to another one."""
         if model is self.models[0]:
             return request
         facts: dict[str, object] = {"model": model.model}
         if request.output_schema is not None and not model.profile.structured_output:
             facts["output_schema"] = None
+        if request.search:
+            profile = model.profile
+            alone = profile.search_alone and bool(request.tools)
+            fitted = None if profile.search is None or alone else profile.search.fitted(request.search)
+            facts["search"] = fitted or profile.no_search
         return request.model_copy(update=facts)
 
 
-class _Tried:
-    """What became of the models tried so far."""
+class _Failures:
+    """The failed models of one call."""
 
     def __init__(self, last: ChatModel) -> None:
         self._last = last
         self._failed: list[tuple[ChatModel, RoundtableError]] = []
 
-    def note(self, error: RoundtableError, model: ChatModel, *, shown: bool = False) -> None:
-        """Keep an error; raise it where no other model helps against it, or none may take over.
+    def add(self, error: RoundtableError, model: ChatModel, *, shown: bool = False) -> None:
+        """Record an error, or raise it where another model cannot help or may not take over.
 
         Raises:
-            RoundtableError: The error.
+            RoundtableError: The error, with the usage of all tries.
         """
-        if shown or not isinstance(error, ELSEWHERE):
-            error.usage = self._spent(error.usage)
+        if shown or not isinstance(error, FALLBACK_ERRORS):
+            error.usage = self._total_usage(error.usage)
             raise error
         if model is not self._last:
-            _log.warning("asking the next model: %s", error.message, extra=_name_of(model))
+            _log.warning("asking the next model: %s", error.message, extra=_log_fields(model))
         self._failed.append((model, error))
 
-    def _spent(self, last: Usage | None) -> Usage | None:
-        known = [error.usage for _, error in self._failed if error.usage is not None]
-        known += [] if last is None else [last]
-        return sum(known, Usage()) if known else None
+    def _total_usage(self, last: Usage | None) -> Usage | None:
+        usages = [error.usage for _, error in self._failed if error.usage is not None]
+        usages += [] if last is None else [last]
+        return sum(usages, Usage()) if usages else None
 
-    def mark(self, response: ChatResponse, model: ChatModel) -> ChatResponse:
-        """Write on a response who gave it, and who did not."""
+    def mark(self, response: ChatResponse, model: ChatModel, notes: tuple[str, ...] = ()) -> ChatResponse:
+        """Return a response with the model that gave it, the models that failed, and notes for the reader."""
         facts: dict[str, object] = {
             "provider": response.provider or model.provider,
             "model": response.model or model.model,
         }
         if self._failed:
-            notes = (f"{one.provider}:{one.model} did not answer: {error.message}" for one, error in self._failed)
-            facts["warnings"] = (*notes, *response.warnings)
-            facts["usage"] = self._spent(response.usage)
+            warnings = (
+                f"{failed.provider}:{failed.model} did not answer: {error.message}" for failed, error in self._failed
+            )
+            facts["warnings"] = (*warnings, *notes, *response.warnings)
+            facts["usage"] = self._total_usage(response.usage)
         return response.model_copy(update=facts)
 
-    def failure(self) -> RoundtableError:
-        """Give the error of a call that no model answered."""
+    def to_error(self) -> RoundtableError:
+        """Return the error of a call that no model answered."""
         errors = [error for _, error in self._failed]
         last = errors[-1]
         if len(errors) == 1:
@@ -282,9 +288,13 @@ class _Tried:
             retry_after_s=min(waits, default=None),
             details={"tried": causes},
         )
-        failure.usage = self._spent(None)
+        failure.usage = self._total_usage(None)
         return failure
 
 
-def _name_of(model: ChatModel) -> dict[str, str]:
+def _search_warnings(request: ChatRequest, fitted: ChatRequest) -> tuple[str, ...]:
+    return ("the answer was given without a search of the web",) if request.search and not fitted.search else ()
+
+
+def _log_fields(model: ChatModel) -> dict[str, str]:
     return {"provider": model.provider, "model": model.model}

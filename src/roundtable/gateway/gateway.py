@@ -1,21 +1,21 @@
-"""The one place every model call passes: admission, breaker, retries, deadline, errors and usage in one shape."""
+"""The gateway, which every model call passes: admission, breaker, retries, deadline, uniform errors and usage."""
 
 from __future__ import annotations
 
+import math
 import random
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 
-from roundtable._clock import SystemClock
-from roundtable._loops import PerLoop
+from roundtable._core.clock import SystemClock
+from roundtable._core.eventloop import PerLoop
 from roundtable.errors import ConfigurationError
-from roundtable.gateway.buckets import RetryBudget
-from roundtable.gateway.guarded import Guard, GuardedModel
-from roundtable.gateway.lanes import Lane, LaneKey, Rates
+from roundtable.gateway.guarded import CallRules, GuardedModel
 from roundtable.gateway.retry import RetryRule
-from roundtable.gateway.wrapping import endpoint_of
+from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBudget
+from roundtable.gateway.wrapping import account_of, default_rate_of, endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -27,39 +27,40 @@ __all__ = ["Gateway"]
 
 
 class Gateway:
-    """Guards models, whoever wrote them: HTTP, local or a plugin's.
+    """Guards models of any origin: HTTP, local or from a plugin.
 
     Models guarded by one gateway share its limits. A call
 
-    - waits until fewer than `concurrency` calls of its provider, address and model are under way, and until the
-      rates set for the provider allow it;
-    - is refused with `CircuitOpen` while the breaker of its provider, address and model is open;
-    - is tried again as the retry rule says, and holds its place meanwhile. A failed try is paid from a budget that the
-      provider's calls share; when that is used up, failures are final;
-    - ends with `APITimeoutError` at its total deadline, tries and waits included, which starts once it is let in;
-    - fails with a `RoundtableError` only: a foreign exception becomes an `AgentError` that keeps it as its
-      cause, a group of exceptions never gets out, cancellation and other `BaseException`s pass untouched;
-    - reports usage that is never negative and counts at least one call; what failed tries consumed is added, or stands
-      in the error's `usage`.
+    - waits until fewer than `concurrency` calls with its provider, address, model and key are in progress, and until
+      the rates of the provider allow it: the configured rates, or the provider's default, which limits stated in
+      response headers replace. A call that would wait more than 60 seconds for the rates fails at once;
+    - is refused with `CircuitOpen` while the breaker of its endpoint (provider, address, model and key) is open;
+    - is retried by the retry rule, and keeps its slot meanwhile. Retries are paid from a budget that the provider's
+      calls share; when that is used up, failures are final;
+    - ends with `APITimeoutError` at its total deadline, tries and waits included, which starts with its admission;
+    - raises only `RoundtableError`s: another library's exception becomes an `AgentError` with that exception as its
+      cause, an exception group never gets out, and cancellation and other `BaseException`s pass unchanged;
+    - reports usage that is never negative and counts at least one call; the usage of failed tries is added, or is in
+      the error's `usage`.
 
-    Which failures count against what:
+    How failures count:
 
-    | | tried again | counts for the breaker | costs of the budget |
+    | | retried | counts for the breaker | costs budget |
     |---|---|---|---|
     | rate limit (429) | yes | no | 5 |
-    | fault of network or server (409, 425, 500 and above) | yes | yes | 5 |
+    | network or server error (409, 425, 500 and above) | yes | yes | 5 |
     | time-out (408, 504, no answer in time) | yes, while there is time | yes | 10 |
-    | answer of no use (no JSON, empty) | once | yes | 5 |
+    | useless answer (not JSON, empty) | once | yes | 5 |
     | refusal (400, 401, 403, 404, 413, 422), spent quota | no | no | |
     | cancelled by the caller, a turn's or a debate's deadline | no | no | |
 
-    `x-should-retry` of a provider wins over the first column.
+    A provider's header `x-should-retry` overrides the first column.
 
     Args:
-        concurrency: Most calls under way at once per provider, address and model, in each event loop.
+        concurrency: Most calls in progress at once per provider, address, model and key, in each event loop.
         timeout_s: Total deadline of a call in seconds; `None` leaves it to the model.
-        retry: What is tried again, for models guarded without a policy of their own.
-        clock: Where time comes from, and what retries wait on.
+        retry: Retry rule for models that are guarded without their own policy.
+        clock: Source of the time; sleeps before retries.
         seed: Makes the jitter of waits repeatable.
 
     Example:
@@ -83,13 +84,13 @@ class Gateway:
         if concurrency < 1:
             raise ConfigurationError(f"concurrency must be at least 1, not {concurrency!r}")
         self.concurrency = concurrency
-        self.timeout_s: float | None = _positive("timeout_s", timeout_s)
+        self.timeout_s: float | None = _check_positive("timeout_s", timeout_s)
         self.retry: RetryRule = retry or RetryRule()
         self.clock: SleepingClock = clock or SystemClock()
         self.random: random.Random = random.Random(seed)
-        self._lanes: dict[LaneKey, Lane] = {}
-        self._budgets: dict[tuple[str, str], RetryBudget] = {}
-        self._limiters: PerLoop[dict[LaneKey, anyio.CapacityLimiter]] = PerLoop(dict)
+        self._endpoint_states: dict[EndpointKey, EndpointState] = {}
+        self._budgets: dict[tuple[str, str, str], RetryBudget] = {}
+        self._limiters: PerLoop[dict[EndpointKey, anyio.CapacityLimiter]] = PerLoop(dict)
 
     def guard(
         self,
@@ -97,57 +98,61 @@ class Gateway:
         *,
         timeout_s: float | None = None,
         retry: RetryPolicy | None = None,
-        requests_per_minute: float | None = None,
+        requests_per_minute: float | Literal["auto"] | None = "auto",
         tokens_per_minute: float | None = None,
     ) -> GuardedModel:
-        """Wrap a model; one that this gateway guards already is given back as it is, unless a policy is given.
+        """Wrap a model; a model that this gateway already guards is returned unchanged, unless `retry` is set.
 
-        A model that another gateway guards is taken over with its deadline and its policy: no call is tried again in
-        two places.
+        A model that another gateway guards moves to this one with its deadline and its policy, so that no call is
+        retried in two places.
 
         Args:
             model: The model.
             timeout_s: Total deadline of its calls in seconds; the gateway's when left out.
-            retry: What is tried again; the gateway's rule when left out.
-            requests_per_minute: Calls its provider allows in a minute, tries included.
-            tokens_per_minute: Tokens its provider allows in a minute.
+            retry: Retry policy; the gateway's rule when left out.
+            requests_per_minute: Calls per minute, each try counted; above 0. `"auto"` uses the default rate of the
+                model's provider, where it has one, until response headers state the limit; `None` sets no limit.
+            tokens_per_minute: Tokens per minute that the provider allows.
         """
         if isinstance(model, GuardedModel):
-            taken = model if model.gateway is self else GuardedModel(self, model.inner, model.guard)
-            return taken if retry is None else taken.with_retry(retry)
+            guarded = model if model.gateway is self else GuardedModel(self, model.inner, model.guard)
+            return guarded if retry is None else guarded.with_retry(retry)
+        is_default = requests_per_minute == "auto"
+        requests = default_rate_of(model) if requests_per_minute == "auto" else requests_per_minute
         rates = Rates(
-            requests_per_minute=_positive("requests_per_minute", requests_per_minute),
-            tokens_per_minute=_positive("tokens_per_minute", tokens_per_minute),
+            requests_per_minute=_check_rate("requests_per_minute", requests),
+            learns=is_default and requests is not None,
+            tokens_per_minute=_check_rate("tokens_per_minute", tokens_per_minute),
         )
-        guard = Guard(
-            timeout_s=self.timeout_s if timeout_s is None else _positive("timeout_s", timeout_s),
+        guard = CallRules(
+            timeout_s=self.timeout_s if timeout_s is None else _check_positive("timeout_s", timeout_s),
             rule=self.retry if retry is None else RetryRule.of(retry),
             rates=rates,
         )
         return GuardedModel(self, model, guard)
 
     @property
-    def lanes(self) -> tuple[Lane, ...]:
-        """The state of each provider, address and model that has been called."""
-        return tuple(self._lanes.values())
+    def endpoint_states(self) -> tuple[EndpointState, ...]:
+        """State of each endpoint (provider, address, model and key) that has been called."""
+        return tuple(self._endpoint_states.values())
 
-    def lane(self, model: ChatModel, name: str, rates: Rates) -> Lane:
-        """Give the state that the calls of a provider, address and model share; the first caller sets its rates."""
-        key = LaneKey(model.provider, endpoint_of(model), name or model.model)
-        lane = self._lanes.get(key)
-        if lane is None:
-            budget = self._budgets.setdefault(key[:2], RetryBudget())
-            lane = self._lanes.setdefault(key, Lane(key, rates, budget, self.clock))
-        return lane
+    def endpoint_state(self, model: ChatModel, name: str, rates: Rates) -> EndpointState:
+        """Return the state that the calls of an endpoint share; the first caller sets its rates."""
+        key = EndpointKey(model.provider, endpoint_of(model), name or model.model, account_of(model))
+        state = self._endpoint_states.get(key)
+        if state is None:
+            budget = self._budgets.setdefault((key.provider, key.endpoint, key.account), RetryBudget())
+            state = self._endpoint_states.setdefault(key, EndpointState(key, rates, budget, self.clock))
+        return state
 
     @asynccontextmanager
-    async def admitted(self, lane: Lane) -> AsyncGenerator[None]:
-        """Wait for a place among the calls under way, and hold it."""
+    async def admitted(self, endpoint_state: EndpointState) -> AsyncGenerator[None]:
+        """Wait for a free slot among the calls in progress, and hold it while the block is open."""
         limiters = self._limiters.get()
-        limiter = limiters.get(lane.key)
+        limiter = limiters.get(endpoint_state.key)
         if limiter is None:
-            limiter = limiters[lane.key] = anyio.CapacityLimiter(self.concurrency)
-        # An own borrower: a stream may be closed by another task than the one that opened it.
+            limiter = limiters[endpoint_state.key] = anyio.CapacityLimiter(self.concurrency)
+        # Not the task as borrower, because another task may close a stream than the one that opened it.
         borrower = object()
         try:
             limiter.acquire_on_behalf_of_nowait(borrower)
@@ -159,8 +164,20 @@ class Gateway:
             limiter.release_on_behalf_of(borrower)
 
 
-def _positive(what: str, number: float | None) -> float | None:
-    if number is not None and not number > 0:
-        unit = " of seconds" if what.endswith("_s") else ""
-        raise ConfigurationError(f"{what} must be a positive number{unit}, not {number!r}")
-    return number
+def _check_rate(parameter: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        alternative = " or 'auto'" if parameter == "requests_per_minute" else ""
+        raise ConfigurationError(
+            f"{parameter} must be a number above 0{alternative}, not {value!r}",
+            hint="Set what the provider allows your key per minute; None sets no limit.",
+        )
+    return float(value)
+
+
+def _check_positive(parameter: str, value: float | None) -> float | None:
+    if value is not None and not value > 0:
+        unit = " of seconds" if parameter.endswith("_s") else ""
+        raise ConfigurationError(f"{parameter} must be a positive number{unit}, not {value!r}")
+    return value

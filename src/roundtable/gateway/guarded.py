@@ -1,70 +1,350 @@
-"""A model whose calls pass the gateway."""
+"""A model with calls that pass the gateway."""
 
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, Self, TypeVar
 
 import anyio
 
-from roundtable._foreign import error_text
-from roundtable.errors import AgentError, CircuitOpen, RoundtableError
-from roundtable.gateway.lanes import Rates
-from roundtable.gateway.metering import MeteredModel, ReservedModel
+from roundtable._core.text import error_text
+from roundtable.errors import AgentError, APITimeoutError, CircuitOpen, RoundtableError
+from roundtable.gateway.budget import MeteredModel, ReservedModel
+from roundtable.gateway.prices import sane_usage, usage_of_failure
 from roundtable.gateway.retry import RetryRule
+from roundtable.gateway.state import Rates
 from roundtable.gateway.streams import ChatStream
-from roundtable.gateway.tries import Deadline, Tries, is_missed
-from roundtable.gateway.usage import sane_usage
-from roundtable.gateway.wrapping import WrappedModel, close_stream, tell_missed
-from roundtable.types import ChatDelta, ChatResponse
+from roundtable.gateway.wrapping import WrappedModel, close_stream, is_replayed, keeps_deadline, notify_timeout
+from roundtable.http.message import ending_at
+from roundtable.types import ChatDelta, ChatResponse, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
+    from random import Random
     from types import TracebackType
 
+    from tenacity import AsyncRetrying, RetryCallState
+
     from roundtable.gateway.gateway import Gateway
-    from roundtable.gateway.lanes import Lane
-    from roundtable.gateway.tries import RetryNotice
-    from roundtable.protocols import ChatModel
+    from roundtable.gateway.state import EndpointState
+    from roundtable.protocols import ChatModel, SleepingClock
     from roundtable.types import ChatRequest, RetryPolicy
 
-__all__ = ["Guard", "GuardedModel", "as_own_error"]
+__all__ = ["CallRules", "Deadline", "GuardedModel", "RetryLoop", "RetryNotice", "as_own_error", "is_missed", "named"]
+
 
 _log: logging.Logger = logging.getLogger("roundtable.gateway")
+PARTIAL_CHARS: Final = 4000
+"""Most characters stored of an answer that was cut off."""
+_MISSED: Final = "deadline_s"
+_WAIT_REFUSED_HINT: Final = (
+    "Try again after `retry_after_s`, allow more time with `timeout_s`, or use another provider meanwhile."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryNotice:
+    """Notice that a call is retried."""
+
+    attempt: int
+    """Number of the coming try, from 2."""
+    delay_s: float
+    """Seconds until that try."""
+    error: RoundtableError
+    """Why the last try failed."""
+    shown: bool
+    """Whether pieces of the failed answer were passed on; they are void now."""
+
+
+class Deadline:
+    """The end of a call: its own time limit, or that of its turn or debate, whichever comes first.
+
+    The call's own time runs on the clock of the gateway. The limits of turn and debate are cancel scopes, which run on
+    the clock of the event loop.
+
+    Args:
+        timeout_s: Seconds from now; `None` for no time limit of its own.
+        clock: Source of the time.
+    """
+
+    def __init__(self, timeout_s: float | None, clock: SleepingClock) -> None:
+        self.timeout_s = timeout_s
+        self._clock = clock
+        self._at = math.inf if timeout_s is None else clock.monotonic() + timeout_s
+
+    @property
+    def own_s(self) -> float:
+        """Seconds left of the call's own time; infinite without a limit."""
+        return self._at - self._clock.monotonic()
+
+    @property
+    def ends_at(self) -> float:
+        """End of the call's own time, on the clock of the event loop."""
+        return anyio.current_time() + self.own_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left until the earliest deadline."""
+        return min(self.own_s, anyio.current_effective_deadline() - anyio.current_time())
+
+    @property
+    def name(self) -> str:
+        """Description of the earliest deadline, for messages."""
+        if self.timeout_s is not None and self.own_s <= anyio.current_effective_deadline() - anyio.current_time():
+            return f"the call's deadline of {self.timeout_s:g} s"
+        return "the deadline of the turn or the debate"
+
+    def skip(self, seconds: float) -> None:
+        """Advance the deadline's time without waiting."""
+        self._at -= seconds
+
+    def missed(self, provider: str) -> APITimeoutError:
+        """Return the error of a call that missed the deadline; see `is_missed`."""
+        return APITimeoutError(
+            f"no complete answer within {self.timeout_s:g} s", provider=provider, details={_MISSED: self.timeout_s}
+        )
+
+
+def is_missed(error: RoundtableError) -> bool:
+    """Check whether an error means that the gateway ended the call at its deadline, so that it must not be retried.
+
+    The clock alone cannot tell, since a replayed call takes no time.
+    """
+    return isinstance(error, APITimeoutError) and _MISSED in (error.details or {})
+
+
+class RetryLoop:
+    """The retries of one call; created when its first try fails.
+
+    Args:
+        lane: State of the endpoint; its budget pays for retries.
+        rule: What to retry.
+        deadline: End of the call.
+        clock: Sleeps between tries.
+        random: Source of jitter.
+        tell: Called with each retry, before the wait.
+    """
+
+    def __init__(
+        self,
+        endpoint_state: EndpointState,
+        rule: RetryRule,
+        deadline: Deadline,
+        *,
+        clock: SleepingClock,
+        random: Random,
+        tell: Callable[[RetryNotice], Awaitable[None]] | None,
+    ) -> None:
+        self._endpoint_state = endpoint_state
+        self._rule = rule
+        self._deadline = deadline
+        self._clock = clock
+        self._random = random
+        self._on_retry = tell
+        self.cost: int = 0
+        """Price of the current try."""
+        self._failures = 0
+        self._usage = Usage()
+        self._shown = ""
+        self._has_output = False
+        self._last = RoundtableError()
+        self._wait_refusal = ""
+        self._attempts: AsyncRetrying | None = None
+
+    async def again(self, error: RoundtableError, *, shown: str = "", begun: bool = False) -> None:
+        """Record a failed try, and wait until the next one may start.
+
+        Args:
+            error: Why it failed.
+            shown: Text that it passed on before.
+            begun: Whether it passed on anything.
+
+        Raises:
+            RoundtableError: There is no next try. The error states the number of tries, their usage and the text shown.
+        """
+        self._failures += 1
+        self._usage += usage_of_failure(error, begun=begun)
+        self._shown, self._has_output, self._last = shown, begun, error
+        if not self._may_retry(error):
+            self._give_up()
+        if self._attempts is None:
+            self._attempts = aiter(self._make_attempts())
+            self._attempt = await anext(self._attempts)
+        with self._attempt:
+            raise error
+        try:
+            self._attempt = await anext(self._attempts)
+        except RoundtableError:
+            self._give_up()
+
+    def settled(self, response: ChatResponse) -> ChatResponse:
+        """Add the usage of the failed tries to the answer of a later one."""
+        if not self._usage.calls:
+            return response
+        return response.model_copy(update={"usage": self._usage + response.usage})
+
+    def charge(self, error: RoundtableError) -> None:
+        """Add the usage of earlier tries to the error of a try that was not made."""
+        if self._usage.calls:
+            error.usage = self._usage if error.usage is None else self._usage + error.usage
+
+    def _give_up(self) -> NoReturn:
+        error = named(self._last, self._failures, self._shown, self._usage, unwaited=self._wait_refusal)
+        raise error from error.__cause__
+
+    def _make_attempts(self) -> AsyncRetrying:
+        # Imported at the first failure, because tenacity imports asyncio and TLS.
+        from tenacity import AsyncRetrying, retry_if_exception
+
+        # The order in tenacity: retry, wait, stop, before_sleep, sleep.
+        return AsyncRetrying(
+            retry=retry_if_exception(self._may_retry),
+            wait=self._wait_s,
+            stop=self._pay_or_stop,
+            before_sleep=self._report_retry,
+            sleep=self._sleep,
+            reraise=True,
+        )
+
+    def _may_retry(self, error: BaseException) -> bool:
+        if self._has_output and self._on_retry is None:
+            # A reader of the stream would see a piece twice, without notice that the first one is void.
+            return False
+        if (
+            not isinstance(error, RoundtableError)
+            or is_missed(error)
+            or not self._rule.has_retry(error, self._failures)
+        ):
+            return False
+        requested_s = error.retry_after_s or 0.0
+        self._wait_refusal = self._refused_wait(requested_s, requested_s)
+        return not self._wait_refusal
+
+    def _refused_wait(self, requested_s: float, wait_s: float) -> str:
+        """Return why the wait that a provider requests is too long; empty where it is not, or there is no request."""
+        if not requested_s:
+            return ""
+        if wait_s >= self._deadline.left_s:
+            return f"it asks to wait {_seconds_text(requested_s)} s, which goes past {self._deadline.name}"
+        longest_s = self._rule.longest_wait_s
+        if requested_s > longest_s:
+            return f"it asks to wait {_seconds_text(requested_s)} s; the longest allowed wait is {longest_s:g} s"
+        return ""
+
+    def _wait_s(self, state: RetryCallState) -> float:
+        return self._rule.wait_s(self._last, self._failures, self._random.random())
+
+    def _pay_or_stop(self, state: RetryCallState) -> bool:
+        wait_s = state.upcoming_sleep
+        self._wait_refusal = self._refused_wait(self._last.retry_after_s or 0.0, wait_s)
+        # Where the breaker opened meanwhile, the cause is more useful than the breaker's refusal.
+        if wait_s >= self._deadline.left_s or self._endpoint_state.breaker.wait_s > wait_s:
+            return True
+        self.cost = self._endpoint_state.pay_for_retry(self._last)
+        return self.cost == 0
+
+    async def _sleep(self, seconds: float) -> None:
+        if not self._last.is_recorded:
+            await self._clock.sleep(seconds)
+            return
+        # The wait took place when the failure was recorded; breaker and deadline must count its time.
+        self._endpoint_state.skip(seconds)
+        self._deadline.skip(seconds)
+
+    async def _report_retry(self, state: RetryCallState) -> None:
+        error = self._last
+        delay_s = 0.0 if error.is_recorded else state.upcoming_sleep
+        key = self._endpoint_state.key
+        _log.warning(
+            "%s: call failed (%s), trying again in %.1f s",
+            key.provider,
+            error.code,
+            delay_s,
+            extra={
+                "provider": key.provider,
+                "model": key.model,
+                "attempt": self._failures,
+                "delay_ms": round(delay_s * 1000),
+                "code": error.code,
+            },
+        )
+        if self._on_retry is not None:
+            await self._on_retry(RetryNotice(self._failures + 1, delay_s, error, self._has_output))
+
+
+def _seconds_text(seconds: float) -> str:
+    """Return seconds as readable text; a date in a header may lead to an uneven number."""
+    return f"{seconds:.1f}".removesuffix(".0") if seconds < 1e9 else f"{seconds:g}"
+
+
+def named(error: RoundtableError, attempts: int, shown: str, usage: Usage, *, unwaited: str = "") -> RoundtableError:
+    """Return an error with the number of tries, the text shown and the usage; the same object if there is none of it.
+
+    A model may raise one error object several times, so the error is copied, not changed.
+
+    Args:
+        error: Why the last try failed.
+        attempts: Number of tries.
+        shown: Text that was passed on.
+        usage: Usage of the tries.
+        unwaited: Why the wait that the provider requested is too long, if it is.
+    """
+    if attempts < 2 and not shown and not unwaited and (not usage.calls or usage == error.usage):
+        return error
+    copy = type(error).__new__(type(error), *error.args)
+    copy.__dict__.update(error.__dict__)
+    details = dict(error.details or {})
+    tries = f"after {attempts} attempts" if attempts > 1 else ""
+    if notes := "; ".join(note for note in (unwaited, tries) if note):
+        copy.message = f"{error.message} ({notes})"
+    if unwaited:
+        copy.hint = _WAIT_REFUSED_HINT
+    if attempts > 1:
+        details["attempts"] = attempts
+    if shown:
+        details["partial_answer"] = shown[:PARTIAL_CHARS]
+    copy.details = details or None
+    copy.usage = usage if usage.calls else error.usage
+    copy.args = (copy.message,)
+    copy.__cause__ = error.__cause__
+    return copy.with_traceback(error.__traceback__)
+
+
 MESSAGE_CHARS: Final = 500
-"""Most characters of a foreign error's text that are passed on."""
+"""Most characters that are passed on of the text of another library's error."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
-    """What holds for the calls of one guarded model."""
+class CallRules:
+    """Rules for the calls of one guarded model."""
 
     timeout_s: float | None = None
     """Total deadline of a call in seconds, tries and waits included."""
     rule: RetryRule = field(default_factory=RetryRule)
-    """What is tried again."""
+    """Rule for retries."""
     rates: Rates = field(default_factory=Rates)
-    """What its provider allows in a minute."""
+    """Calls and tokens per minute that the provider allows."""
     before: Callable[[], Awaitable[None]] | None = None
-    """Is awaited before each try; what it raises keeps the try from starting."""
+    """Awaited before each try; an error that it raises keeps the try from starting."""
     told: Callable[[RetryNotice], Awaitable[None]] | None = None
-    """Hears of retries."""
+    """Called with each retry."""
 
 
 class GuardedModel(WrappedModel):
-    """A `ChatModel` whose calls pass a gateway; made by `Gateway.guard`.
+    """A `ChatModel` with calls that pass a gateway; made by `Gateway.guard`.
 
     Args:
-        gateway: Whose limits hold.
-        inner: The model that answers.
-        guard: What holds for its calls.
+        gateway: The gateway, with its limits.
+        inner: The wrapped model.
+        guard: Rules for the calls.
     """
 
-    def __init__(self, gateway: Gateway, inner: ChatModel, guard: Guard) -> None:
+    def __init__(self, gateway: Gateway, inner: ChatModel, guard: CallRules) -> None:
         super().__init__(inner)
         self.gateway = gateway
         self.guard = guard
@@ -74,80 +354,84 @@ class GuardedModel(WrappedModel):
         before: Callable[[], Awaitable[None]],
         told: Callable[[RetryNotice], Awaitable[None]] | None = None,
     ) -> GuardedModel:
-        """Give this model with a question that is asked before each try, after the wait for admission.
+        """Return this model with callbacks before each try, after the wait for admission.
 
-        A call may wait long to be let in; whether it is still wanted is known only then.
+        The wait for admission may be long, so `before` can check afterwards whether the call is still wanted.
 
         Args:
-            before: The question; what it raises keeps the try from starting.
-            told: Hears of each retry before it is waited for. With it, a stream that broke off is tried again even
-                if pieces of it were given out: whoever shows them has been told that they are void.
+            before: Awaited before each try; an error that it raises keeps the try from starting.
+            told: Called with each retry, before the wait. With it, a stream that was cut off is retried even if it has
+                passed pieces on, because the callback learns that they are void.
         """
         return GuardedModel(self.gateway, self.inner, replace(self.guard, before=before, told=told))
 
     def with_retry(self, policy: RetryPolicy) -> GuardedModel:
-        """Give this model with a policy for retries that wins over the gateway's rule."""
+        """Return this model with a retry policy that replaces the gateway's rule."""
         return GuardedModel(self.gateway, self.inner, replace(self.guard, rule=RetryRule.of(policy)))
 
     def over(self, wrap: Callable[[ChatModel], ChatModel]) -> GuardedModel:
-        """Give this model with something round the one that answers."""
+        """Return this model with its inner model wrapped."""
         inner = wrap(self.inner)
         return self if inner is self.inner else GuardedModel(self.gateway, inner, self.guard)
 
-    def tried_once(self, timeout_s: float) -> GuardedModel:
-        """Give this model without retries and with this many seconds for a call, unless it has fewer."""
-        own = self.guard.timeout_s
+    def without_retries(self, timeout_s: float) -> GuardedModel:
+        """Return this model without retries, with at most this many seconds for a call."""
+        own_timeout_s = self.guard.timeout_s
         rule = replace(self.guard.rule, on=frozenset())
-        guard = replace(self.guard, timeout_s=timeout_s if own is None else min(own, timeout_s), rule=rule)
+        guard = replace(
+            self.guard, timeout_s=timeout_s if own_timeout_s is None else min(own_timeout_s, timeout_s), rule=rule
+        )
         return GuardedModel(self.gateway, self.inner, guard)
 
     @property
-    def lane(self) -> Lane:
-        """State of the provider, address and model: breaker, rates, budget for retries."""
-        return self.gateway.lane(self.inner, self.inner.model, self.guard.rates)
+    def endpoint_state(self) -> EndpointState:
+        """State of the model's endpoint: breaker, rates, retry budget."""
+        return self.gateway.endpoint_state(self.inner, self.inner.model, self.guard.rates)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once.
 
         Raises:
-            RoundtableError: All tries failed, or there was no answer in time.
+            RoundtableError: All tries failed, or the answer missed the deadline.
         """
-        lane = self.gateway.lane(self.inner, request.model, self.guard.rates)
-        async with self.gateway.admitted(lane):
-            call = _Call(self, lane, request)
+        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard.rates)
+        async with self.gateway.admitted(endpoint_state):
+            call = _Call(self, endpoint_state, request)
             while True:
                 await call.let_in()
                 try:
                     with call:
-                        response = await call.within(partial(call.answering.complete, request))
-                        return call.done(self._whole(response))
+                        response = await call.start(partial(call.answering.complete, request))
+                        return call.done(self._checked_response(response))
                 except RoundtableError as error:
                     failure = error
                 await call.again(failure)
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Answer in pieces, then whole; as a block it gives the pieces alone and keeps the response.
+        """Answer in pieces, then with the complete response; see `ChatStream`.
 
-        Leaving the block or closing the iterator ends the call. What iterates gets a `RoundtableError` when all tries
-        failed, when there was no answer in time, or when the stream broke off after pieces of it were given out; those
+        Leaving the block or closing the iterator ends the call. Iterating raises a `RoundtableError` when all tries
+        failed, when the answer missed the deadline, or when the stream was cut off after it passed pieces on; those
         are in `details["partial_answer"]`.
         """
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        lane = self.gateway.lane(self.inner, request.model, self.guard.rates)
-        async with self.gateway.admitted(lane):
-            call = _Call(self, lane, request)
+        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard.rates)
+        async with self.gateway.admitted(endpoint_state):
+            call = _Call(self, endpoint_state, request)
             while True:
                 await call.let_in()
                 pieces = call.answering.stream(request)
                 step = partial(anext, pieces, None)
                 try:
                     with call:
-                        while isinstance(piece := await call.within(step), ChatDelta):
+                        piece = await call.start(step)
+                        while isinstance(piece, ChatDelta):
                             call.given(piece)
                             yield piece
-                        response = call.done(self._whole(piece))
+                            piece = await (step() if call.is_ended_by_model else call.within(step))
+                        response = call.done(self._checked_response(piece))
                     break
                 except RoundtableError as error:
                     failure = error
@@ -156,142 +440,176 @@ class GuardedModel(WrappedModel):
                 await call.again(failure)
             yield response
 
-    def _whole(self, response: object) -> ChatResponse:
+    def _checked_response(self, response: object) -> ChatResponse:
         if not isinstance(response, ChatResponse):
             raise AgentError(
-                f"the model {self.model!r} gave {type(response).__name__} where a ChatResponse was due",
+                f"the model {self.model!r} returned {type(response).__name__} instead of a ChatResponse",
                 provider=self.provider,
-                hint="This is a fault in the provider's code; report it to its authors.",
+                hint="This is a bug in the provider's code; report it to its authors.",
             )
         usage = sane_usage(response.usage, self.provider)
         return response if usage is response.usage else response.model_copy(update={"usage": usage})
 
 
 class _Call:
-    """One call with all its tries; as a block, one try of it."""
+    """One call with all its tries; as a context manager, one of its tries."""
 
-    def __init__(self, model: GuardedModel, lane: Lane, request: ChatRequest) -> None:
+    def __init__(self, model: GuardedModel, endpoint_state: EndpointState, request: ChatRequest) -> None:
         self._model = model
-        self._lane = lane
+        self._endpoint_state = endpoint_state
         self._request = request
         self._deadline: Deadline | None = None
-        self._tries: Tries | None = None
+        self._retries: RetryLoop | None = None
         self._set_aside = 0.0
+        self._is_admitted = False
+        self._sent_at = 0.0
         self._probe = False
         self._is_done = False
-        self._begun = False
+        self._has_output = False
         self._shown: list[str] = []
         self.answering: ChatModel = model.inner
-        """What answers the try: the model, or the model with what is reserved for it."""
+        """Model that answers the try: the inner model, or the inner model with a reservation."""
 
     async def let_in(self) -> None:
-        """Wait until the rates and the budget allow a try, and ask whether it is still wanted.
+        """Wait until the rates and the budget allow a try, then await the guard's `before`.
 
         Raises:
-            RoundtableError: One of them does not; states what the tries before consumed.
+            RoundtableError: One of them refuses the try; states the usage of earlier tries.
         """
         try:
-            await self._admitted()
+            await self._admit()
         except RoundtableError as error:
-            if self._tries is not None:
-                self._tries.charge(error)
+            if self._retries is not None:
+                self._retries.charge(error)
             raise
 
-    async def _admitted(self) -> None:
-        model, lane = self._model, self._lane
+    async def _admit(self) -> None:
+        model, endpoint_state = self._model, self._endpoint_state
         guard = model.guard
-        if lane.has_rate:
+        if endpoint_state.has_rate and not is_replayed(model.inner, self._request):
             left_s = (self._deadline or Deadline(None, model.gateway.clock)).left_s
-            self._set_aside = await lane.admit(self._request, min(left_s, guard.rule.longest_wait_s))
-        if isinstance(model.inner, MeteredModel):
-            self.answering = await self.within(partial(model.inner.reserved, self._request))
-        if self._deadline is None:
-            # Runs from when the call is let in: a queue of our own making is no fault of the provider.
-            self._deadline = Deadline(guard.timeout_s, model.gateway.clock)
-        if guard.before is not None:
-            try:
+            self._set_aside = await endpoint_state.admit(self._request, min(left_s, guard.rule.longest_wait_s))
+            self._is_admitted = True
+            self._sent_at = model.gateway.clock.monotonic()
+        try:
+            if isinstance(model.inner, MeteredModel):
+                self.answering = await self.within(partial(model.inner.reserved, self._request))
+            if self._deadline is None:
+                # Starts with the admission: time in the library's own queue does not count against the provider.
+                self._deadline = Deadline(guard.timeout_s, model.gateway.clock)
+            if guard.before is not None:
                 await guard.before()
-            except BaseException:
-                self._release()
-                raise
+        except BaseException:
+            self._release()
+            raise
 
     def __enter__(self) -> Self:
         try:
-            self._probe = self._lane.breaker.enter()
+            self._probe = self._endpoint_state.breaker.enter()
         except CircuitOpen as error:
             self._release()
             error.provider = self._model.provider
             raise
-        self._is_done = self._begun = False
+        self._is_done = self._has_output = False
         self._shown.clear()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._is_admitted:
+            self._is_admitted = False
+            self._endpoint_state.ended()
         if self._is_done:
             return
-        own = as_own_error(error, self._model.provider) if isinstance(error, Exception) else None
-        self._lane.failed(own or error, probe=self._probe, set_aside=self._set_aside)
-        if own is not None and is_missed(own) and not own.is_recorded:
-            tell_missed(self.answering, self._request, own, self._shown)
-        if own is not None and own is not error:
-            _log.debug("model call failed", extra={"provider": own.provider, "error": type(error).__name__})
-            raise own from own.__cause__
+        own_error = as_own_error(error, self._model.provider) if isinstance(error, Exception) else None
+        self._endpoint_state.failed(own_error or error, probe=self._probe, set_aside=self._set_aside)
+        if own_error is not None and is_missed(own_error) and not own_error.is_recorded:
+            notify_timeout(self.answering, self._request, own_error, self._shown)
+        if own_error is not None and own_error is not error:
+            _log.debug("model call failed", extra={"provider": own_error.provider, "error": type(error).__name__})
+            raise own_error from own_error.__cause__
+
+    @property
+    def is_ended_by_model(self) -> bool:
+        """Whether the answering model ends the call at the deadline that `start` handed down to it."""
+        return keeps_deadline(self.answering)
+
+    async def start(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Run the first step of a try within the call's deadline."""
+        if not self.is_ended_by_model:
+            return await self.within(step)
+        with ending_at(self._deadline):
+            return await step()
 
     async def within(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Do a step of the call, within its deadline."""
+        """Run a step of the call within the call's deadline."""
         deadline = self._deadline
         if deadline is None or deadline.timeout_s is None:
             return await step()
-        # A cancel scope may not stay open across a yield, so each step of a stream gets what is left of the time.
+        # A cancel scope may not stay open across a yield, so each step of a stream gets the remaining time.
         with anyio.CancelScope(deadline=anyio.current_time() + deadline.own_s):
             return await step()
         raise deadline.missed(self._model.provider)
 
     def _release(self) -> None:
-        """Give back what is reserved for a try that does not start."""
+        """Release the reservations of a try that does not start."""
         if isinstance(self.answering, ReservedModel):
             self.answering.release()
+        if self._is_admitted:
+            self._is_admitted = False
+            self._endpoint_state.give_back(requests=1, tokens=self._set_aside)
+            self._set_aside = 0.0
 
     def given(self, piece: ChatDelta) -> None:
-        """Take note of a piece that is given out."""
+        """Record a piece that is passed on.
+
+        Raises:
+            APITimeoutError: The deadline has passed. `within` does not notice that where pieces arrive faster than they
+                are read, since it never waits then.
+        """
+        deadline = self._deadline
+        if deadline is not None and deadline.own_s <= 0:
+            raise deadline.missed(self._model.provider)
         if piece.text:
-            self._begun = True
+            self._has_output = True
             self._shown.append(piece.text)
 
     def done(self, response: ChatResponse) -> ChatResponse:
-        """Say that the try succeeded; gives the answer, charged with what the tries before it consumed."""
+        """Record a successful try; return its response with the usage of earlier tries added."""
         self._is_done = True
-        cost = 0 if self._tries is None else self._tries.cost
-        self._lane.succeeded(response.usage, probe=self._probe, set_aside=self._set_aside, cost=cost)
-        return response if self._tries is None else self._tries.settled(response)
+        cost = 0 if self._retries is None else self._retries.cost
+        set_aside = self._set_aside if self._is_admitted else None
+        self._endpoint_state.succeeded(response.usage, probe=self._probe, set_aside=set_aside, cost=cost)
+        if self._is_admitted:
+            self._endpoint_state.adopt_limit(response.rate_limit, self._sent_at)
+        return response if self._retries is None else self._retries.settled(response)
 
     async def again(self, error: RoundtableError) -> None:
         """Wait for the next try.
 
         Raises:
-            RoundtableError: There is none.
+            RoundtableError: There is no next try.
         """
         guard, gateway = self._model.guard, self._model.gateway
-        if self._tries is None:
-            self._tries = Tries(
-                self._lane,
+        if self._retries is None:
+            self._retries = RetryLoop(
+                self._endpoint_state,
                 guard.rule,
                 self._deadline or Deadline(None, gateway.clock),
                 clock=gateway.clock,
                 random=gateway.random,
                 tell=guard.told,
             )
-        await self._tries.again(error, shown="".join(self._shown), begun=self._begun)
+        await self._retries.again(error, shown="".join(self._shown), begun=self._has_output)
 
 
 def as_own_error(exc: Exception, provider: str) -> RoundtableError:
-    """Give the library's error for any exception; its own ones are taken out of a group unchanged."""
+    """Return any exception as a `RoundtableError`; one inside an exception group is returned unchanged."""
     if isinstance(exc, RoundtableError):
         return exc
     if isinstance(exc, ExceptionGroup):
-        # Several tasks of one call failed together; the first failure is the one that ended it.
+        # Several tasks of the call failed; the first failure ended it.
         return as_own_error(exc.exceptions[0], provider)
     text = " ".join(error_text(exc).split())[:MESSAGE_CHARS]
     return AgentError(

@@ -1,47 +1,130 @@
-"""What calls cost: a table of prices, the caller's before the packaged ones. Never reaches the network."""
+"""Prices of calls: the caller's first, then a packaged table. Never uses the network."""
 
 from __future__ import annotations
 
 import logging
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import ROUND_UP, Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from roundtable.errors import ConfigurationError
-from roundtable.http.addresses import is_loopback
+from roundtable.errors import APITimeoutError, ConfigurationError
+from roundtable.gateway.retry import kind_of
+from roundtable.http.guard_public import is_loopback
 from roundtable.types import Usage
+from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["ModelPrice", "PriceLike", "PriceTable", "to_usd"]
+    from roundtable.errors import RoundtableError
+
+__all__ = [
+    "PROVIDERS_WITHOUT_TOKENS",
+    "ModelPrice",
+    "PriceLike",
+    "PriceTable",
+    "sane_usage",
+    "searches_usd",
+    "to_usd",
+    "usage_of_failure",
+]
+
+
+PROVIDERS_WITHOUT_TOKENS: Final = frozenset({"human"})
+"""Providers whose calls consume no tokens."""
+
+
+def sane_usage(usage: Usage, provider: str = "") -> Usage:
+    """Correct usage so that sums of it make sense: no negative count, at least one call, a finite price or none.
+
+    Every call of a model consumes tokens, so a call with no tokens at all counts as unreported.
+
+    Args:
+        usage: Usage in a response.
+        provider: Provider of the response.
+
+    Example:
+        >>> sane_usage(Usage(input_tokens=3)).calls
+        1
+        >>> sane_usage(Usage(calls=1)).unreported_calls, sane_usage(Usage(calls=1), "human").unreported_calls
+        (1, 0)
+    """
+    cost = usage.cost_usd
+    counts = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.reasoning_tokens,
+        usage.searches,
+        usage.unreported_calls,
+    )
+    is_silent = usage.input_tokens <= 0 and usage.output_tokens <= 0 and provider not in PROVIDERS_WITHOUT_TOKENS
+    if usage.calls >= 1 and min(counts) >= 0 and (cost is None or (math.isfinite(cost) and cost >= 0)):
+        if not is_silent or usage.unreported_calls:
+            return usage
+        return usage.model_copy(update={"unreported_calls": usage.calls})
+    return Usage(
+        input_tokens=max(0, usage.input_tokens),
+        output_tokens=max(0, usage.output_tokens),
+        cache_read_tokens=max(0, usage.cache_read_tokens),
+        cache_write_tokens=max(0, usage.cache_write_tokens),
+        reasoning_tokens=max(0, usage.reasoning_tokens),
+        searches=max(0, usage.searches),
+        calls=max(1, usage.calls),
+        unreported_calls=max(0, usage.unreported_calls, usage.calls if is_silent else 0),
+        cost_usd=cost if cost is not None and math.isfinite(cost) and cost >= 0 else None,
+        partial_cost_usd=usage.partial_cost_usd,
+    )
+
+
+def usage_of_failure(error: RoundtableError, *, begun: bool) -> Usage:
+    """Return the usage of a failed try.
+
+    The usage in the error counts, if there is one. Otherwise the usage is unknown where the answer had begun, was
+    useless, or was still missing at the deadline. A refusal and an unreachable provider consume nothing.
+
+    Args:
+        error: Why the try failed.
+        begun: Whether the provider had begun to answer.
+    """
+    if error.usage is not None:
+        return error.usage
+    timed_out = isinstance(error, APITimeoutError) and "status" not in (error.details or {})
+    if begun or timed_out or kind_of(error) == "answer":
+        return Usage(calls=1, unreported_calls=1)
+    return Usage()
+
 
 _log: logging.Logger = logging.getLogger(__name__)
 MILLION: Final = Decimal(1_000_000)
 SMALLEST_USD: Final = Decimal("1e-12")
-"""Prices of calls are rounded up to this."""
+"""Unit to which prices of calls are rounded up."""
 
-_SAME_VENDOR: Final = {"openai-chat": "openai"}
-"""Providers of ours whose packaged prices stand under another name."""
 _UNBILLED: Final = frozenset({"human", "local"})
-"""Providers whose models run in this process, and people: nobody sends a bill."""
+"""Providers without a bill: models that run in this process, and people."""
 _NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
-"""Providers of ours that are no vendor, and must not be taken for one of that name."""
+"""Built-in providers that are not vendors, and must not be mistaken for a vendor of that name."""
+
+_GROUNDED_ANSWER_USD: Final = Decimal("0.035")
+_OLD_GEMINI: Final = re.compile(r"gemini-[12](?:\D|$)")
 
 _Amount: TypeAlias = "Decimal | float | str"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPrice:
-    """Price of one model, in US dollars per million tokens. Numbers are read as decimals, as they are written.
+    """Price of one model, in US dollars per million tokens. Numbers are read as exact decimals.
 
-    Cached tokens are part of the input and reasoning tokens part of the output: what has no price of its own costs what
-    the rest does.
+    Cached tokens are part of the input, and reasoning tokens part of the output; without their own price they cost as
+    much as the other tokens.
 
     Raises:
-        ConfigurationError: A price is negative or no number.
+        ConfigurationError: A price is negative or not a number.
 
     Example:
         >>> price = ModelPrice(input=3, output=15, cache_read="0.3")
@@ -60,29 +143,32 @@ class ModelPrice:
     reasoning: _Amount | None = None
     """A million tokens of reasoning."""
     per_call: _Amount = 0
-    """One call, whatever it holds."""
+    """One call, whatever its size."""
+    per_search: _Amount | None = None
+    """One web search that the provider makes itself; its list price when left out, where one is known."""
 
     def __post_init__(self) -> None:
-        """Read the numbers."""
+        """Convert the prices to decimals."""
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
-                object.__setattr__(self, field.name, _price(field.name, value))
+                object.__setattr__(self, field.name, _parse_price(field.name, value))
 
     def cost(self, usage: Usage) -> Decimal:
-        """Give the exact price of calls in US dollars."""
-        read, write, thought = usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens
+        """Return the exact price of calls in US dollars."""
+        read, write, reasoning = usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens
         plain_in = max(0, usage.input_tokens - read - write)
-        plain_out = max(0, usage.output_tokens - thought)
+        plain_out = max(0, usage.output_tokens - reasoning)
         parts = (
             (plain_in, self.input),
             (read, self.input if self.cache_read is None else self.cache_read),
             (write, self.input if self.cache_write is None else self.cache_write),
             (plain_out, self.output),
-            (thought, self.output if self.reasoning is None else self.reasoning),
+            (reasoning, self.output if self.reasoning is None else self.reasoning),
         )
         tokens = sum((Decimal(count) * Decimal(price) for count, price in parts), Decimal(0))
-        return tokens / MILLION + Decimal(max(1, usage.calls)) * Decimal(self.per_call)
+        searches = Decimal(usage.searches) * Decimal(self.per_search or 0)
+        return tokens / MILLION + Decimal(max(1, usage.calls)) * Decimal(self.per_call) + searches
 
 
 PriceLike: TypeAlias = "ModelPrice | Mapping[str, _Amount]"
@@ -92,17 +178,16 @@ PriceLike: TypeAlias = "ModelPrice | Mapping[str, _Amount]"
 class PriceTable:
     """Prices of models by `provider:model`.
 
-    What the caller states comes first; `provider:*` stands for all models of a provider that are not stated. Then
-    comes the table of `genai-prices`, where that is installed (extra `prices`): it comes with the package and is read
-    from there. The embedded model costs nothing. A server on this machine is no vendor: its models have the prices
-    stated for them, or none.
+    The caller's prices come first; `provider:*` covers all other models of a provider. Next comes the table in the
+    package `genai-prices`, where that is installed (extra `prices`). The embedded model costs nothing. A server on this
+    machine is not a vendor: its models have the caller's prices, or none.
 
     Args:
         stated: The caller's prices.
-        packaged: Whether the packaged table is used.
+        packaged: Whether to use the packaged table.
 
     Raises:
-        ConfigurationError: A name is no `provider:model`, or a price cannot be read.
+        ConfigurationError: A name is not a `provider:model`, or a price is not valid.
 
     Example:
         >>> table = PriceTable({"acme:large": {"input": 2, "output": "8.5"}}, packaged=False)
@@ -116,22 +201,22 @@ class PriceTable:
         if stated is not None and not isinstance(stated, Mapping):
             raise ConfigurationError(
                 f"prices must map 'provider:model' to prices, not be {stated!r}",
-                hint='Give a mapping such as {"openai:*": {"input": 1.25, "output": 10}}.',
+                hint='Pass a mapping such as {"openai:*": {"input": 1.25, "output": 10}}.',
             )
-        self._stated = {_name(name): _model_price(name, price) for name, price in (stated or {}).items()}
+        self._stated = {_split_name(name): _model_price(name, price) for name, price in (stated or {}).items()}
         self._packaged = packaged
         self._library: ModuleType | None = None
         self._loaded = False
 
     @property
     def source(self) -> str:
-        """Where prices come from, such as `"stated, genai-prices 0.2.3"`, for those who must know how old they are."""
+        """Source of the prices and its version, such as `"stated, genai-prices 0.2.3"`."""
         library = self.load()
         packaged = [] if library is None else [f"genai-prices {library.__version__}"]
         return ", ".join([*(["stated"] if self._stated else []), *packaged]) or "none"
 
     def load(self) -> ModuleType | None:
-        """Read the packaged table, if it is used and there; takes about a second, once."""
+        """Load the packaged table, if it is used and installed; takes about a second, once."""
         if self._packaged and not self._loaded:
             try:
                 import genai_prices
@@ -142,40 +227,42 @@ class PriceTable:
             self._loaded = True
         return self._library
 
-    def knows_without(self, provider: str, endpoint: str = "") -> bool:
-        """Tell whether the packaged table has no say about a provider at an address, so that it need not be read."""
+    def can_skip_load(self, provider: str, endpoint: str = "") -> bool:
+        """Check whether the prices of a provider at an address are known without loading the packaged table now."""
         return not self._packaged or self._loaded or provider in _UNBILLED or _has_no_vendor(provider, endpoint)
 
     def cost(self, provider: str, model: str, usage: Usage, *, endpoint: str = "") -> Decimal | None:
-        """Give the price of calls in US dollars, rounded up to 1e-12; `None` when it is unknown.
+        """Return the price of calls in US dollars, rounded up to 1e-12; `None` when it is unknown.
 
         Args:
             provider: Name of the provider.
             model: Model id.
-            usage: What the calls consumed.
+            usage: Usage of the calls.
             endpoint: Root of the API the calls went to; the vendor's own when empty.
         """
         stated = self._stated.get((provider, model)) or self._stated.get((provider, "*"))
         if stated is not None:
-            return _rounded(stated.cost(usage))
+            listed = searches_usd(provider, model, usage) if stated.per_search is None else 0
+            return _rounded(stated.cost(usage) + (listed or 0))
         if provider in _UNBILLED:
             return Decimal(0)
-        return self._packaged_cost(provider, model, usage, endpoint)
+        tokens, searches = self._packaged_cost(provider, model, usage, endpoint), searches_usd(provider, model, usage)
+        return None if tokens is None or searches is None else _rounded(tokens + searches)
 
     def worst(
-        self, provider: str, model: str, input_tokens: int, output_tokens: int, *, endpoint: str = ""
+        self, provider: str, model: str, input_tokens: int, output_tokens: int, *, endpoint: str = "", searches: int = 0
     ) -> Decimal | None:
-        """Give the most that one call of this size may cost; `None` when it is unknown."""
-        plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens, calls=1)
-        ways = (
+        """Return the most that one call with these tokens and searches may cost; `None` when it is unknown."""
+        plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens, searches=searches, calls=1)
+        cases = (
             plain,
             plain.model_copy(update={"cache_write_tokens": input_tokens}),
             plain.model_copy(update={"reasoning_tokens": output_tokens}),
             plain.model_copy(update={"cache_write_tokens": input_tokens, "reasoning_tokens": output_tokens}),
         )
-        found = [self.cost(provider, model, way, endpoint=endpoint) for way in ways]
-        known = [cost for cost in found if cost is not None]
-        return max(known) if found[0] is not None else None
+        costs = [self.cost(provider, model, case, endpoint=endpoint) for case in cases]
+        known = [cost for cost in costs if cost is not None]
+        return max(known) if costs[0] is not None else None
 
     def _packaged_cost(self, provider: str, model: str, usage: Usage, endpoint: str) -> Decimal | None:
         if _has_no_vendor(provider, endpoint):
@@ -183,11 +270,9 @@ class PriceTable:
         library = self.load()
         if library is None or not model:
             return None
-        where = (
-            {"provider_api_url": endpoint}
-            if provider == "compatible"
-            else {"provider_id": _SAME_VENDOR.get(provider, provider)}
-        )
+        row = VENDORS.get(provider)
+        listed_as = provider if row is None else row.price_table or provider
+        vendor = {"provider_api_url": endpoint} if provider == "compatible" else {"provider_id": listed_as}
         counts = library.Usage(
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
@@ -195,17 +280,36 @@ class PriceTable:
             cache_write_tokens=usage.cache_write_tokens,
         )
         try:
-            found = library.calc_price(counts, model_ref=model, **where).total_price
+            price = library.calc_price(counts, model_ref=model, **vendor).total_price
         except (LookupError, ValueError) as error:
-            # It knows no such model, or the counts contradict each other.
+            # The model is not in the table, or the counts contradict each other.
             _log.debug("no price for %s:%s: %s", provider, model, error)
             return None
-        # Fees per call are in it once.
-        return _rounded(Decimal(found))
+        # The price includes the fee per call once.
+        return _rounded(Decimal(price))
+
+
+def searches_usd(provider: str, model: str, usage: Usage) -> Decimal | None:
+    """Return the list price of searches that a provider made itself, in US dollars; `None` when it is unknown.
+
+    See https://claude.com/pricing, https://platform.openai.com/docs/pricing and https://ai.google.dev/gemini-api/docs/pricing;
+    free allowances of accounts are ignored. Perplexity includes searches in the price of its calls.
+
+    Example:
+        >>> searches_usd("anthropic", "claude-sonnet-4-5", Usage(searches=3, calls=1))
+        Decimal('0.030')
+    """
+    if not usage.searches:
+        return Decimal(0)
+    if provider == "google" and (_OLD_GEMINI.search(model) or "gemini-" not in model):
+        # Up to Gemini 2.5, each answer based on a search is billed once, whatever the number of searches.
+        return _GROUNDED_ANSWER_USD * min(usage.searches, max(1, usage.calls))
+    price = None if (row := VENDORS.get(provider)) is None else row.search_usd
+    return None if price is None else price * usage.searches
 
 
 def to_usd(amount: Decimal | None) -> float | None:
-    """Give an exact amount as the float that values carry."""
+    """Convert an exact amount to a float."""
     return None if amount is None else float(amount)
 
 
@@ -216,26 +320,26 @@ def _rounded(amount: Decimal) -> Decimal:
 
 
 def _has_no_vendor(provider: str, endpoint: str) -> bool:
-    """Tell whether nobody sends a bill who could be in a table of vendors."""
-    return provider in _NO_VENDOR or _is_here(endpoint) or (provider == "compatible" and not endpoint)
+    """Check whether a provider at an address is not a vendor, so that the packaged table cannot apply."""
+    return provider in _NO_VENDOR or _is_local(endpoint) or (provider == "compatible" and not endpoint)
 
 
-def _is_here(endpoint: str) -> bool:
+def _is_local(endpoint: str) -> bool:
     host = urlsplit(endpoint).hostname or ""
     return is_loopback(host) or host.endswith(".localhost")
 
 
-def _name(name: object) -> tuple[str, str]:
+def _split_name(name: object) -> tuple[str, str]:
     provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not (provider and colon and model):
-        raise ConfigurationError(f"a price is stated for 'provider:model' or 'provider:*', not for {name!r}")
+        raise ConfigurationError(f"prices are for 'provider:model' or 'provider:*', not {name!r}")
     return provider, model
 
 
 def _model_price(name: str, price: object) -> ModelPrice:
     if isinstance(price, ModelPrice):
         return price
-    hint = "Give ModelPrice(input=..., output=...), or the same as a mapping; US dollars per million tokens."
+    hint = "Use ModelPrice(input=..., output=...), or a mapping with the same keys; US dollars per million tokens."
     if not isinstance(price, Mapping):
         raise ConfigurationError(f"the price of {name!r} must be a ModelPrice, not {price!r}", hint=hint)
     try:
@@ -244,13 +348,13 @@ def _model_price(name: str, price: object) -> ModelPrice:
         raise ConfigurationError(f"the price of {name!r} cannot be read: {error}", hint=hint) from error
 
 
-def _price(what: str, value: object) -> Decimal:
+def _parse_price(field: str, value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
-        raise ConfigurationError(f"the price {what!r} must be a number, not {value!r}")
+        raise ConfigurationError(f"the price {field!r} must be a number, not {value!r}")
     try:
         price = Decimal(str(value))
     except InvalidOperation:
-        raise ConfigurationError(f"the price {what!r} must be a number, not {value!r}") from None
+        raise ConfigurationError(f"the price {field!r} must be a number, not {value!r}") from None
     if not price.is_finite() or price < 0:
-        raise ConfigurationError(f"the price {what!r} must be a finite number of at least 0, not {value!r}")
+        raise ConfigurationError(f"the price {field!r} must be a finite number of at least 0, not {value!r}")
     return price

@@ -1,12 +1,13 @@
-"""Whether a failed call is tried again, and after how long. Pure; nothing here waits but the helper at the end."""
+"""Rules for retries: which failed calls to retry, and after how long; and a helper for your own calls."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ __all__ = ["EVERY_KIND", "RetryRule", "kind_of", "retry_with_backoff"]
 T = TypeVar("T")
 
 EVERY_KIND: Final[frozenset[RetryKind]] = frozenset({"rate_limit", "network", "timeout", "answer"})
-"""All that may pass by itself."""
+"""Every kind of temporary failure."""
 
 
 def kind_of(error: RoundtableError) -> RetryKind | None:
-    """Say what kind of passing trouble an error is; None when a retry cannot help.
+    """Return which kind of temporary failure an error is; `None` when a retry cannot help.
 
     Example:
         >>> kind_of(APIRateLimitError()), kind_of(AgentError())
@@ -43,12 +44,12 @@ def kind_of(error: RoundtableError) -> RetryKind | None:
 
 @dataclass(frozen=True)
 class RetryRule:
-    """The gateway's rule: what is tried again, how often, and after how long.
+    """The gateway's rule for retries: what to retry, how often, and after how long.
 
-    Only errors marked `retryable` are tried again: rate limits, statuses 408, 409, 425, 500 and above, faults of the
-    network, and answers that are of no use. A wait the provider asks for (`retry-after-ms`, `retry-after`, Gemini's
-    `RetryInfo`) is kept to; one longer than `longest_wait_s`, or than what is left until the deadline, ends the call
-    at once with the provider's error.
+    Only errors marked `retryable` are retried: rate limits, statuses 408, 409, 425, 500 and above (not 501, 505, 511),
+    network errors, and useless answers. The rule respects a wait that the provider requests (`retry-after-ms`,
+    `retry-after`, Gemini's `RetryInfo`). A wait longer than `longest_wait_s`, or past the deadline, ends the call at
+    once with the provider's error, and the message says so.
 
     Example:
         >>> rule = RetryRule()
@@ -61,15 +62,15 @@ class RetryRule:
     base_delay_s: float = 1.0
     """Seconds before the first retry; doubles with each further one."""
     max_delay_s: float = 32.0
-    """Most seconds of a wait of our own, before jitter."""
+    """Most seconds before a retry where the provider requests no wait, before jitter."""
     jitter: float = 0.2
-    """Most that chance adds to a wait, as a share of it, so that many clients do not come back at once."""
+    """Most random addition to a wait, as a share of it, so that many clients do not retry at once."""
     longest_wait_s: float = 120.0
-    """Most seconds a provider may ask to wait."""
+    """Longest wait in seconds that a provider may request."""
     answer_retries: int = 1
-    """Tries after an answer that came, and was paid for, and is of no use."""
+    """Retries after a useless answer, which was paid for."""
     on: frozenset[RetryKind] = EVERY_KIND
-    """What is tried again."""
+    """Kinds of failures to retry."""
 
     @property
     def most_tries(self) -> int:
@@ -84,7 +85,7 @@ class RetryRule:
 
     @classmethod
     def of(cls, policy: RetryPolicy) -> RetryRule:
-        """Give the rule a policy states.
+        """Return the rule of a policy.
 
         Example:
             >>> from roundtable.types import RetryPolicy
@@ -100,32 +101,41 @@ class RetryRule:
         )
 
     def backoff_s(self, retry: int, chance: float) -> float:
-        """Give the seconds before a retry where the provider asks for none.
+        """Return the seconds before a retry where the provider requests no wait.
 
         Args:
             retry: Which retry, from 1.
-            chance: A number in [0, 1) that makes the jitter.
+            chance: Random number in [0, 1) for the jitter.
         """
         # 2 ** 1000 is more than any number of seconds, and 2.0 ** 1100 is more than a float can hold.
         delay = self.base_delay_s * 2.0 ** min(retry - 1, 1000)
         return min(delay, self.max_delay_s) * (1 + self.jitter * chance)
 
     def wait_s(self, error: RoundtableError, retry: int, chance: float) -> float:
-        """Give the seconds before a retry: what the provider asked for and a little more, or the backoff."""
-        asked = error.retry_after_s
-        if asked is None or asked <= 0:
+        """Return the seconds before a retry: the requested wait with jitter, or else the backoff."""
+        requested_s = error.retry_after_s
+        if requested_s is None or requested_s <= 0:
             return self.backoff_s(retry, chance)
-        return asked * (1 + self.jitter * chance)
+        return requested_s * (1 + self.jitter * chance)
 
     def allows(self, error: RoundtableError, retry: int) -> bool:
-        """Tell whether the rule has a retry left for this error, and would wait as long as the provider asks.
+        """Check whether the rule has a retry left for this error, and accepts the wait that the provider requests.
+
+        Args:
+            error: Why the last try failed.
+            retry: Which retry it would be, from 1.
+        """
+        return self.has_retry(error, retry) and (error.retry_after_s or 0.0) <= self.longest_wait_s
+
+    def has_retry(self, error: RoundtableError, retry: int) -> bool:
+        """Check whether the rule has a retry left for this error, whatever wait the provider requests.
 
         Args:
             error: Why the last try failed.
             retry: Which retry it would be, from 1.
         """
         kind = kind_of(error)
-        if kind is None or kind not in self.on or (error.retry_after_s or 0.0) > self.longest_wait_s:
+        if kind is None or kind not in self.on:
             return False
         return retry <= (self.answer_retries if kind == "answer" else self.max_retries)
 
@@ -135,21 +145,26 @@ async def retry_with_backoff(
     max_retries: int = 3,
     base_delay_ms: float = 1000,
     *,
+    max_delay_ms: float = 30_000,
+    random: Random | None = None,
     clock: SleepingClock | None = None,
 ) -> T:
-    """Call something again while its error is marked `retryable`, waiting twice as long each time.
+    """Call a function again while its error is marked `retryable`, with up to twice the wait each time.
 
-    For calls of your own. Model calls need none of this: the gateway has tried them again already.
+    For your own calls. Model calls do not need it, because the gateway retries them already. Jitter shortens each wait
+    by up to a half, so that many programs do not retry at once.
 
     Args:
-        operation: What to call, without arguments.
-        max_retries: Tries after the first.
-        base_delay_ms: Milliseconds before the first retry.
-        clock: What to wait on.
+        operation: Function to call, without arguments.
+        max_retries: Tries after the first, at least 0.
+        base_delay_ms: Most milliseconds before the first retry, at least 0; doubles with each further one.
+        max_delay_ms: Most milliseconds before any retry, at least 0.
+        random: Source of jitter; a new generator when left out.
+        clock: Sleeps between tries; the system clock when left out.
 
     Raises:
         ConfigurationError: A number is out of its range.
-        Exception: What `operation` raised last, unchanged.
+        Exception: The last error of `operation`, unchanged.
 
     Example:
         >>> import anyio
@@ -166,25 +181,44 @@ async def retry_with_backoff(
         ('done', 3)
     """
     if not isinstance(max_retries, int) or isinstance(max_retries, bool) or max_retries < 0:
-        raise ConfigurationError(f"max_retries must be a whole number of at least 0, not {max_retries!r}")
-    if not isinstance(base_delay_ms, int | float) or not 0 <= base_delay_ms < math.inf:
-        raise ConfigurationError(f"base_delay_ms must be a number of at least 0, not {base_delay_ms!r}")
-    # Loaded at the first retry: tenacity brings asyncio and ssl along, which naming a model does not need.
-    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
+        raise ConfigurationError(
+            f"max_retries must be a whole number of at least 0, not {max_retries!r}",
+            hint="It is the number of tries after the first; 0 means a single call.",
+        )
+    base_s, max_s = _seconds("base_delay_ms", base_delay_ms), _seconds("max_delay_ms", max_delay_ms)
+    if random is not None and not isinstance(random, Random):
+        raise ConfigurationError(
+            f"random must be a random.Random, not {random!r}", hint="Pass `random.Random(seed)`, or leave it out."
+        )
+    generator = random or Random()
+    # Imported on use, because tenacity imports asyncio and ssl.
+    from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
-    patiently = AsyncRetrying(
+    def wait_s(state: RetryCallState) -> float:
+        # 2.0 ** 1100 is more than a float can hold.
+        return min(base_s * 2.0 ** min(state.attempt_number - 1, 1000), max_s) * generator.uniform(0.5, 1)
+
+    retrying = AsyncRetrying(
         retry=retry_if_exception(_is_retryable),
         stop=stop_after_attempt(max_retries + 1),
-        wait=wait_exponential(multiplier=base_delay_ms / 1000),
+        wait=wait_s,
         sleep=(clock or SystemClock()).sleep,
         reraise=True,
     )
 
     async def call() -> T:
-        # tenacity awaits what coroutine functions give, and nothing else.
+        # tenacity only awaits the results of coroutine functions.
         return await operation()
 
-    return await patiently(call)
+    return await retrying(call)
+
+
+def _seconds(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ConfigurationError(
+            f"{name} must be a number of at least 0, not {value!r}", hint="It counts milliseconds; 1000 is a second."
+        )
+    return value / 1000
 
 
 def _is_retryable(error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""A streamed answer as an object: an iterator, and a block that closes the call when it is left."""
+"""A streamed answer as an object: an iterator, and a context manager that closes the call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from roundtable.protocols import ChatModel
 from roundtable.types import ChatResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Awaitable
     from types import TracebackType
 
     from roundtable.types import ChatDelta, ChatRequest
@@ -20,8 +20,8 @@ __all__ = ["ChatStream", "DeltaStream", "StreamingModel"]
 class ChatStream:
     """A streamed answer.
 
-    Iterated over as it is, it gives deltas and at last the whole response. As a block it gives the deltas alone, and
-    keeps the response; leaving the block early ends the call.
+    As an iterator it returns the deltas and at last the whole response. As a context manager it returns only the
+    deltas, and stores the response; leaving the block early ends the call.
 
     ```
     async with model.stream(request) as deltas:
@@ -31,7 +31,7 @@ class ChatStream:
     ```
 
     Args:
-        pieces: What gives the pieces; it is closed with the stream.
+        pieces: Source of the pieces; it is closed with the stream.
     """
 
     def __init__(self, pieces: AsyncGenerator[ChatDelta | ChatResponse]) -> None:
@@ -40,13 +40,13 @@ class ChatStream:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> ChatDelta | ChatResponse:
-        """Give the next piece.
+    def __anext__(self) -> Awaitable[ChatDelta | ChatResponse]:
+        """Return the next piece.
 
         Raises:
             RoundtableError: The call failed, also when the stream ended before its terminator.
         """
-        return await anext(self._pieces)
+        return anext(self._pieces)
 
     async def aclose(self) -> None:
         """End the call; idempotent."""
@@ -62,7 +62,7 @@ class ChatStream:
 
 
 class DeltaStream:
-    """The deltas of a streamed answer, and the answer once they have been read.
+    """The deltas of a streamed answer, and the response once all of them are read.
 
     Args:
         stream: The answer.
@@ -87,7 +87,7 @@ class DeltaStream:
         return self
 
     async def __anext__(self) -> ChatDelta:
-        """Give the next delta.
+        """Return the next delta.
 
         Raises:
             RoundtableError: The call failed, also when the stream ended before its terminator.
@@ -101,7 +101,7 @@ class DeltaStream:
 
 
 class StreamingModel(ChatModel, Protocol):
-    """A model whose streams are blocks too, as those are that the library makes."""
+    """A model with streams that are also context managers, like all models that the library makes."""
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """Answer in pieces; see `ChatStream`."""

@@ -1,4 +1,4 @@
-"""What models round other models have in common."""
+"""Common base of models that wrap other models."""
 
 from __future__ import annotations
 
@@ -11,14 +11,25 @@ if TYPE_CHECKING:
     from roundtable.protocols import ChatModel
     from roundtable.types import ChatRequest, ModelProfile
 
-__all__ = ["WrappedModel", "close_stream", "cost_limit_of", "endpoint_of", "make_ready", "tell_missed"]
+__all__ = [
+    "WrappedModel",
+    "account_of",
+    "close_stream",
+    "cost_limit_of",
+    "default_rate_of",
+    "endpoint_of",
+    "is_replayed",
+    "keeps_deadline",
+    "make_ready",
+    "notify_timeout",
+]
 
 
 class WrappedModel:
-    """What a model says of itself, said by a model round it; `complete` and `stream` are the subclass's.
+    """A model that passes the attributes of its inner model on; subclasses add `complete` and `stream`.
 
     Args:
-        inner: The model that answers.
+        inner: The wrapped model.
     """
 
     def __init__(self, inner: ChatModel) -> None:
@@ -34,7 +45,7 @@ class WrappedModel:
 
     @property
     def model(self) -> str:
-        """Model id used when a request names none."""
+        """Model id for requests without one."""
         return self.inner.model
 
     @property
@@ -43,78 +54,124 @@ class WrappedModel:
         return endpoint_of(self.inner)
 
     @property
+    def account(self) -> str:
+        """Mark of the API key that pays; empty where there is none."""
+        return account_of(self.inner)
+
+    @property
+    def requests_per_minute(self) -> float | None:
+        """Default rate of the provider; `None` where it has none."""
+        return default_rate_of(self.inner)
+
+    def is_replayed(self, request: ChatRequest) -> bool:
+        """Check whether a call is answered from a recording; see `is_replayed`."""
+        return is_replayed(self.inner, request)
+
+    @property
     def cost_limit_usd(self) -> float | None:
-        """Most that a call may cost, where the model itself keeps to a limit."""
+        """Most US dollars that a call may cost, where the model itself enforces a limit."""
         return cost_limit_of(self.inner)
 
     @property
     def profile(self) -> ModelProfile:
-        """What the library must know to prompt this model."""
+        """Facts about the model that prompts depend on."""
         return self.inner.profile
 
     def deadline_missed(self, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
-        """Pass on that a call was ended at its deadline; see `tell_missed`."""
-        tell_missed(self.inner, request, error, shown)
+        """Report to the inner model that a call ended at its deadline; see `notify_timeout`."""
+        notify_timeout(self.inner, request, error, shown)
 
     async def prepare(self) -> None:
-        """Let the model fetch or load what it needs.
+        """Download or load what the model needs.
 
         Raises:
-            RoundtableError: The model cannot be had.
+            RoundtableError: The model is unavailable.
         """
         await make_ready(self.inner)
 
     async def aclose(self) -> None:
-        """Release what the model holds; idempotent."""
+        """Close the model; idempotent."""
         await self.inner.aclose()
 
 
 def endpoint_of(model: object) -> str:
-    """Give the root of a model's API (see `HasEndpoint`); empty where there is none."""
-    # Asked several times a call, and a look at a whole protocol takes as long as twenty at one name.
-    found: object = getattr(model, "endpoint", "")
-    return found if isinstance(found, str) else ""
+    """Return the root of a model's API (see `HasEndpoint`); empty where there is none."""
+    # Read several times per call, and an isinstance check of a protocol takes 20 times as long as getattr.
+    value: object = getattr(model, "endpoint", "")
+    return value if isinstance(value, str) else ""
+
+
+def account_of(model: object) -> str:
+    """Return the mark of the API key that pays for a model's calls; empty where there is none."""
+    value: object = getattr(model, "account", "")
+    return value if isinstance(value, str) else ""
+
+
+def default_rate_of(model: object) -> float | None:
+    """Return the default rate of a model's provider in calls per minute; `None` for no limit.
+
+    It is the model's attribute `requests_per_minute`.
+    """
+    value: object = getattr(model, "requests_per_minute", None)
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def is_replayed(model: object, request: ChatRequest) -> bool:
+    """Check whether a model answers a call from a recording, without reaching a provider."""
+    check: Callable[[ChatRequest], bool] | None = getattr(model, "is_replayed", None)
+    return check is not None and check(request)
 
 
 def cost_limit_of(model: object) -> float | None:
-    """Give the limit in US dollars that a call of a model keeps to by itself; `None` where there is none.
+    """Return the limit in US dollars that a model itself enforces for each call; `None` where there is none.
 
-    A model that states what its calls cost, and keeps to a limit, says so in an attribute `cost_limit_usd`.
+    It is the attribute `cost_limit_usd` of a model that knows what its calls cost.
     """
-    found: object = getattr(model, "cost_limit_usd", None)
-    return float(found) if isinstance(found, int | float) else None
+    value: object = getattr(model, "cost_limit_usd", None)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def keeps_deadline(model: object) -> bool:
+    """Check whether a model ends its calls by itself at the deadline that `roundtable.http.message.ending_at` sets.
+
+    It is the model's attribute `keeps_deadline`. The calls of other models are cancelled at the deadline, which needs a
+    cancel scope for each piece of a stream.
+    """
+    return getattr(model, "keeps_deadline", False) is True
 
 
 async def make_ready(model: object) -> None:
-    """Let a model make ready, if it has to, before the deadline of any call runs.
+    """Prepare a model, if it has a method `prepare`, before the deadline of any call runs.
 
     Raises:
-        RoundtableError: What it needs cannot be had.
+        RoundtableError: The model is unavailable.
     """
-    # Asked of each agent of each debate, layer by layer; see `endpoint_of`.
+    # Called for each agent of each debate, at every layer; see `endpoint_of`.
     prepare: Callable[[], Awaitable[None]] | None = getattr(model, "prepare", None)
     if prepare is not None:
         await prepare()
 
 
-def tell_missed(model: object, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
-    """Tell a model that keeps a record of its calls that one was ended at the gateway's deadline.
+def notify_timeout(model: object, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
+    """Report to a model that records its calls that one ended at the gateway's deadline.
 
-    The model itself sees a cancellation, as when the caller gives up.
+    The model itself only sees a cancellation, as when the caller gives up.
 
     Args:
-        model: The model; one without a method `deadline_missed` is told nothing.
+        model: The model; without a method `deadline_missed`, nothing happens.
         request: The call.
-        error: What it ended with.
-        shown: The pieces of text that its stream gave before.
+        error: Error that the call ended with.
+        shown: Pieces of text that its stream passed on before.
     """
-    tell: Callable[[ChatRequest, RoundtableError, Sequence[str]], None] | None = getattr(model, "deadline_missed", None)
-    if tell is not None:
-        tell(request, error, shown)
+    notify: Callable[[ChatRequest, RoundtableError, Sequence[str]], None] | None = getattr(
+        model, "deadline_missed", None
+    )
+    if notify is not None:
+        notify(request, error, shown)
 
 
 async def close_stream(pieces: object) -> None:
-    """Close what can be closed; the protocol promises an iterator, and generators go on until they are."""
+    """Close a stream that has `aclose`: the protocol only promises an iterator, but generators must be closed."""
     close: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
     if close is not None:
         await close()

@@ -1,15 +1,13 @@
-"""HTTP as the rest of the library sees it: values in, values out.
+"""HTTP for the rest of the library: requests and responses are plain values.
 
-Only this package imports httpx, and not before the first request.
+Only this package imports httpx, on the first request.
 """
 
 from __future__ import annotations
 
-from roundtable.http.addresses import checked_url, is_loopback, shown_url
-from roundtable.http.client import HttpClient, HttpStream
-from roundtable.http.messages import HttpLimits, HttpRequest, HttpResponse
+from roundtable.http.client import HttpClient, HttpLimits, HttpRequest, HttpResponse, HttpStream
+from roundtable.http.guard_public import AddressRefused, checked_url, is_loopback, masked_url
 from roundtable.http.pages import Page, PublicWeb
-from roundtable.http.public import AddressRefused
 from roundtable.http.sse import SseEvent, SseFramer
 
 __all__ = [
@@ -25,5 +23,5 @@ __all__ = [
     "SseFramer",
     "checked_url",
     "is_loopback",
-    "shown_url",
+    "masked_url",
 ]

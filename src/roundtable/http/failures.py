@@ -1,12 +1,10 @@
-"""Every failure of the HTTP library as one of ours. Messages hold no header, key or body."""
+"""Convert failures of HTTP libraries to errors of this library. Messages hold no header, key or body."""
 
 from __future__ import annotations
 
 import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-import httpx
 
 from roundtable.errors import (
     AgentError,
@@ -19,80 +17,133 @@ from roundtable.errors import (
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["as_our_error", "our_errors"]
+    import httpx
+
+__all__ = [
+    "broken_connection",
+    "failed_connection",
+    "library_errors",
+    "no_connection",
+    "not_an_address",
+    "to_library_error",
+    "unusable_client",
+    "unusable_request",
+]
+
+
+def not_an_address(provider: str, address: str) -> ConfigurationError:
+    """Return the error of an address without a host or with another scheme than http and https."""
+    return ConfigurationError(f"{_prefix(address)}not an address that can be called", provider=provider)
+
+
+def unusable_request(provider: str, address: str) -> ConfigurationError:
+    """Return the error of a request that cannot be sent."""
+    return ConfigurationError(
+        f"{_prefix(address)}the request could not be formed",
+        provider=provider,
+        hint="Check the API key and extra headers for invalid characters.",
+    )
+
+
+def unusable_client(exc: Exception, provider: str, address: str) -> AgentError:
+    """Return the error of a client that is closed, or belongs to another event loop."""
+    return AgentError(
+        f"{_prefix(address)}the HTTP client could not be used: {type(exc).__name__}",
+        provider=provider,
+        cause=exc,
+        hint="Keep your own client open as long as models use it.",
+    )
+
+
+def no_connection(exc: Exception, provider: str, address: str) -> APINetworkError:
+    """Return the error of a server that cannot be reached, or whose certificate is refused."""
+    fault = _certificate_fault(exc)
+    return APINetworkError(
+        _prefix(address) + (f"the server's certificate was refused: {fault}" if fault else "could not connect"),
+        provider=provider,
+        retryable=fault is None,
+        cause=exc,
+        hint="Check the base URL; add a private certificate authority to the system's store."
+        if fault
+        else "Check the address, the server and the network.",
+    )
+
+
+def broken_connection(provider: str, address: str) -> APINetworkError:
+    """Return the error of a response that is cut short or breaks HTTP."""
+    message = f"{_prefix(address)}the connection broke off, or the server does not speak HTTP"
+    return APINetworkError(message, provider=provider)
+
+
+def failed_connection(exc: Exception, provider: str, address: str) -> APINetworkError:
+    """Return the error of a connection that the system reports as failed."""
+    return APINetworkError(f"{_prefix(address)}the connection failed", provider=provider, cause=exc)
+
+
+def _prefix(address: str) -> str:
+    return f"{address}: " if address else ""
 
 
 @contextmanager
-def our_errors(provider: str, address: str) -> Generator[None]:
-    """Turn what httpx raises inside the block into the library's errors."""
+def library_errors(provider: str, address: str) -> Generator[None]:
+    """Convert what httpx raises inside the block to errors of this library."""
+    import httpx
+
     try:
         yield
     except RoundtableError:
         raise
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError, OSError, RuntimeError) as exc:
-        error = as_our_error(exc, provider, address)
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        httpx.CookieConflict,
+        httpx.StreamError,
+        OSError,
+        RuntimeError,
+    ) as exc:
+        error = to_library_error(exc, provider, address)
         raise error from error.__cause__
 
 
-def as_our_error(exc: Exception, provider: str, address: str) -> RoundtableError:
-    """Give the library's error for one of httpx.
+def to_library_error(exc: Exception, provider: str, address: str) -> RoundtableError:
+    """Return this library's error for an exception of httpx.
 
     Args:
         exc: The exception.
         provider: Provider that was called.
-        address: Address that was called, fit to be shown.
+        address: Address that was called, as `masked_url` returns it.
     """
-    where = f"{address}: " if address else ""
+    import httpx
+
     match exc:
         case httpx.TimeoutException():
-            return APITimeoutError(f"{where}{_phase(exc)} took too long", provider=provider, cause=exc)
+            return APITimeoutError(f"{_prefix(address)}{_phase(exc)} took too long", provider=provider, cause=exc)
         case httpx.UnsupportedProtocol() | httpx.InvalidURL():
-            return ConfigurationError(f"{where}not an address that can be called", provider=provider)
+            return not_an_address(provider, address)
         case httpx.LocalProtocolError():
-            # The library's text quotes the header it dislikes, and that may be the key.
-            return ConfigurationError(
-                f"{where}the request could not be formed",
-                provider=provider,
-                hint="Check the API key and extra headers for characters that do not belong there.",
-            )
-        case httpx.HTTPError() | OSError():
-            return _network_error(exc, provider, where)
-        case _:
-            return AgentError(
-                f"{where}the HTTP client could not be used: {type(exc).__name__}",
-                provider=provider,
-                cause=exc,
-                hint="A client of your own must stay open for as long as models use it.",
-            )
-
-
-def _network_error(exc: httpx.HTTPError | OSError, provider: str, where: str) -> APINetworkError:
-    match exc:
-        case httpx.ConnectError() if (fault := _certificate_fault(exc)) is not None:
-            return APINetworkError(
-                f"{where}the server's certificate was refused: {fault}",
-                provider=provider,
-                retryable=False,
-                cause=exc,
-                hint="Check the base URL; a private authority's certificate belongs in the system's store.",
-            )
+            # The message quotes the invalid header, which may be the key.
+            return unusable_request(provider, address)
         case httpx.ConnectError():
-            hint = "Check that the address is right, that its server runs, and that the network is up."
-            return APINetworkError(f"{where}could not connect", provider=provider, cause=exc, hint=hint)
+            return no_connection(exc, provider, address)
         case httpx.RemoteProtocolError() | httpx.DecodingError():
-            # These texts quote what the server sent, which may repeat what it was sent.
-            message = f"{where}the connection broke off, or the server does not speak HTTP"
-            return APINetworkError(message, provider=provider)
+            # These messages quote the response, which may repeat the request.
+            return broken_connection(provider, address)
         case httpx.TooManyRedirects() | httpx.HTTPStatusError():
-            # Only a client of the caller's can be set up to raise these; their texts hold the whole address.
-            return APINetworkError(f"{where}the given client refused the answer", provider=provider, retryable=False)
+            # Only the caller's own client can raise these; their messages hold the whole address.
+            message = f"{_prefix(address)}your own client refused the answer"
+            return APINetworkError(message, provider=provider, retryable=False)
         case httpx.ProxyError():
-            return APINetworkError(f"{where}the proxy refused the connection", provider=provider, cause=exc)
+            message = f"{_prefix(address)}the proxy refused the connection"
+            return APINetworkError(message, provider=provider, cause=exc)
+        case httpx.HTTPError() | OSError():
+            return failed_connection(exc, provider, address)
         case _:
-            return APINetworkError(f"{where}the connection failed", provider=provider, cause=exc)
+            return unusable_client(exc, provider, address)
 
 
 def _phase(exc: httpx.TimeoutException) -> str:
+    import httpx
+
     match exc:
         case httpx.ConnectTimeout():
             return "connecting"
@@ -105,10 +156,10 @@ def _phase(exc: httpx.TimeoutException) -> str:
 
 
 def _certificate_fault(exc: BaseException | None) -> str | None:
-    seen = 0
-    while exc is not None and seen < 10:
+    depth = 0
+    while exc is not None and depth < 10:
         if isinstance(exc, ssl.SSLCertVerificationError):
             return str(getattr(exc, "verify_message", "") or "it could not be verified")
         exc = exc.__cause__ or exc.__context__
-        seen += 1
+        depth += 1
     return None

@@ -1,4 +1,4 @@
-"""The items of a JSON array from bytes that are cut anywhere."""
+"""Split a streamed JSON array into its items."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from roundtable.http.sse import MAX_EVENT_BYTES
 
 __all__ = ["JsonArrayFramer"]
 
-_MARKS: Final = re.compile(rb'["\\{}\[\]]')
+_SYNTAX: Final = re.compile(rb'["\\{}\[\]]')
 
 
 class JsonArrayFramer:
-    r"""Cuts the text of a JSON array into the texts of its items, objects or arrays, as soon as each is complete.
+    r"""Split the text of a JSON array into the texts of its items, objects or arrays, as soon as each is complete.
 
-    What is in an item is not looked at beyond its brackets; memory stays within one item and one chunk.
+    Chunks may be cut anywhere. Items are not parsed, only their brackets are counted; memory is limited to one item and
+    one chunk.
 
     Args:
-        max_item_bytes: Most bytes of one item.
+        max_item_bytes: Maximum bytes of one item.
 
     Example:
         >>> framer = JsonArrayFramer()
@@ -37,47 +38,47 @@ class JsonArrayFramer:
         """Whether the array has ended."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take the next bytes; give the items they complete.
+        """Add the next bytes, and return the items that they complete.
 
         Raises:
-            AgentError: An item is too large, or the text is no array.
+            AgentError: An item is too large, or the text is not an array.
         """
         items: list[bytes] = []
         start = 0
         if self._escaped and chunk:
             self._escaped = False
             start = 1
-        kept = 0
-        place = start
-        while (mark := _MARKS.search(chunk, place)) is not None and not self.is_closed:
-            place = mark.end()
+        item_start = 0
+        position = start
+        while (mark := _SYNTAX.search(chunk, position)) is not None and not self.is_closed:
+            position = mark.end()
             if self._in_text:
                 if mark[0] == b"\\":
-                    self._escaped = place == len(chunk)
-                    place += 1
+                    self._escaped = position == len(chunk)
+                    position += 1
                 elif mark[0] == b'"':
                     self._in_text = False
             elif mark[0] == b'"':
                 self._in_text = True
-            elif (end := self._bracket(mark[0], chunk, kept, mark.start())) is not None:
-                kept = mark.start() if end else place
-                if not end:
+            elif (is_start := self._count_bracket(mark[0], chunk, item_start, mark.start())) is not None:
+                item_start = mark.start() if is_start else position
+                if not is_start:
                     items.append(bytes(self._item))
                     self._item.clear()
         if self._depth > 1:
-            self._item += chunk[kept:]
+            self._item += chunk[item_start:]
             self._check()
         return items
 
-    def _bracket(self, mark: bytes, chunk: bytes, kept: int, at: int) -> bool | None:
-        """Follow a bracket; True where an item begins, False where one ends and is complete."""
+    def _count_bracket(self, mark: bytes, chunk: bytes, item_start: int, position: int) -> bool | None:
+        """Count a bracket; return True if an item starts, False if an item is complete, None otherwise."""
         if mark in b"{[":
             self._depth += 1
             return True if self._depth == 2 else None
         if mark in b"}]":
             self._depth -= 1
             if self._depth == 1:
-                self._item += chunk[kept : at + 1]
+                self._item += chunk[item_start : position + 1]
                 self._check()
                 return False
             self.is_closed = self._depth <= 0
@@ -87,5 +88,5 @@ class JsonArrayFramer:
         if len(self._item) > self._max:
             raise AgentError(
                 f"an item of the stream is larger than {self._max} bytes",
-                hint="The server does not answer as a model does; check the base URL.",
+                hint="The server does not respond like a model; check the base URL.",
             )

@@ -1,4 +1,4 @@
-"""Pages of the public web, fetched on behalf of a model."""
+"""Fetch pages of the public web for a model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from urllib.parse import urljoin
 import anyio
 
 from roundtable.errors import APINetworkError, APIRateLimitError, APITimeoutError
-from roundtable.http.addresses import shown_url
-from roundtable.http.client import HttpClient
-from roundtable.http.messages import HttpLimits, HttpRequest
-from roundtable.http.public import WEB_PORTS, AddressRefused, WebAddress, is_public, web_address
+from roundtable.http.client import HttpClient, HttpLimits, HttpRequest
+from roundtable.http.guard_public import WEB_PORTS, AddressRefused, WebAddress, is_public, masked_url, web_address
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -21,55 +19,55 @@ if TYPE_CHECKING:
 __all__ = ["Page", "PublicWeb", "Resolver", "system_resolver"]
 
 Resolver: TypeAlias = "Callable[[str, int], Awaitable[Sequence[str]]]"
-"""Gives the IP addresses of a host and port."""
+"""Returns the IP addresses of a host and port."""
 
 PAGE_BYTES: Final = 2 * 2**20
 """Most decoded bytes of a page."""
 REDIRECTS: Final = 5
-"""Most redirects followed."""
+"""Maximum redirects followed."""
 TRIED: Final = 3
 """Most IP addresses of one host that are tried."""
-_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stood at an address."""
+    """A web page."""
 
     url: str
-    """Where it was found, after redirects."""
+    """Its final address, after redirects."""
     headers: Mapping[str, str] = field(repr=False)
     """Headers, names in lower case."""
     body: bytes = field(repr=False)
-    """Decoded body, as far as it was read."""
+    """Decoded body, up to the size limit."""
     is_cut: bool = False
-    """Whether there was more than was read."""
+    """Whether the body was longer than the size limit."""
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
     """Ask the system's name service.
 
     Raises:
-        OSError: It knows no such host.
+        OSError: The host is unknown.
     """
-    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in addresses))
 
 
 class PublicWeb:
-    """Fetches pages from servers of the public internet, and from nowhere else.
+    """Fetch pages from servers of the public internet only.
 
-    The name of a host is looked up once; when any of its IP addresses is not public the page is refused, else the
-    connection goes to one of the addresses looked up, so that a name service that changes its mind changes nothing.
-    Every redirect is checked in the same way. Nothing but the address is sent: no key, cookie or referrer. Proxies of
-    the environment are not used.
+    Each host is looked up once. If any of its IP addresses is not public, the page is refused; otherwise the connection
+    goes to one of these addresses, so that a later change of the name service (DNS rebinding) has no effect. Every
+    redirect is checked in the same way. Requests contain only the address: no key, cookie or referrer. Proxies of the
+    environment are not used.
 
     Args:
-        domains: The only domains to call, with all that is below them; any when empty.
+        domains: The only domains to call, with their subdomains; any domain if empty.
         allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public or in `domains`.
         ports: Ports that may be called.
-        page_bytes: Most decoded bytes read of a page; what is longer is cut.
-        resolver: Looks up the IP addresses of a host; the system's name service when left out.
+        page_bytes: Most decoded bytes of a page; a longer page is cut.
+        resolver: Looks up the IP addresses of a host; the system's name service by default.
     """
 
     def __init__(
@@ -82,11 +80,11 @@ class PublicWeb:
         resolver: Resolver | None = None,
     ) -> None:
         self._domains = tuple(f".{name.lower().strip('.')}" for name in domains)
-        self._allow = frozenset(one.lower() for one in allow)
+        self._allow = frozenset(host.lower() for host in allow)
         self._ports = frozenset(ports)
         self._page_bytes = page_bytes
         self._resolver = resolver or system_resolver
-        # One piece more than a page: the page is cut here, before the client would refuse it.
+        # Above `page_bytes`, so that a long page is cut here instead of refused by the client.
         self._client = HttpClient("web", limits=HttpLimits(body_bytes=page_bytes + 2**20), shows_redirects=True)
 
     async def get(self, url: str, *, timeout_s: float, accept: str = "*/*") -> Page:
@@ -94,81 +92,81 @@ class PublicWeb:
 
         Args:
             url: Its address.
-            timeout_s: Most seconds, with all redirects and name look-ups.
-            accept: Kinds of content that are wanted.
+            timeout_s: Maximum seconds, with all redirects and name look-ups.
+            accept: Value of the `accept` header.
 
         Raises:
-            AddressRefused: The address, or one it redirects to, is not of the public web.
-            APITimeoutError: It took longer.
-            APIRateLimitError: The server wants fewer requests.
-            APINetworkError: There is no such host or page, or the connection failed.
-            AgentError: The page is compressed beyond measure.
+            AddressRefused: The address, or one it redirects to, is not part of the public web.
+            APITimeoutError: It took longer than `timeout_s`.
+            APIRateLimitError: The server responds with status 429.
+            APINetworkError: The host or the page does not exist, or the connection failed.
+            AgentError: The page is compressed more than the limits allow.
         """
         with anyio.move_on_after(timeout_s):
             for _ in range(REDIRECTS + 1):
-                found = await self._hop(url, timeout_s, accept)
-                if isinstance(found, Page):
-                    return found
-                url = found
-            msg = f"{shown_url(url)}: more than {REDIRECTS} redirects"
+                result = await self._fetch_once(url, timeout_s, accept)
+                if isinstance(result, Page):
+                    return result
+                url = result
+            msg = f"{masked_url(url)}: more than {REDIRECTS} redirects"
             raise APINetworkError(msg, retryable=False)
-        raise APITimeoutError(f"{shown_url(url)}: no complete page within {timeout_s:g} s")
+        raise APITimeoutError(f"{masked_url(url)}: no complete page within {timeout_s:g} s")
 
-    async def _hop(self, url: str, timeout_s: float, accept: str) -> Page | str:
-        """Give the page at an address, or the address it redirects to."""
+    async def _fetch_once(self, url: str, timeout_s: float, accept: str) -> Page | str:
+        """Return the page at an address, or the address that it redirects to."""
         address = web_address(url, ports=self._ports, allow=self._allow)
         if self._domains and not address.is_allowed and not f".{address.host.rstrip('.')}".endswith(self._domains):
             raise AddressRefused(
-                f"{shown_url(address.url)}: only {', '.join(name[1:] for name in self._domains)} may be opened"
+                f"{masked_url(address.url)}: only {', '.join(name[1:] for name in self._domains)} may be opened"
             )
-        *spare, last = await self._look_up(address)
-        for place in spare:
+        *first_ips, last_ip = await self._look_up(address)
+        for ip in first_ips:
             try:
-                return await self._ask(address, place, timeout_s, accept)
+                return await self._request(address, ip, timeout_s, accept)
             except APINetworkError as error:
                 if not error.retryable:
                     raise
-        return await self._ask(address, last, timeout_s, accept)
+        return await self._request(address, last_ip, timeout_s, accept)
 
-    async def _ask(self, address: WebAddress, place: str, timeout_s: float, accept: str) -> Page | str:
-        request = HttpRequest("GET", address.url, {"accept": accept}, connect_to=place)
-        async with self._client.stream(request, timeout_s=timeout_s) as answer:
-            if answer.status in _MOVED and "location" in answer.headers:
-                return _joined(address.url, answer.headers["location"])
-            if not 200 <= answer.status < 300:
-                raise _status_error(shown_url(address.url), answer.status)
+    async def _request(self, address: WebAddress, ip: str, timeout_s: float, accept: str) -> Page | str:
+        request = HttpRequest("GET", address.url, {"accept": accept}, connect_to=ip)
+        async with self._client.stream(request, timeout_s=timeout_s) as response:
+            if response.status in _REDIRECT_STATUSES and "location" in response.headers:
+                return _redirect_target(address.url, response.headers["location"])
+            if not 200 <= response.status < 300:
+                raise _status_error(masked_url(address.url), response.status)
             body = bytearray()
-            async for piece in answer:
+            async for piece in response:
                 body += piece
                 if len(body) > self._page_bytes:
-                    return Page(address.url, answer.headers, bytes(body[: self._page_bytes]), is_cut=True)
-            return Page(address.url, answer.headers, bytes(body))
+                    return Page(address.url, response.headers, bytes(body[: self._page_bytes]), is_cut=True)
+            return Page(address.url, response.headers, bytes(body))
 
     async def _look_up(self, address: WebAddress) -> Sequence[str]:
         if address.is_ip:
             return (address.host,)
-        shown = shown_url(address.url)
+        safe_url = masked_url(address.url)
         try:
-            found = await self._resolver(address.host, address.port)
+            ips = await self._resolver(address.host, address.port)
         except (OSError, UnicodeError) as exc:
-            raise APINetworkError(f"{shown}: the host is unknown", retryable=False, cause=exc) from exc
-        if not found:
-            raise APINetworkError(f"{shown}: the host has no address", retryable=False)
-        if not address.is_allowed and not all(map(is_public, found)):
-            raise AddressRefused(f"{shown}: the host stands for an IP address that is not public")
-        return tuple(found)[:TRIED]
+            raise APINetworkError(f"{safe_url}: the host is unknown", retryable=False, cause=exc) from exc
+        if not ips:
+            raise APINetworkError(f"{safe_url}: the host has no address", retryable=False)
+        if not address.is_allowed and not all(map(is_public, ips)):
+            raise AddressRefused(f"{safe_url}: the host has an IP address that is not public")
+        return tuple(ips)[:TRIED]
 
 
-def _joined(base: str, location: str) -> str:
+def _redirect_target(base: str, location: str) -> str:
     try:
-        # Servers send letters as UTF-8, headers are read as Latin-1.
+        # Servers send UTF-8 in this header, but headers are decoded as Latin-1.
         return urljoin(base, location.encode("latin-1").decode("utf-8", "replace"))
     except ValueError as exc:
-        raise AddressRefused(f"{shown_url(base)}: redirects to what is no address") from exc
+        raise AddressRefused(f"{masked_url(base)}: redirects to an invalid address") from exc
 
 
-def _status_error(shown: str, status: int) -> APINetworkError | APIRateLimitError:
-    message = f"{shown}: answered with status {status}"
+def _status_error(safe_url: str, status: int) -> APINetworkError | APIRateLimitError:
+    message = f"{safe_url}: answered with status {status}"
     if status == 429:
         return APIRateLimitError(message, hint="Fetch another page.")
     return APINetworkError(message, retryable=status >= 500, hint="Fetch another page.")

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes that are cut anywhere."""
+"""Split a byte stream into server-sent events."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from typing import Final, NamedTuple
 
 from roundtable.errors import AgentError
 
-__all__ = ["MAX_EVENT_BYTES", "SseEvent", "SseFramer"]
+__all__ = ["BARE", "MAX_EVENT_BYTES", "SseEvent", "SseFramer"]
 
 MAX_EVENT_BYTES: Final = 4 * 2**20
-"""Most bytes of one event."""
+"""Maximum bytes of one event."""
 
+BARE: Final = "\n"
+"""Event name for bare JSON between the events; real events cannot have it."""
+
+_JSON_STARTS: Final = (b"{", b"[")
+_FIELDS: Final = frozenset({b"", b"data", b"event", b"id", b"retry"})
+_DATA: Final = b"data: "
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -18,19 +24,21 @@ class SseEvent(NamedTuple):
     """One event."""
 
     event: str
-    """Its name; `"message"` where it has none."""
+    """Its name; `"message"` if it has none."""
     data: bytes
-    """Its data lines, joined by line feeds; not decoded, so that a fault in them is found by who reads them."""
+    """Its data lines, joined by line feeds; not decoded, so that the reader handles invalid text."""
 
 
 class SseFramer:
-    r"""Cuts a byte stream into events, however it is chunked.
+    r"""Split a byte stream into events; chunks may be cut anywhere.
 
     Lines end with LF, CR or CRLF. A byte order mark, comments, `id`, `retry` and unknown fields are
-    passed over. Memory stays within one event and one chunk.
+    ignored. Memory is limited to one event and one chunk.
 
     Args:
-        max_event_bytes: Most bytes of one event.
+        max_event_bytes: Maximum bytes of one event.
+        bare: Whether to return JSON lines between the events too, as an event named `BARE`; some servers write errors
+            that way. Such JSON ends at the next field, or at the end of the stream.
 
     Example:
         >>> framer = SseFramer()
@@ -38,8 +46,11 @@ class SseFramer:
         ([], [], [SseEvent(event='message', data=b'one')])
     """
 
-    def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+    def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES, bare: bool = False) -> None:
         self._max = max_event_bytes
+        self._accepts_bare = bare
+        self._bare: list[bytes] = []
+        self._bare_size = 0
         self._line = bytearray()
         self._data: list[bytes] = []
         self._size = 0
@@ -48,7 +59,7 @@ class SseFramer:
         self._first = True
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """Take the next bytes; give the events they complete.
+        """Add the next bytes, and return the events that they complete.
 
         Raises:
             AgentError: An event is too large.
@@ -59,55 +70,91 @@ class SseFramer:
         if b"\r" in chunk:
             self._after_cr = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, rest = chunk.split(b"\n")
+        *lines, partial = chunk.split(b"\n")
         if lines and self._line:
             self._line += lines[0]
             lines[0] = bytes(self._line)
             self._line.clear()
         events: list[SseEvent] = []
+        if self._first and lines:
+            lines[0] = lines[0].removeprefix(_BOM)
+            self._first = False
         for line in lines:
-            self._take(line, events)
-        self._line += rest
+            if not line:
+                self._end_event(events)
+            elif line.startswith(_DATA) and not self._bare:
+                # Nearly every line of a stream of answers.
+                self._add_data(line[len(_DATA) :])
+            else:
+                self._add_line(line, events)
+        self._line += partial
         self._check(len(self._line))
         return events
 
     def finish(self) -> SseEvent | None:
-        """Give the last event if the stream ended before the empty line behind it.
+        """Return the last event if the stream ended without the empty line after it.
 
-        The standard drops such an event, and it may be cut short; it is for the caller to see whether it is whole.
+        The standard drops such an event, which may be cut short; the caller must check whether it is complete.
         """
+        return next((event for event in self.rest() if event.event != BARE), None)
+
+    def rest(self) -> list[SseEvent]:
+        """Return what is left at the end of the stream, in order: bare JSON, and the last event as in `finish`."""
         events: list[SseEvent] = []
         if self._line:
-            self._take(bytes(self._line), events)
+            line = bytes(self._line)
+            self._add_line(line.removeprefix(_BOM) if self._first else line, events)
             self._line.clear()
-        self._take(b"", events)
-        return events[0] if events else None
+        self._end_event(events)
+        self._end_bare(events)
+        return events
 
-    def _take(self, line: bytes, events: list[SseEvent]) -> None:
-        if self._first:
-            line = line.removeprefix(_BOM)
-            self._first = False
-        if not line:
-            if self._data:
-                name = self._name.decode("utf-8", "replace") if self._name else "message"
-                data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-                events.append(SseEvent(name, data))
-                self._data = []
-            self._size = 0
-            self._name = b""
-            return
+    def _end_event(self, events: list[SseEvent]) -> None:
+        if self._data:
+            name = self._name.decode("utf-8", "replace") if self._name else "message"
+            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+            events.append(SseEvent(name, data))
+            self._data = []
+        self._size = 0
+        self._name = b""
+
+    def _add_line(self, line: bytes, events: list[SseEvent]) -> None:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
+        if self._bare or (self._accepts_bare and line.lstrip()[:1] in _JSON_STARTS):
+            if field not in _FIELDS:
+                self._add_bare(line)
+                return
+            self._end_bare(events)
         if field == b"data":
-            self._check(len(value))
-            self._size += len(value) + 1
-            self._data.append(value)
+            self._add_data(value)
         elif field == b"event":
             self._name = value
 
-    def _check(self, more: int) -> None:
-        if self._size + more > self._max:
-            raise AgentError(
-                f"an event of the stream is larger than {self._max} bytes",
-                hint="The server does not answer as a model does; check the base URL.",
-            )
+    def _add_data(self, value: bytes) -> None:
+        self._check(len(value))
+        self._size += len(value) + 1
+        self._data.append(value)
+
+    def _add_bare(self, line: bytes) -> None:
+        self._bare_size += len(line) + 1
+        if self._bare_size > self._max:
+            raise _too_large(self._max)
+        self._bare.append(line)
+
+    def _end_bare(self, events: list[SseEvent]) -> None:
+        if self._bare:
+            events.append(SseEvent(BARE, b"\n".join(self._bare)))
+            self._bare = []
+            self._bare_size = 0
+
+    def _check(self, length: int) -> None:
+        if self._size + length > self._max:
+            raise _too_large(self._max)
+
+
+def _too_large(max_bytes: int) -> AgentError:
+    return AgentError(
+        f"an event of the stream is larger than {max_bytes} bytes",
+        hint="The server does not respond like a model; check the base URL.",
+    )

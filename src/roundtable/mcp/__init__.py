@@ -1,6 +1,6 @@
-"""The MCP server: debates for assistants and IDEs, by twelve tools (extra `mcp`).
+"""The MCP server: twelve tools that offer debates to assistants and IDEs (extra `mcp`).
 
-`roundtable mcp` serves it on standard input and output, `roundtable mcp --http` as a service. In a program:
+`roundtable mcp` serves it on standard input and output, `roundtable mcp --http` over HTTP. In a program:
 
 ```python
 import anyio
@@ -15,19 +15,19 @@ async def main() -> None:
 anyio.run(main)
 ```
 
-Nothing is loaded before it is asked for.
+Names load on first access.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.mcp.failures import InvalidArguments, NotThere
+    from roundtable.mcp.errors import InvalidArguments, NotFoundInSession
     from roundtable.mcp.server import McpServer, create_mcp_server
     from roundtable.mcp.tool import RoundtableTool
     from roundtable.mcp.tools import (
@@ -50,7 +50,7 @@ __all__ = [
     "TOOLS",
     "InvalidArguments",
     "McpServer",
-    "NotThere",
+    "NotFoundInSession",
     "RoundtableTool",
     "continue_roundtable",
     "control_session",
@@ -72,9 +72,9 @@ __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "InvalidArguments": "failures",
+        "InvalidArguments": "errors",
         "McpServer": "server",
-        "NotThere": "failures",
+        "NotFoundInSession": "errors",
         "RoundtableTool": "tool",
         "create_mcp_server": "server",
         "TOOLS": "tools",

@@ -1,54 +1,168 @@
-"""Serving over HTTP, behind the guard that every server of ours has."""
+"""MCP over HTTP, behind the same guard as the HTTP API."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager, nullcontext
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+import anyio
+from mcp import types
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from roundtable._core.eventloop import ends_at_once, hearing
 from roundtable.auth import LocalUser
-from roundtable.auth.guard import MOST_BODY_BYTES, Guard, Manners
-from roundtable.auth.nearby import Nearby
-from roundtable.auth.ports import address_of, listen
-from roundtable.mcp.posts import PostCheck
+from roundtable.auth.guard import MOST_BODY_BYTES, AccessGuard, GuardBehavior, cors_options
+from roundtable.auth.listening import LocalOnly, address_of, listen
+from roundtable.mcp.errors import InvalidMessage, parse_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import signal
+    from collections.abc import Callable, Generator
 
     from mcp.server.lowlevel import Server
 
     from roundtable.auth import Authenticator, Identity
-    from roundtable.auth.guard import ASGIApp, GuardOptions
+    from roundtable.auth.guard import ASGIApp, GuardOptions, Message, Receive, Send
 
-__all__ = ["PATH", "http_app", "serve_http"]
+__all__ = ["PATH", "PostCheck", "http_app", "serve_http"]
+
+
+_VERSION: Final = b"mcp-protocol-version"
+
+
+class PostCheck:
+    """Checks POST requests for the server of the SDK: limits their size, and refuses bodies that contradict the header.
+
+    The SDK does this for protocols with round trips. For protocols with a handshake it returns pydantic's messages
+    about a body, and accepts a version in the header that differs from the one in the body.
+
+    Args:
+        app: The server.
+        body_s: Seconds within which a request must arrive.
+    """
+
+    def __init__(self, app: ASGIApp, *, body_s: float = 30.0) -> None:
+        self._app = app
+        self._body_s = body_s
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        try:
+            with anyio.fail_after(self._body_s):
+                body = await _body(receive)
+        except TimeoutError:
+            await _refuse(
+                send, HTTPStatus.REQUEST_TIMEOUT, InvalidMessage(types.INVALID_REQUEST, "The message did not arrive")
+            )
+            return
+        if body is None:
+            fault = InvalidMessage(types.INVALID_REQUEST, f"Message larger than {MOST_BODY_BYTES} bytes")
+            await _refuse(send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, fault)
+        elif mismatch := _mismatch(scope, body):
+            await _refuse(send, HTTPStatus.BAD_REQUEST, mismatch)
+        else:
+            await self._app(scope, _ReplayedBody(body, receive).receive, send)
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return the body, or `None` if it is too large."""
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > MOST_BODY_BYTES:
+            return None
+        more = message["type"] == "http.request" and message.get("more_body", False)
+    return bytes(body)
+
+
+def _mismatch(scope: Message, body: bytes) -> InvalidMessage | None:
+    """Return why a body is not a message of the protocol version in its header, or `None`."""
+    header = next((value.decode("latin-1") for name, value in scope["headers"] if name == _VERSION), None)
+    message = parse_message(body)
+    if header is not None and header not in HANDSHAKE_PROTOCOL_VERSIONS:
+        # The SDK's answer to an invalid message has no request id; add it where it is known.
+        return message if isinstance(message, InvalidMessage) and message.id is not None else None
+    if isinstance(message, InvalidMessage):
+        return message
+    params = getattr(message, "params", None) or {}
+    meta = params.get("_meta")
+    version = meta.get(types.PROTOCOL_VERSION_META_KEY) if isinstance(meta, dict) else None
+    if version is None and header is not None and getattr(message, "method", None) == "initialize":
+        version = params.get("protocolVersion")
+    if version in {None, header}:
+        return None
+    return InvalidMessage(
+        types.HEADER_MISMATCH, "mcp-protocol-version header does not match the version in the message"
+    )
+
+
+async def _refuse(send: Send, status: HTTPStatus, fault: InvalidMessage) -> None:
+    content = fault.to_json().encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+class _ReplayedBody:
+    """Receives a body that was already read once more, and then the messages after it."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def receive(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
 
 PATH: Final = "/mcp"
-"""Where the server is found."""
+"""Path of the server."""
 
 _GRACE_S: Final = 5
+_KEEP_ALIVE_S: Final = 75
+"""Longer than clients and proxies keep an idle connection, so that the server never closes one as a request arrives."""
+_HEADERS: Final = ("last-event-id", "mcp-protocol-version", "mcp-session-id")
+"""Headers of the protocol that pages of other origins may send."""
 
 
 def _marks(identity: Identity) -> dict[str, object]:
-    """Name the caller as the SDK does, which keeps a connection for the user who opened it."""
+    """Return the caller in the form of the SDK, which binds a connection to the user who opened it."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
 
-    # The token itself goes no further than the guard.
+    # The token itself is not passed on beyond the guard.
     token = AccessToken(token="", client_id=identity.user, scopes=[*identity.scopes], subject=identity.user)
     return {"user": AuthenticatedUser(token)}
 
 
 def http_app(server: Server[Any], authenticator: Authenticator, **options: Unpack[GuardOptions]) -> ASGIApp:
-    """Give a server as an ASGI application; see `McpServer.http_app`."""
+    """Return a server as an ASGI application; see `McpServer.http_app`."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     inner = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MOST_BODY_BYTES,
-        # The guard before it checks both, and more strictly.
+        # The guard in front checks both host and origin, and more strictly.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    manners = Manners(marks=_marks)
-    app: ASGIApp = Guard(PostCheck(inner), authenticator, manners, **options)
-    return Nearby(app, manners.body) if isinstance(authenticator, LocalUser) else app
+    behavior = GuardBehavior(scope_entries=_marks)
+    app: ASGIApp = AccessGuard(PostCheck(inner), authenticator, behavior, **options)
+    app = LocalOnly(app, behavior.body) if isinstance(authenticator, LocalUser) else app
+    origins = options.get("origins", ())
+    if not origins:
+        return app
+    from starlette.middleware.cors import CORSMiddleware
+
+    return CORSMiddleware(app, **cors_options(origins, headers=_HEADERS, exposed=["mcp-session-id"]))
 
 
 async def serve_http(
@@ -60,8 +174,24 @@ async def serve_http(
     listening: Callable[[str], None],
     **options: Unpack[GuardOptions],
 ) -> None:
-    """Serve over HTTP until the process is asked to end; see `McpServer.serve_http`."""
+    """Serve over HTTP until a signal ends the process; see `McpServer.serve_http`."""
     import uvicorn
+
+    class Server(uvicorn.Server):
+        """Leaves signals to the caller: uvicorn would raise them again at the end, and does not handle SIGHUP."""
+
+        @contextmanager
+        def capture_signals(self) -> Generator[None]:
+            with super().capture_signals() if sys.platform == "win32" else nullcontext():
+                yield
+
+        def hear(self, number: signal.Signals) -> None:
+            # The SDK's streams end when this method is called.
+            self.handle_exit(number, None)
+            self.force_exit = self.force_exit or (ends_at_once(number) and self.asked)
+            self.asked = self.asked or ends_at_once(number)
+
+        asked = False
 
     config = uvicorn.Config(
         http_app(server, authenticator, **options),
@@ -69,9 +199,12 @@ async def serve_http(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_S,
+        timeout_keep_alive=_KEEP_ALIVE_S,
         limit_concurrency=1000,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    with listen(host, port) as taken:
-        listening(address_of(taken) + PATH)
-        await uvicorn.Server(config).serve([taken])
+    web = Server(config)
+    with listen(host, port) as sock:
+        async with hearing(web.hear):
+            listening(address_of(sock) + PATH)
+            await web.serve([sock])

@@ -1,7 +1,8 @@
-"""What the tools give, as their output schemas say it. Fields that are empty are left out."""
+"""Outputs of the tools, as in their output schemas. Empty fields are omitted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from roundtable.types import (
@@ -13,6 +14,7 @@ from roundtable.types import (
     ErrorInfo,
     EvidenceLayer,
     ExitResult,
+    ImageResult,
     MetadataLayer,
     RoundtableStatus,
     SessionStatus,
@@ -21,12 +23,14 @@ from roundtable.types import (
     SynthesisResult,
     Timestamp,
     Value,
+    VoteReport,
 )
 
 __all__ = [
     "AgentEntry",
     "AgentsOutput",
     "AnswerView",
+    "BallotView",
     "CitationView",
     "CitationsOutput",
     "ConfidencePoint",
@@ -49,41 +53,49 @@ __all__ = [
 
 
 class NextStep(Value):
-    """What to call next, and why."""
+    """The tool to call next, and why."""
 
     tool: str
     """Name of the tool."""
     reason: str
-    """Why."""
+    """Why to call it."""
 
 
 class DecisionView(Value):
-    """What the decision rule made of a round."""
+    """Outcome of the decision rule for a round."""
 
     rule: str
     """Name of the rule."""
     winners: tuple[str, ...] = ()
     """Winning options."""
     is_tie: bool = False
-    """Whether several lead level."""
+    """Whether several options are tied for the lead."""
     passed: bool = False
     """Whether there is exactly one winner."""
+    why: str = ""
+    """The outcome in words."""
+    vote: VoteReport | None = None
+    """The motions, if the agents voted on answers or options: who gave each, and which others were counted as the same;
+    the share of first places for own motions, and what could not be counted."""
+    pairs: tuple[tuple[float, ...], ...] | None = None
+    """The motions head to head, rows and columns in the order of `vote.motions`: the number of ballots that put the row
+    above the column."""
 
 
 class DebateState(Value):
-    """Where a debate stands; part of every answer about one."""
+    """State of a debate; part of every output about one."""
 
     session_id: str
-    """Handle of the debate: all other tools take it."""
+    """Handle of the debate, for all other tools."""
     status: RoundtableStatus
-    """`completed`, `needs_context` when agents wait for information, else `in_progress`."""
+    """`completed`, `needs_context` if agents wait for information, else `in_progress`."""
     session_status: SessionStatus
     """State of the stored session."""
     running: bool
-    """Whether this server is running it now; an `in_progress` debate that does not run goes on with
-    continue_roundtable."""
+    """Whether this server is running it now; continue_roundtable continues an `in_progress` debate that is not
+    running."""
     current_round: int
-    """Rounds begun."""
+    """Rounds started."""
     total_rounds: int
     """Rounds planned."""
 
@@ -92,65 +104,69 @@ class FailureView(Value):
     """A turn without an answer."""
 
     agent_id: str
-    """Who."""
+    """Agent id."""
     agent_name: str
-    """Display name."""
+    """Display name of the agent."""
     round_number: int
     """Round."""
     error: ErrorInfo
-    """Why."""
+    """Why the turn failed."""
 
 
 class DebateOutput(DebateState):
-    """The four layers of the last complete round, and how the debate stands."""
+    """The four layers of the last complete round, and the state of the debate."""
 
     topic: str
     """The question."""
     mode: str
     """Debate mode."""
     round_number: int
-    """Round shown in the layers; 0 while none is complete."""
+    """Round shown in the layers; 0 until one is complete."""
     decision: DecisionLayer | None = None
-    """Layer 1: can I act on this?"""
+    """Layer 1: whether you can act on the result."""
     agent_responses: tuple[AgentResponseSummary, ...] = ()
-    """Layer 2: who says what."""
+    """Layer 2: each agent in brief."""
     evidence: EvidenceLayer | None = None
-    """Layer 3: what it rests on."""
+    """Layer 3: evidence and contradictions."""
     metadata: MetadataLayer | None = None
-    """Layer 4: where to dig."""
+    """Layer 4: where to find the details."""
     answer: str | None = None
-    """What the decision rule chose."""
+    """The option that the decision rule chose."""
     answer_reason: str | None = None
     """Why there is no answer."""
     independent_agreement: Share | None = None
-    """Agreement of answers given before anybody had heard anybody."""
+    """Agreement of answers given before any agent had seen another's."""
+    independent_agreement_at_most: Share | None = None
+    """The same if answers that nobody compared say the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
     failures: tuple[FailureView, ...] = ()
-    """Turns that failed: with any of them fewer agents than asked stand behind this."""
+    """Turns that failed; with any, the result rests on fewer agents than requested."""
     context_requests: tuple[ContextRequest, ...] = ()
-    """What agents ask for; continue_roundtable takes the answers as contextResults."""
+    """Information that agents request; pass the answers to continue_roundtable as contextResults."""
     error: ErrorInfo | None = None
-    """What broke the debate, if it broke."""
+    """Error that ended the debate, if there was one."""
     next_step: NextStep | None = None
-    """What to call next."""
+    """The tool to call next."""
 
 
 class ConsensusOutput(DebateState):
     """Agreement of one round, as it was measured when the round ended."""
 
     analyzed_round: int | None = None
-    """Round measured; none yet when left out."""
+    """Round that was measured; omitted if there is none yet."""
     response_count: int = 0
-    """Answers behind it."""
+    """Number of answers compared."""
     consensus: AnyConsensus | None = None
-    """The measure, with its method."""
+    """Measured agreement, with the method."""
     decision: DecisionView | None = None
-    """What the decision rule made of the round."""
+    """Outcome of the decision rule for the round."""
     answer: str | None = None
-    """What the rule chose."""
+    """The option that the rule chose."""
     independent_agreement: Share | None = None
-    """Agreement of answers given before anybody had heard anybody."""
+    """Agreement of answers given before any agent had seen another's."""
+    independent_agreement_at_most: Share | None = None
+    """The same if answers that nobody compared say the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
 
@@ -159,31 +175,33 @@ class AgentEntry(Value):
     """An agent that can debate."""
 
     id: str
-    """What start_roundtable takes in `agents`."""
+    """Id for `agents` of start_roundtable."""
     name: str
     """Display name."""
     provider: str
-    """Provider."""
+    """Provider name."""
     model: str | None = None
-    """Model; the provider's default when left out."""
+    """Model id; omitted if a local server decides."""
     active: bool = True
-    """Whether it can be used now."""
+    """Whether it can be used, according to its last call or health check; false if its key was refused."""
+    error: str | None = None
+    """Why it is not active."""
 
 
 class AgentsOutput(Value):
-    """Who can debate."""
+    """The agents that can debate."""
 
     agents: tuple[AgentEntry, ...]
     """The agents."""
     count: int
-    """How many."""
+    """Number of agents."""
 
 
 class SessionEntry(Value):
     """A session in a list."""
 
     id: str
-    """Handle."""
+    """Handle of the debate."""
     topic: str
     """The question."""
     mode: str
@@ -191,17 +209,19 @@ class SessionEntry(Value):
     status: SessionStatus
     """State."""
     current_round: int
-    """Rounds begun."""
+    """Rounds started."""
     total_rounds: int
     """Rounds planned."""
     agent_count: int
-    """How many debate."""
+    """Number of debating agents."""
     response_count: int
-    """Stored positions."""
+    """Number of stored positions."""
     created_at: Timestamp
     """When it was created."""
     updated_at: Timestamp
     """When it last changed."""
+    error: str | None = None
+    """Why the entry cannot be read, if it is damaged."""
 
 
 class ListOutput(Value):
@@ -210,7 +230,7 @@ class ListOutput(Value):
     sessions: tuple[SessionEntry, ...]
     """The sessions."""
     count: int
-    """How many are on this page."""
+    """Number of sessions on this page."""
     next_cursor: str | None = None
     """Cursor of the next page, if there is one."""
 
@@ -219,36 +239,68 @@ class ToolUse(Value):
     """A tool that an agent used."""
 
     tool_name: str
-    """Name."""
+    """Tool name."""
     timestamp: Timestamp
-    """When."""
+    """When the call ended."""
 
 
 class AnswerView(Value):
     """One answer in full."""
 
     agent_id: str
-    """Who."""
+    """Agent id."""
     agent_name: str
-    """Display name."""
+    """Display name of the agent."""
     round_number: int
     """Round."""
     position: str
     """The answer."""
     reasoning: str
-    """Why."""
+    """Reasoning behind the answer."""
     confidence: Share
-    """What the agent says of its own confidence."""
+    """Confidence that the agent reports."""
     stance: Stance | None = None
-    """Side taken."""
+    """Side taken on a yes-or-no question."""
     choice: str | None = None
-    """Option chosen."""
+    """Option chosen, if the debate has options."""
     citations: tuple[Citation, ...] = ()
-    """Sources."""
+    """Sources used."""
+    images: tuple[ImageResult, ...] = ()
+    """Images that the provider's search found."""
+    related_questions: tuple[str, ...] = ()
+    """Follow-up questions that the provider's search suggested."""
     tool_calls: tuple[ToolUse, ...] = ()
     """Tools used."""
     timestamp: Timestamp
-    """When."""
+    """When the answer was complete."""
+
+
+class BallotView(Value):
+    """One agent's vote in a round, in the form that the decision rule reads.
+
+    It abstains if it names nothing, but an empty `approved` accepts none.
+    """
+
+    agent_id: str
+    """Agent id."""
+    agent_name: str
+    """Display name of the agent."""
+    stage: str
+    """Stage of the round in which it voted."""
+    choice: str | None = None
+    """The option or motion chosen; a judge's choice is the id of the agent whose answer it prefers."""
+    ranking: tuple[tuple[str, ...], ...] | None = None
+    """Groups of tied motions, best first."""
+    approved: tuple[str, ...] | None = None
+    """Everything that the agent accepts; an empty list accepts none."""
+    scores: Mapping[str, float] | None = None
+    """Score of each motion; higher is better."""
+    same: tuple[tuple[str, ...], ...] = ()
+    """Groups of motions that the agent calls the same in other words."""
+    reasoning: str = ""
+    """Reasoning behind the vote."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read."""
 
 
 class ConfidencePoint(Value):
@@ -257,22 +309,22 @@ class ConfidencePoint(Value):
     round: int
     """Round."""
     confidence: Share
-    """Confidence."""
+    """Confidence that the agent reported."""
 
 
 class ThoughtsOutput(Value):
-    """All that one agent said."""
+    """All answers of one agent."""
 
     session_id: str
-    """Session."""
+    """Session id."""
     agent_id: str
-    """Who."""
+    """Agent id."""
     agent_name: str
-    """Display name."""
+    """Display name of the agent."""
     total_responses: int
-    """Answers it gave."""
+    """Number of answers."""
     rounds: int
-    """Rounds in which it answered."""
+    """Number of rounds in which it answered."""
     responses: tuple[AnswerView, ...]
     """The answers, oldest first."""
     confidence_evolution: tuple[ConfidencePoint, ...]
@@ -283,26 +335,26 @@ class ExportOutput(Value):
     """An exported session."""
 
     session_id: str
-    """Session."""
+    """Session id."""
     format: Literal["markdown", "json", "html", "csv"]
-    """Form."""
+    """Format of the document."""
     content: str
     """The document."""
 
 
 class ControlOutput(Value):
-    """What became of a request to pause, resume or stop."""
+    """Result of a request to pause, resume or stop."""
 
     session_id: str
-    """Session."""
+    """Session id."""
     action: Literal["pause", "resume", "stop"]
-    """What was asked."""
+    """Requested action."""
     previous_status: SessionStatus
-    """State before."""
+    """State before the request."""
     new_status: SessionStatus
-    """State now; a running debate gets there with its next step."""
+    """State now; a running debate changes its state at its next step."""
     message: str
-    """The same in words."""
+    """The result in words."""
 
 
 class RoundOutput(DebateState):
@@ -311,30 +363,32 @@ class RoundOutput(DebateState):
     round_number: int
     """Round."""
     complete: bool
-    """Whether it ran to its end."""
+    """Whether the round ran to its end."""
     focus_question: str | None = None
     """Narrower question of the round."""
     responses: tuple[AnswerView, ...] = ()
-    """Answers."""
+    """Answers of the round."""
+    ballots: tuple[BallotView, ...] = ()
+    """Votes of the round, if one was held."""
     failures: tuple[FailureView, ...] = ()
     """Turns that failed."""
     consensus: AnyConsensus | None = None
     """Agreement, measured when the round ended."""
     decision: DecisionView | None = None
-    """What the decision rule made of it."""
+    """Outcome of the decision rule for the round."""
 
 
 class ResponseOutput(Value):
     """Answers of one agent."""
 
     session_id: str
-    """Session."""
+    """Session id."""
     agent_id: str
-    """Who."""
+    """Agent id."""
     agent_name: str
-    """Display name."""
+    """Display name of the agent."""
     round_number: int | None = None
-    """The round asked for."""
+    """The requested round."""
     responses: tuple[AnswerView, ...]
     """The answers."""
 
@@ -343,36 +397,36 @@ class CitationView(Citation):
     """A source, with the agent that cited it first."""
 
     agent_id: str
-    """Who."""
+    """Agent id."""
     agent_name: str
-    """Display name."""
+    """Display name of the agent."""
     round_number: int
     """Round."""
     timestamp: Timestamp
-    """When."""
+    """When the agent's answer was complete."""
 
 
 class CitationsOutput(Value):
-    """Sources, each once."""
+    """Cited sources, each once."""
 
     session_id: str
-    """Session."""
+    """Session id."""
     round_number: int | None = None
-    """The round asked for."""
+    """The requested round."""
     agent_id: str | None = None
-    """The agent asked for."""
+    """The requested agent."""
     citations: tuple[CitationView, ...]
-    """The sources, in the order in which they were first cited."""
+    """The sources, in order of first citation."""
     total_citations: int
-    """How many."""
+    """Number of sources."""
 
 
 class SynthesisOutput(Value):
-    """A debate put together by one model."""
+    """A summary of a debate, written by one model."""
 
     session_id: str
-    """Session."""
+    """Session id."""
     synthesizer_id: str
-    """Who wrote it."""
+    """Id of the agent that wrote it."""
     synthesis: SynthesisResult
     """The synthesis."""

@@ -1,23 +1,23 @@
-"""Prompts: what a person picks from a menu, turned into words for their assistant."""
+"""Prompts that a person picks from a menu of the client, as text for their assistant."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from roundtable.mcp.failures import InvalidArguments, NotThere
+from roundtable.mcp.errors import InvalidArguments, NotFoundInSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["PROMPTS", "Argument", "Prompt", "prompt_text"]
 
-_MOST_CHARS: Final = 10_000
+_MAX_ARGUMENT_CHARS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a prompt asks for."""
+    """An argument of a prompt."""
 
     name: str
     description: str
@@ -26,7 +26,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt."""
+    """A prompt: its listing, and the function that fills in its text."""
 
     name: str
     title: str
@@ -41,26 +41,26 @@ _FOLLOW: Final = (
 )
 
 
-def _debate(given: Mapping[str, str]) -> str:
-    mode = given.get("mode", "").strip() or "the mode that fits best (roundtable://modes says which)"
+def _debate(arguments: Mapping[str, str]) -> str:
+    mode = arguments.get("mode", "").strip() or "the mode that fits best (roundtable://modes says which)"
     return (
         "Have this question debated with start_roundtable. First make it one question that can be answered in more "
-        f"than one way, with what the agents have to know in it. Use {mode}.\n\n{given['topic']}\n\n{_FOLLOW}"
+        f"than one way, with what the agents have to know in it. Use {mode}.\n\n{arguments['topic']}\n\n{_FOLLOW}"
     )
 
 
-def _red_team(given: Mapping[str, str]) -> str:
+def _red_team(arguments: Mapping[str, str]) -> str:
     return (
         'Have this plan attacked and defended with start_roundtable, mode "red-team-blue-team". Ask in the topic how '
-        f"it fails and what would prevent that, and put the plan into it.\n\n{given['plan']}\n\n{_FOLLOW} "
+        f"it fails and what would prevent that, and put the plan into it.\n\n{arguments['plan']}\n\n{_FOLLOW} "
         "List the weaknesses by how bad they are, each with the best defence against it."
     )
 
 
-def _decide(given: Mapping[str, str]) -> str:
+def _decide(arguments: Mapping[str, str]) -> str:
     return (
         "Have this decided with start_roundtable. Pass the options one by one in `options`.\n\n"
-        f"Question: {given['question']}\nOptions: {given['options']}\n\n{_FOLLOW} "
+        f"Question: {arguments['question']}\nOptions: {arguments['options']}\n\n{_FOLLOW} "
         "Name the option that won, by how much, and what would change the decision."
     )
 
@@ -88,26 +88,30 @@ PROMPTS: Final[tuple[Prompt, ...]] = (
         _decide,
     ),
 )
-"""The prompts, in the order in which they are listed."""
+"""The prompts, in the order of the listing."""
 
 
-def prompt_text(name: str, given: Mapping[str, str]) -> tuple[Prompt, str]:
-    """Give a prompt and its words.
+def prompt_text(name: str, arguments: Mapping[str, str]) -> tuple[Prompt, str]:
+    """Return a prompt and its text.
 
     Raises:
-        NotThere: There is no such prompt.
+        NotFoundInSession: There is no such prompt.
         InvalidArguments: An argument is missing, unknown or too long.
     """
-    found = next((prompt for prompt in PROMPTS if prompt.name == name), None)
-    if found is None:
-        known = ", ".join(prompt.name for prompt in PROMPTS)
-        raise NotThere(f"there is no prompt {name[:80]!r}", hint=f"Prompts: {known}.")
-    takes = {argument.name for argument in found.arguments}
-    missing = [one.name for one in found.arguments if one.required and not given.get(one.name, "").strip()]
-    unknown = sorted(given.keys() - takes)
+    prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)
+    if prompt is None:
+        names = ", ".join(prompt.name for prompt in PROMPTS)
+        raise NotFoundInSession(f"unknown prompt {name[:80]!r}", hint=f"Prompts: {names}.")
+    known = {argument.name for argument in prompt.arguments}
+    missing = [
+        argument.name
+        for argument in prompt.arguments
+        if argument.required and not arguments.get(argument.name, "").strip()
+    ]
+    unknown = sorted(arguments.keys() - known)
     if missing or unknown:
-        told = ", ".join([*(f"{one} is missing" for one in missing), *(f"{one} is unknown" for one in unknown)])
-        raise InvalidArguments(f"prompt {name}: {told}", hint=f"It takes: {', '.join(sorted(takes))}.")
-    if any(len(text) > _MOST_CHARS for text in given.values()):
-        raise InvalidArguments(f"prompt {name}: an argument has at most {_MOST_CHARS:,} characters")
-    return found, found.text(given)
+        problems = [*(f"{field} is missing" for field in missing), *(f"{field} is unknown" for field in unknown)]
+        raise InvalidArguments(f"prompt {name}: {', '.join(problems)}", hint=f"It takes: {', '.join(sorted(known))}.")
+    if any(len(text) > _MAX_ARGUMENT_CHARS for text in arguments.values()):
+        raise InvalidArguments(f"prompt {name}: an argument has at most {_MAX_ARGUMENT_CHARS:,} characters")
+    return prompt, prompt.text(arguments)

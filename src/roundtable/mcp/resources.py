@@ -1,24 +1,39 @@
-"""Resources: stored debates to read, and a guide to each mode."""
+"""MCP resources: stored debates, and a guide to each mode."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from mcp import types
 from pydantic import ValidationError
 from pydantic_core import to_json
 
 from roundtable.api.offered import offered_modes
-from roundtable.mcp.failures import NotThere
+from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.inputs import ListInput, RoundInput
-from roundtable.mcp.reading import list_sessions, round_details
+from roundtable.mcp.prompts import PROMPTS
+from roundtable.mcp.read_tools import list_sessions, round_details
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from roundtable.api import Roundtable
-    from roundtable.mcp.call import Call
+    from roundtable.mcp.tool import ToolCallContext
     from roundtable.types import Value
 
-__all__ = ["RESOURCES", "TEMPLATES", "Kind", "Page", "modes_of", "read"]
+__all__ = [
+    "RESOURCES",
+    "TEMPLATES",
+    "Kind",
+    "Page",
+    "listed_prompts",
+    "listed_resources",
+    "listed_templates",
+    "modes_of",
+    "read",
+]
+
 
 SCHEME: Final = "roundtable://"
 _MARKDOWN: Final = "text/markdown"
@@ -27,7 +42,7 @@ _JSON: Final = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A resource, or a family of them."""
+    """A resource, or a template of resources."""
 
     uri: str
     name: str
@@ -38,7 +53,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a resource holds."""
+    """Content of a resource."""
 
     text: str
     mime_type: str
@@ -48,7 +63,7 @@ RESOURCES: Final = (
     Kind(f"{SCHEME}sessions", "sessions", "Debates", "Your latest debates, newest first.", _JSON),
     Kind(f"{SCHEME}modes", "modes", "Debate modes", "All modes in a sentence each.", _MARKDOWN),
 )
-"""Resources that are always there."""
+"""Resources with a fixed address."""
 
 TEMPLATES: Final = (
     Kind(f"{SCHEME}sessions/{{sessionId}}", "session", "A debate", "A whole debate to read.", _MARKDOWN),
@@ -57,59 +72,59 @@ TEMPLATES: Final = (
         f"{SCHEME}sessions/{{sessionId}}/rounds/{{roundNumber}}",
         "round",
         "A round",
-        "One round in full, as get_round_details gives it.",
+        "One round in full, as get_round_details returns it.",
         _JSON,
     ),
     Kind(f"{SCHEME}modes/{{mode}}", "mode", "A mode", "What a mode does and when to use it.", _MARKDOWN),
 )
-"""Families of resources."""
+"""Templates of resources."""
 
 
 def modes_of(table: Roundtable) -> tuple[Kind, ...]:
-    """Give a resource for each mode that a table knows."""
+    """Return a resource for each mode of a table."""
     return tuple(
         Kind(f"{SCHEME}modes/{mode.name}", mode.name, f"Mode {mode.name}", mode.summary, _MARKDOWN)
         for mode in offered_modes(table.wiring)
     )
 
 
-async def read(call: Call, uri: str) -> Page:
+async def read(call: ToolCallContext, uri: str) -> Page:
     """Read a resource.
 
     Raises:
-        NotThere: There is no such resource.
-        RoundtableError: It cannot be read.
+        NotFoundInSession: The resource does not exist.
+        RoundtableError: The resource cannot be read.
     """
     match uri.removeprefix(SCHEME).split("/") if uri.startswith(SCHEME) else []:
         case ["sessions"]:
             return _as_json(await list_sessions(call, ListInput()))
         case ["sessions", session_id]:
-            return Page(await call.desk.table.export(session_id, "markdown"), _MARKDOWN)
+            return Page(await call.tenant_session.table.export(session_id, "markdown"), _MARKDOWN)
         case ["sessions", session_id, "json"]:
-            return Page(await call.desk.table.export(session_id, "json"), _JSON)
+            return Page(await call.tenant_session.table.export(session_id, "json"), _JSON)
         case ["sessions", session_id, "rounds", number]:
-            return _as_json(await round_details(call, _round_asked_for(uri, session_id, number)))
+            return _as_json(await round_details(call, _round_input(uri, session_id, number)))
         case ["modes"]:
-            return Page(_overview(call.desk.table), _MARKDOWN)
+            return Page(_overview(call.tenant_session.table), _MARKDOWN)
         case ["modes", name]:
-            return Page(_guide(call.desk.table, name), _MARKDOWN)
+            return Page(_guide(call.tenant_session.table, name), _MARKDOWN)
         case _:
-            raise _no_such(uri)
+            raise _unknown_resource(uri)
 
 
 def _as_json(value: Value) -> Page:
     return Page(to_json(value.model_dump(mode="json", exclude_none=True), indent=2).decode(), _JSON)
 
 
-def _round_asked_for(uri: str, session_id: str, number: str) -> RoundInput:
+def _round_input(uri: str, session_id: str, number: str) -> RoundInput:
     try:
         return RoundInput.model_validate({"session_id": session_id, "round_number": number})
     except ValidationError:
-        raise _no_such(uri) from None
+        raise _unknown_resource(uri) from None
 
 
-def _no_such(uri: str) -> NotThere:
-    return NotThere(f"there is no resource {uri[:200]!r}", hint="List the resources and their templates.")
+def _unknown_resource(uri: str) -> NotFoundInSession:
+    return NotFoundInSession(f"unknown resource {uri[:200]!r}", hint="List the resources and their templates.")
 
 
 def _overview(table: Roundtable) -> str:
@@ -120,16 +135,68 @@ def _overview(table: Roundtable) -> str:
 def _guide(table: Roundtable, name: str) -> str:
     modes = {mode.name: mode for mode in offered_modes(table.wiring)}
     if name not in modes:
-        raise NotThere(f"there is no mode {name[:80]!r}", hint=f"Modes: {', '.join(modes)}.")
+        raise NotFoundInSession(f"unknown mode {name[:80]!r}", hint=f"Modes: {', '.join(modes)}.")
     mode = modes[name]
-    told = [f"# {name}", "", mode.summary, ""]
+    lines = [f"# {name}", "", mode.summary, ""]
     if mode.use_when:
-        told += [f"Use it when: {mode.use_when}", ""]
+        lines += [f"Use it when: {mode.use_when}", ""]
     needs = f", and needs at least {mode.min_agents} agents" if mode.min_agents > 1 else ""
-    told += [f"It holds {mode.min_rounds} to {mode.max_rounds} rounds{needs}.", ""]
+    lines += [f"It holds {mode.min_rounds} to {mode.max_rounds} rounds{needs}.", ""]
     if mode.options:
-        told += [f"Settable behind its name, as in `{name}:{next(iter(mode.options))}=...`:", ""]
-        told += [*(f"- `{option}`: {takes}" for option, takes in mode.options.items()), ""]
+        lines += [f"Settable behind its name, as in `{name}:{next(iter(mode.options))}=...`:", ""]
+        lines += [*(f"- `{option}`: {takes}" for option, takes in mode.options.items()), ""]
     if mode.assigns_stances:
-        told += ["Sides are assigned: agreement after the debate says little, and nothing ends early on it.", ""]
-    return "\n".join([*told, f'Call `start_roundtable` with `"mode": "{name}"`.', ""])
+        lines += ["Sides are assigned: agreement after the debate says little, and nothing ends early on it.", ""]
+    return "\n".join([*lines, f'Call `start_roundtable` with `"mode": "{name}"`.', ""])
+
+
+def listed_resources(modes: Iterable[Kind]) -> types.ListResourcesResult:
+    """List the resources with a fixed address, and those of the modes."""
+    return types.ListResourcesResult(
+        resources=[
+            types.Resource(
+                uri=kind.uri,
+                name=kind.name,
+                title=kind.title,
+                description=kind.description,
+                mime_type=kind.mime_type,
+            )
+            for kind in (*RESOURCES, *modes)
+        ]
+    )
+
+
+def listed_templates() -> types.ListResourceTemplatesResult:
+    """List the resource templates."""
+    return types.ListResourceTemplatesResult(
+        resource_templates=[
+            types.ResourceTemplate(
+                uri_template=kind.uri,
+                name=kind.name,
+                title=kind.title,
+                description=kind.description,
+                mime_type=kind.mime_type,
+            )
+            for kind in TEMPLATES
+        ]
+    )
+
+
+def listed_prompts() -> types.ListPromptsResult:
+    """List the prompts."""
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
+                arguments=[
+                    types.PromptArgument(
+                        name=argument.name, description=argument.description, required=argument.required
+                    )
+                    for argument in prompt.arguments
+                ],
+            )
+            for prompt in PROMPTS
+        ]
+    )

@@ -1,21 +1,24 @@
-"""The server: what the SDK calls, on standard input and output or over HTTP.
+"""The MCP server: the handlers that the SDK calls, on standard input and output or over HTTP.
 
-What it works with is loaded when it is asked for: a client waits for the start of a server before it does anything.
+Handlers import their modules on first use, because clients wait for the server to start.
 """
 
 from __future__ import annotations
 
+import logging
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 
+from roundtable._core.text import error_text
 from roundtable._version import __version__
-from roundtable.api.desks import Desks
+from roundtable.api.tenants import TenantSessions
 from roundtable.errors import ConfigurationError
-from roundtable.mcp.following import HEARTBEAT_S
+from roundtable.mcp.progress import HEARTBEAT_S
 from roundtable.mcp.texts import INSTRUCTIONS
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import AsyncGenerator, Callable
 
     from mcp import types
@@ -29,9 +32,11 @@ if TYPE_CHECKING:
     from roundtable.engine import DebateEngine
     from roundtable.mcp.tool import RoundtableTool
 
-    _Context: TypeAlias = ServerRequestContext[Desks]
+    _Context: TypeAlias = ServerRequestContext[TenantSessions]
 
 __all__ = ["NAME", "McpServer", "create_mcp_server"]
+
+logger: logging.Logger = logging.getLogger("roundtable.mcp")
 
 NAME: Final = "ai-roundtable"
 """Name of the server."""
@@ -45,18 +50,19 @@ def create_mcp_server(
     name: str = NAME,
     version: str = __version__,
 ) -> McpServer:
-    """Make an MCP server with the twelve tools; `await server.start()` serves it on standard input and output.
+    """Create an MCP server with the twelve tools; `await server.start()` serves it on standard input and output.
 
     Args:
-        debate_engine: Where debates are stored, with its modes and tools; the environment decides when left out.
-        agent_registry: Who debates: all its agents; those of the engine when left out, and what the environment offers
-            where that has none.
-        tables: Makes the table of a user, by tenant, instead of both; called once for each user.
-        name: Name the server gives itself.
-        version: Its version.
+        debate_engine: Engine that runs debates, with its storage, modes, rules, exits, meter, budget, limits and
+            listeners; built from the environment if omitted.
+        agent_registry: Registry of the agents that debate; if omitted, the agents of the engine, or those that the
+            environment offers if the engine has none.
+        tables: Creates the table of a tenant, instead of an engine and a registry; called once for each user.
+        name: Name of the server.
+        version: Version of the server.
 
     Raises:
-        ConfigurationError: The extra `mcp` is not installed, or `tables` is given beside an engine or a registry.
+        ConfigurationError: The extra `mcp` is not installed, or `tables` is combined with an engine or a registry.
 
     Example:
         >>> from roundtable import Roundtable
@@ -71,18 +77,20 @@ def create_mcp_server(
             "the MCP server needs the extra 'mcp'", hint="Install it: pip install 'roundtable-sdk[mcp]'"
         )
     if tables is not None and (debate_engine is not None or agent_registry is not None):
-        raise ConfigurationError("give tables, or an engine and a registry", hint="A table has both of its own.")
+        raise ConfigurationError(
+            "tables cannot be combined with an engine or a registry", hint="Each table has its own engine and registry."
+        )
     return McpServer(tables or _tables_of(debate_engine, agent_registry), name=name, version=version)
 
 
 class McpServer:
-    """The MCP server; `create_mcp_server` makes one.
+    """The MCP server; create it with `create_mcp_server`.
 
     Args:
-        tables: Makes the table of a user, by tenant.
-        name: Name the server gives itself.
-        version: Its version.
-        heartbeat_s: Seconds after which a caller who waits hears something.
+        tables: Creates the table of a tenant.
+        name: Name of the server.
+        version: Version of the server.
+        heartbeat_s: Maximum seconds between notifications to a waiting caller.
     """
 
     def __init__(
@@ -97,18 +105,18 @@ class McpServer:
         self.version = version
         self.heartbeat_s = heartbeat_s
         self._tables = tables
-        self._lowlevel: Server[Desks] | None = None
+        self._lowlevel: Server[TenantSessions] | None = None
 
     @property
     def tools(self) -> tuple[RoundtableTool[Any], ...]:
-        """What it offers."""
+        """The tools of the server."""
         from roundtable.mcp.tools import TOOLS
 
         return tuple(TOOLS.values())
 
     @property
-    def lowlevel(self) -> Server[Desks]:
-        """The server of the SDK, for transports of your own, and for its client in tests: `mcp.Client(...)`."""
+    def lowlevel(self) -> Server[TenantSessions]:
+        """The server object of the SDK, for custom transports, and for the SDK's client in tests: `mcp.Client(...)`."""
         if self._lowlevel is None:
             from mcp.server.lowlevel import Server
 
@@ -117,7 +125,7 @@ class McpServer:
                 version=self.version,
                 title="AI Roundtable",
                 instructions=INSTRUCTIONS,
-                lifespan=self._desks,
+                lifespan=self._tenant_sessions,
                 on_list_tools=self._list_tools,
                 on_call_tool=self._call_tool,
                 on_list_resources=self._list_resources,
@@ -128,18 +136,25 @@ class McpServer:
             )
         return self._lowlevel
 
-    async def start(self) -> None:
-        """Serve on standard input and output until the input ends; nothing else gets onto the output meanwhile."""
+    async def start(self) -> signal.Signals | None:
+        """Serve on standard input and output until the input ends; no other code can write to the output meanwhile.
+
+        SIGINT, SIGTERM and SIGHUP also end it, if this runs in the main thread. Running debates are then paused.
+
+        Returns:
+            The signal that ended it; `None` if the input ended. After a signal, leave the program with `os._exit`,
+            because a thread may still wait for input.
+        """
         from roundtable.mcp.stdio import serve_stdio
 
-        await serve_stdio(self.lowlevel)
+        return await serve_stdio(self.lowlevel)
 
     def http_app(self, authenticator: Authenticator, **options: Unpack[GuardOptions]) -> ASGIApp:
-        """Give the server as an ASGI application, to be run by any ASGI server or mounted.
+        """Return the server as an ASGI application, to run in any ASGI server or to mount.
 
         Args:
-            authenticator: Recognises callers by the token they show; each sees their own debates alone.
-            options: Which addresses it answers to and how much it takes; see `GuardOptions`.
+            authenticator: Recognises callers by their tokens; each caller sees only their own debates.
+            options: Accepted addresses and limits; see `GuardOptions`.
         """
         from roundtable.mcp.http import http_app
 
@@ -154,88 +169,95 @@ class McpServer:
         listening: Callable[[str], None] = lambda _: None,
         **options: Unpack[GuardOptions],
     ) -> None:
-        """Serve over HTTP until the process is asked to end; see `http_app`.
+        """Serve over HTTP until SIGINT, SIGTERM or SIGHUP ends the process; see `http_app`.
+
+        Running debates are then paused, and can be resumed after the next start.
 
         Args:
             authenticator: As for `http_app`.
             host: Address to listen on.
-            port: Port; 0 takes a free one.
-            listening: Is told the URL once the port is taken.
+            port: Port; 0 selects a free one.
+            listening: Called with the URL once the server listens.
             options: As for `http_app`.
 
         Raises:
-            ConfigurationError: The port is taken, or there is no such address here.
+            ConfigurationError: The port is in use, or this machine does not have the address.
         """
         from roundtable.mcp.http import serve_http
 
         await serve_http(self.lowlevel, authenticator, host=host, port=port, listening=listening, **options)
 
     @asynccontextmanager
-    async def _desks(self, _: Server[Desks]) -> AsyncGenerator[Desks]:
-        async with Desks(self._tables) as desks:
-            yield desks
+    async def _tenant_sessions(self, _: Server[TenantSessions]) -> AsyncGenerator[TenantSessions]:
+        async with TenantSessions(self._tables) as sessions:
+            yield sessions
 
     async def _list_tools(self, ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        from roundtable.mcp.listing import listed_tools
+        from roundtable.mcp.listing import available_modes, listed_tools, may_have_plugin_modes
 
-        return listed_tools()
+        if not may_have_plugin_modes():
+            return listed_tools()
+        from roundtable.mcp.elicitation import caller_of
+
+        try:
+            session = await ctx.lifespan_context.of(caller_of(ctx).tenant)
+            return listed_tools(available_modes(session.table))
+        except Exception as error:  # noqa: BLE001  (the first call reports why a table cannot be created)
+            logger.debug("the modes of plugins cannot be listed: %s", error_text(error))
+            return listed_tools()
 
     async def _call_tool(
         self, ctx: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        from roundtable.mcp.answering import call_tool
+        from roundtable.mcp.responses import call_tool
 
         return await call_tool(ctx, params, heartbeat_s=self.heartbeat_s)
 
     async def _list_resources(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        from roundtable.mcp.answering import list_resources
+        from roundtable.mcp.responses import list_resources
 
         return await list_resources(ctx)
 
     async def _list_templates(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        from roundtable.mcp.offers import listed_templates
+        from roundtable.mcp.resources import listed_templates
 
         return listed_templates()
 
     async def _read_resource(self, ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        from roundtable.mcp.answering import read_resource
+        from roundtable.mcp.responses import read_resource
 
         return await read_resource(ctx, params)
 
     async def _list_prompts(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        from roundtable.mcp.offers import listed_prompts
+        from roundtable.mcp.resources import listed_prompts
 
         return listed_prompts()
 
     async def _get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        from roundtable.mcp.answering import get_prompt
+        from roundtable.mcp.responses import get_prompt
 
         return get_prompt(params)
 
 
 def _tables_of(engine: DebateEngine | None, registry: AgentRegistry | None) -> Callable[[str], Roundtable]:
-    """Give what makes tables over the parts of a caller."""
+    """Return a function that creates tables with an engine and a registry."""
     from roundtable.api import Roundtable
 
-    def make(tenant: str) -> Roundtable:
-        lent = None if engine is None else engine.agents.get_active_agents()
+    def create_table(tenant: str) -> Roundtable:
+        engine_agents = None if engine is None else engine.agents.get_active_agents()
         table = Roundtable(
-            (lent or None) if registry is None else registry.get_active_agents(),
+            (engine_agents or None) if registry is None else registry.get_active_agents(),
             storage=None if engine is None else engine.sessions.storage,
             tools=["request_context"],
             tenant=tenant,
         )
-        if engine is not None:
-            modes = table.wiring.engine.modes
-            for name in engine.modes.get_available_modes():
-                if not modes.has_mode(name):
-                    modes.register_mode(name, engine.modes.get_mode(name))
+        table.wiring.adopt(engine, registry)
         return table
 
-    return make
+    return create_table

@@ -1,4 +1,4 @@
-"""Serving on standard input and output, where nothing but the protocol may stand, whatever a plugin prints."""
+"""The stdio transport, which keeps everything but the protocol away from standard output, such as prints of plugins."""
 
 from __future__ import annotations
 
@@ -11,74 +11,93 @@ import anyio
 from anyio import to_thread
 from mcp import types
 
-from roundtable.mcp.envelopes import Fault, fault_of
+from roundtable._core.eventloop import hearing
+from roundtable.mcp.errors import InvalidMessage, message_error
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import AsyncGenerator, Generator
 
     from mcp.server.lowlevel import Server
 
-__all__ = ["MOST_LINE_BYTES", "Wire", "claimed", "serve_stdio"]
+__all__ = ["MOST_LINE_BYTES", "Wire", "reserved_stdio", "serve_stdio"]
 
 MOST_LINE_BYTES: Final = 4 * 1024 * 1024
-"""Most bytes of one message."""
+"""Maximum bytes of one message."""
+MOST_UNREAD: Final = 32
+"""Maximum messages to accept while the client does not read the answers."""
 
 
 class Wire:
-    """The two ends of a connection: lines in, lines out, each whole."""
+    """Both directions of a connection, as whole lines."""
 
     def __init__(self, source: BinaryIO, target: BinaryIO) -> None:
         self._source = source
         self._target = target
         self._writing = anyio.Lock()
+        self._is_writing = False
+        self._unread = 0
+        self._written = anyio.Event()
 
     def __aiter__(self) -> AsyncGenerator[str]:
         return self._messages()
 
     async def _messages(self) -> AsyncGenerator[str]:
-        """Give messages; a line that is none is answered with the error that the protocol has for it."""
+        """Yield the messages; answer an invalid line with the error of the protocol."""
         while line := await self._line():
+            self._unread += 1
             if len(line) > MOST_LINE_BYTES:
                 await self._skip(line)
-                await self._refuse(Fault(types.INVALID_REQUEST, f"Message larger than {MOST_LINE_BYTES} bytes"))
+                await self._refuse(
+                    InvalidMessage(types.INVALID_REQUEST, f"Message larger than {MOST_LINE_BYTES} bytes")
+                )
                 continue
             text = line.decode("utf-8", "replace").strip()
             if not text:
                 continue
-            if fault := fault_of(text):
+            if fault := message_error(text):
                 await self._refuse(fault)
                 continue
             yield text
 
     async def _line(self) -> bytes:
+        """Return the next line, once the client has read enough of its answers, so that they do not pile up."""
+        while self._is_writing and self._unread >= MOST_UNREAD:
+            await self._written.wait()
         return await to_thread.run_sync(self._source.readline, MOST_LINE_BYTES + 1, abandon_on_cancel=True)
 
     async def _skip(self, line: bytes) -> None:
         while line and not line.endswith(b"\n"):
             line = await self._line()
 
-    async def _refuse(self, fault: Fault) -> None:
+    async def _refuse(self, fault: InvalidMessage) -> None:
         await self.write(fault.to_json() + "\n")
 
     async def write(self, text: str) -> None:
-        """Write a message with the end of its line, and send it off."""
+        """Write a message, which ends with a line break, and flush it."""
         async with self._writing:
-            await to_thread.run_sync(self._write, text.encode())
+            self._is_writing = True
+            try:
+                await to_thread.run_sync(self._write, text.encode())
+            finally:
+                self._is_writing = False
+                self._unread = max(0, self._unread - 1)
+                self._written.set()
+                self._written = anyio.Event()
 
     def _write(self, line: bytes) -> None:
         self._target.write(line)
         self._target.flush()
 
     async def flush(self) -> None:
-        """Do nothing: a message is sent off when it is written."""
+        """Do nothing: `write` flushes each message."""
 
 
 @contextmanager
-def claimed() -> Generator[tuple[BinaryIO, BinaryIO]]:
-    """Take standard input and output for the protocol alone.
+def reserved_stdio() -> Generator[tuple[BinaryIO, BinaryIO]]:
+    """Reserve standard input and output for the protocol.
 
-    Meanwhile whatever else reads gets nothing, and whatever else is written, by a child process too, goes to standard
-    error.
+    Meanwhile all other code, child processes included, reads an empty input and writes to standard error.
     """
     source, target = os.dup(0), os.dup(1)
     empty = os.open(os.devnull, os.O_RDONLY)
@@ -86,7 +105,7 @@ def claimed() -> Generator[tuple[BinaryIO, BinaryIO]]:
     os.dup2(empty, 0)
     os.dup2(2, 1)
     os.close(empty)
-    # Left open: a thread may still wait for a line when the server ends, and must find its own file then.
+    # Left open: when the server ends, a thread may still be reading a line from this file.
     reader = os.fdopen(source, "rb", closefd=False)
     writer = os.fdopen(target, "wb", closefd=False)
     try:
@@ -97,11 +116,25 @@ def claimed() -> Generator[tuple[BinaryIO, BinaryIO]]:
         os.dup2(target, 1)
 
 
-async def serve_stdio(server: Server[Any]) -> None:
-    """Serve until the input ends."""
+async def serve_stdio(server: Server[Any]) -> signal.Signals | None:
+    """Serve until the input ends or a signal asks the process to end; return the signal."""
+    signals: list[signal.Signals] = []
+    serving = anyio.CancelScope()
+
+    def end(number: signal.Signals) -> None:
+        signals.append(number)
+        serving.cancel()
+
+    async with hearing(end):
+        with serving:
+            await _serve(server)
+    return signals[0] if signals else None
+
+
+async def _serve(server: Server[Any]) -> None:
     from mcp.server.stdio import stdio_server
 
-    with claimed() as (source, target):
+    with reserved_stdio() as (source, target):
         wire: Any = Wire(source, target)
         async with stdio_server(stdin=wire, stdout=wire) as (reader, writer):
             await server.run(reader, writer, server.create_initialization_options())

@@ -1,4 +1,4 @@
-"""What a tool is, before any protocol: what it takes, what it gives, and what it does."""
+"""An MCP tool, independent of the protocol: its input, its output, and its calls."""
 
 from __future__ import annotations
 
@@ -7,19 +7,36 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from roundtable.mcp.failures import refused_arguments
+from roundtable.mcp.errors import invalid_arguments
 from roundtable.types import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from roundtable.api.tenants import TenantSession
     from roundtable.auth import Scope
-    from roundtable.mcp.call import Call
-    from roundtable.types import JsonObject
+    from roundtable.mcp.progress import Progress
+    from roundtable.types import ContextRequest, JsonObject
 
-__all__ = ["RoundtableTool"]
+__all__ = ["RoundtableTool", "ToolCallContext"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallContext:
+    """One call of a tool."""
+
+    tenant_session: TenantSession
+    """Table and running debates of the calling user."""
+    progress: Progress
+    """Sends progress notifications to the caller."""
+    heartbeat_s: float
+    """Maximum seconds between notifications to a waiting caller."""
+    ask: Callable[[Sequence[tuple[ContextRequest, str]]], Awaitable[dict[str, str | None]]]
+    """Asks the user for requested information, each request with the name of its agent. Returns answers by request id:
+    `None` if the user declined, no entry if the client cannot ask its user."""
+
 
 InputT = TypeVar("InputT", bound=Value)
 
@@ -35,31 +52,31 @@ class RoundtableTool(Generic[InputT]):
     description: str
     """What an assistant reads before it calls the tool."""
     input: type[InputT]
-    """What it takes."""
+    """Type of the arguments."""
     output: type[Value]
-    """What it gives."""
-    work: Callable[[Call, InputT], Awaitable[Value]]
-    """What it does."""
+    """Type of the result."""
+    work: Callable[[ToolCallContext, InputT], Awaitable[Value]]
+    """Function that does the work."""
     scope: Scope = "read"
-    """What a caller has to be allowed."""
+    """Permission that a caller needs."""
     destructive: bool = False
-    """Whether it can end something that goes on."""
+    """Whether it can end a running debate."""
     calls_models: bool = False
     """Whether it may cost money."""
 
     @cached_property
     def input_schema(self) -> JsonObject:
-        """What it takes, as JSON Schema in camelCase."""
+        """JSON Schema of the arguments, in camelCase."""
         return self.input.model_json_schema(mode="validation")
 
     @cached_property
     def output_schema(self) -> JsonObject:
-        """What it gives, as JSON Schema in camelCase."""
-        return self.output.model_json_schema(mode="validation")
+        """JSON Schema of the result, in camelCase."""
+        return TypeAdapter(self.output).json_schema(mode="validation")
 
     @property
     def listing(self) -> JsonObject:
-        """What clients are told of it, in the words of the wire."""
+        """Entry of this tool in `tools/list`, in wire format."""
         return {
             "name": self.name,
             "title": self.title,
@@ -74,16 +91,16 @@ class RoundtableTool(Generic[InputT]):
             },
         }
 
-    async def run(self, call: Call, arguments: Mapping[str, object]) -> JsonObject:
-        """Read the arguments, do the work, and give the answer as JSON.
+    async def run(self, call: ToolCallContext, arguments: Mapping[str, object]) -> JsonObject:
+        """Parse the arguments, do the work, and return the result as JSON.
 
         Raises:
-            InvalidArguments: The arguments do not fit.
+            InvalidArguments: The arguments are invalid.
             RoundtableError: The work could not be done.
         """
         try:
-            given = self.input.model_validate(dict(arguments))
+            parsed = self.input.model_validate(dict(arguments))
         except ValidationError as error:
-            raise refused_arguments(self.name, error, self.input_schema) from None
-        answer = await self.work(call, given)
-        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+            raise invalid_arguments(self.name, error, self.input_schema) from None
+        output = await self.work(call, parsed)
+        return output.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,11 +1,11 @@
-"""The twelve tools."""
+"""The twelve MCP tools."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from roundtable.mcp import acting, inputs, outputs, reading, texts
+from roundtable.mcp import inputs, outputs, read_tools, run_tools, texts
 from roundtable.mcp.tool import RoundtableTool
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ start_roundtable: RoundtableTool[inputs.StartInput] = RoundtableTool(
     description=texts.START,
     input=inputs.StartInput,
     output=outputs.DebateOutput,
-    work=acting.start_debate,
+    work=run_tools.start_debate,
     scope="write",
     calls_models=True,
 )
 continue_roundtable: RoundtableTool[inputs.ContinueInput] = RoundtableTool(
     name="continue_roundtable",
-    title="Go on with a debate",
+    title="Continue a debate",
     description=texts.CONTINUE,
     input=inputs.ContinueInput,
     output=outputs.DebateOutput,
-    work=acting.continue_debate,
+    work=run_tools.continue_debate,
     scope="write",
     calls_models=True,
 )
@@ -53,7 +53,7 @@ get_consensus: RoundtableTool[inputs.ConsensusInput] = RoundtableTool(
     description=texts.CONSENSUS,
     input=inputs.ConsensusInput,
     output=outputs.ConsensusOutput,
-    work=reading.consensus_of,
+    work=read_tools.consensus_of,
 )
 get_agents: RoundtableTool[inputs.NoInput] = RoundtableTool(
     name="get_agents",
@@ -61,7 +61,7 @@ get_agents: RoundtableTool[inputs.NoInput] = RoundtableTool(
     description=texts.LIST_AGENTS,
     input=inputs.NoInput,
     output=outputs.AgentsOutput,
-    work=reading.list_agents,
+    work=read_tools.list_agents,
 )
 list_sessions: RoundtableTool[inputs.ListInput] = RoundtableTool(
     name="list_sessions",
@@ -69,7 +69,7 @@ list_sessions: RoundtableTool[inputs.ListInput] = RoundtableTool(
     description=texts.LIST_SESSIONS,
     input=inputs.ListInput,
     output=outputs.ListOutput,
-    work=reading.list_sessions,
+    work=read_tools.list_sessions,
 )
 get_thoughts: RoundtableTool[inputs.ThoughtsInput] = RoundtableTool(
     name="get_thoughts",
@@ -77,7 +77,7 @@ get_thoughts: RoundtableTool[inputs.ThoughtsInput] = RoundtableTool(
     description=texts.THOUGHTS,
     input=inputs.ThoughtsInput,
     output=outputs.ThoughtsOutput,
-    work=reading.thoughts_of,
+    work=read_tools.thoughts_of,
 )
 export_session: RoundtableTool[inputs.ExportInput] = RoundtableTool(
     name="export_session",
@@ -85,7 +85,7 @@ export_session: RoundtableTool[inputs.ExportInput] = RoundtableTool(
     description=texts.EXPORT,
     input=inputs.ExportInput,
     output=outputs.ExportOutput,
-    work=reading.export,
+    work=read_tools.export,
 )
 control_session: RoundtableTool[inputs.ControlInput] = RoundtableTool(
     name="control_session",
@@ -93,7 +93,7 @@ control_session: RoundtableTool[inputs.ControlInput] = RoundtableTool(
     description=texts.CONTROL,
     input=inputs.ControlInput,
     output=outputs.ControlOutput,
-    work=acting.control,
+    work=run_tools.control,
     scope="write",
     destructive=True,
     calls_models=True,
@@ -104,7 +104,7 @@ get_round_details: RoundtableTool[inputs.RoundInput] = RoundtableTool(
     description=texts.ROUND,
     input=inputs.RoundInput,
     output=outputs.RoundOutput,
-    work=reading.round_details,
+    work=read_tools.round_details,
 )
 get_response_detail: RoundtableTool[inputs.ResponseInput] = RoundtableTool(
     name="get_response_detail",
@@ -112,7 +112,7 @@ get_response_detail: RoundtableTool[inputs.ResponseInput] = RoundtableTool(
     description=texts.RESPONSE,
     input=inputs.ResponseInput,
     output=outputs.ResponseOutput,
-    work=reading.response_detail,
+    work=read_tools.response_detail,
 )
 get_citations: RoundtableTool[inputs.CitationsInput] = RoundtableTool(
     name="get_citations",
@@ -120,15 +120,15 @@ get_citations: RoundtableTool[inputs.CitationsInput] = RoundtableTool(
     description=texts.LIST_CITATIONS,
     input=inputs.CitationsInput,
     output=outputs.CitationsOutput,
-    work=reading.list_citations,
+    work=read_tools.list_citations,
 )
 synthesize_debate: RoundtableTool[inputs.SynthesisInput] = RoundtableTool(
     name="synthesize_debate",
-    title="Put a debate together",
+    title="Synthesize a debate",
     description=texts.SYNTHESIS,
     input=inputs.SynthesisInput,
     output=outputs.SynthesisOutput,
-    work=acting.synthesize,
+    work=run_tools.synthesize,
     scope="write",
     calls_models=True,
 )
@@ -152,4 +152,4 @@ TOOLS: Final[Mapping[str, RoundtableTool[Any]]] = MappingProxyType(
         )
     }
 )
-"""The tools by name, in the order in which they are listed."""
+"""The tools by name, in the order of the listing."""

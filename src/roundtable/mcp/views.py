@@ -1,12 +1,13 @@
-"""From a stored session to what the tools give; pure."""
+"""Pure functions that turn a stored session into outputs of the tools."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
-from roundtable.mcp.failures import NotThere
+from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.outputs import (
     AnswerView,
+    BallotView,
     CitationView,
     DebateOutput,
     DecisionView,
@@ -14,11 +15,14 @@ from roundtable.mcp.outputs import (
     NextStep,
     ToolUse,
 )
+from roundtable.scoring.words import counted
+from roundtable.types import ApprovalAnswer, BallotAnswer, RankingAnswer, ScoresAnswer
+from roundtable.types.plan import JUDGE_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
     from roundtable.types import (
         AgentConfig,
         AgentResponse,
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
         RoundRecord,
         RoundtableStatus,
         SessionStatus,
+        Turn,
     )
 
 __all__ = [
@@ -34,6 +39,7 @@ __all__ = [
     "agent_of",
     "answer_view",
     "answers_by",
+    "ballot_views",
     "citation_views",
     "debate_output",
     "decision_view",
@@ -42,6 +48,10 @@ __all__ = [
     "state_of",
     "status_of",
 ]
+
+
+_REVIEWER: Final = "reviewer"
+"""Role of an agent that ranks answers for the chair of a council."""
 
 
 class StateFields(TypedDict):
@@ -56,14 +66,14 @@ class StateFields(TypedDict):
 
 
 def status_of(result: DebateResult) -> RoundtableStatus:
-    """Give the state of a debate in the three words of the four-layer response."""
+    """Return the state of a debate in the terms of the four-layer response."""
     if result.session_status == "completed":
         return "completed"
     return "needs_context" if result.status == "needs_context" else "in_progress"
 
 
 def state_of(result: DebateResult, *, running: bool) -> StateFields:
-    """Give the fields of `DebateState`."""
+    """Return the fields of `DebateState`."""
     return {
         "session_id": result.session_id,
         "status": "in_progress" if running else status_of(result),
@@ -75,7 +85,7 @@ def state_of(result: DebateResult, *, running: bool) -> StateFields:
 
 
 def debate_output(result: DebateResult, *, running: bool) -> DebateOutput:
-    """Give the four layers and how the debate stands."""
+    """Return the four layers and the state of the debate."""
     layers = result.response
     return DebateOutput(
         **state_of(result, running=running),
@@ -89,6 +99,7 @@ def debate_output(result: DebateResult, *, running: bool) -> DebateOutput:
         answer=result.answer,
         answer_reason=result.answer_reason,
         independent_agreement=result.independent_agreement,
+        independent_agreement_at_most=result.independent_agreement_at_most,
         exit=result.exit,
         failures=failure_views(result.rounds),
         context_requests=result.context_requests,
@@ -98,22 +109,28 @@ def debate_output(result: DebateResult, *, running: bool) -> DebateOutput:
 
 
 def _next_step(result: DebateResult, *, running: bool) -> NextStep | None:
-    held = f"{len(result.rounds)} of {result.total_rounds} rounds are begun"
+    state = f"{len(result.rounds)} of {counted(result.total_rounds, 'round has', 'rounds have')} started"
     if running:
         number = max(1, len(result.rounds))
-        why = f"The debate is running, {held}: call it with roundNumber {number} and a wait, or get_consensus."
-        return NextStep(tool="get_round_details", reason=why)
+        reason = f"The debate is running, {state}: call it with roundNumber {number} and a wait, or get_consensus."
+        return NextStep(tool="get_round_details", reason=reason)
     if status_of(result) == "needs_context":
-        why = "Agents wait for information: find it with your own tools and pass it as contextResults."
-        return NextStep(tool="continue_roundtable", reason=why)
+        reason = "Agents wait for information: find it with your own tools and pass it as contextResults."
+        return NextStep(tool="continue_roundtable", reason=reason)
     if result.session_status == "completed":
         return None
-    return NextStep(tool="continue_roundtable", reason=f"The debate does not run, {held}; this goes on with it.")
+    if result.session_status == "paused" and result.exit is not None and result.exit.reason == "paused":
+        return NextStep(
+            tool="control_session", reason=f"The debate is paused, {state}; the action resume continues it."
+        )
+    return NextStep(tool="continue_roundtable", reason=f"The debate is not running, {state}; this continues it.")
 
 
 def failure_views(rounds: Iterable[RoundRecord]) -> tuple[FailureView, ...]:
-    """Give the turns without an answer."""
-    failed: list[FailedTurn] = [turn for held in rounds for turn in held.turns if turn.outcome == "failed"]
+    """Return the turns without an answer."""
+    failed: list[FailedTurn] = [
+        turn for round_record in rounds for turn in round_record.turns if turn.outcome == "failed"
+    ]
     return tuple(
         FailureView(agent_id=turn.agent_id, agent_name=turn.agent_name, round_number=turn.round, error=turn.error)
         for turn in failed
@@ -121,106 +138,163 @@ def failure_views(rounds: Iterable[RoundRecord]) -> tuple[FailureView, ...]:
 
 
 def decision_view(decision: Decision | None) -> DecisionView | None:
-    """Give a decision in brief."""
+    """Return a decision in brief, with its vote on motions."""
     if decision is None:
         return None
-    return DecisionView(rule=decision.rule, winners=decision.winners, is_tie=decision.is_tie, passed=decision.passed)
+    names = () if decision.vote is None else tuple(motion.name for motion in decision.vote.motions)
+    pairs = decision.pairwise if {*names} <= decision.pairwise.keys() else {}
+    return DecisionView(
+        rule=decision.rule,
+        winners=decision.winners,
+        is_tie=decision.is_tie,
+        passed=decision.passed,
+        why=decision.why,
+        vote=decision.vote,
+        pairs=tuple(tuple(pairs[name].get(other, 0.0) for other in names) for name in names) if pairs else None,
+    )
+
+
+def ballot_views(round_record: RoundRecord, seed: int) -> tuple[BallotView, ...]:
+    """Return the votes of a round, those of judges included; reviews that a chair reads are not votes.
+
+    Args:
+        round_record: The round.
+        seed: Seed of the debate, from which judges have the names under which they see answers.
+    """
+    from roundtable.modes import answers_by_name  # a client that only lists tools pays for no mode
+
+    answers = answers_by_name(round_record.turns, seed)
+    chosen = {name: turn.agent_id for name, turn in answers.items()}
+    return tuple(
+        _ballot_view(turn, turn.answer, chosen if turn.stage == JUDGE_STAGE else {})
+        for turn in round_record.turns
+        if turn.outcome == "answered"
+        and turn.role != _REVIEWER
+        and isinstance(turn.answer, BallotAnswer | RankingAnswer | ApprovalAnswer | ScoresAnswer)
+    )
+
+
+def _ballot_view(
+    turn: Turn, answer: BallotAnswer | RankingAnswer | ApprovalAnswer | ScoresAnswer, agents: Mapping[str, str]
+) -> BallotView:
+    choice = answer.choice if isinstance(answer, BallotAnswer) else None
+    return BallotView(
+        agent_id=turn.agent_id,
+        agent_name=turn.agent_name or turn.agent_id,
+        stage=turn.stage,
+        choice=None if choice is None else agents.get(choice, choice),
+        ranking=answer.ranking if isinstance(answer, RankingAnswer) else None,
+        approved=answer.approved if isinstance(answer, ApprovalAnswer) else None,
+        scores=answer.scores if isinstance(answer, ScoresAnswer) else None,
+        same=answer.same,
+        reasoning=answer.reasoning,
+        warnings=turn.result.warnings,
+    )
 
 
 def round_of(result: DebateResult, number: int, *, running: bool = False) -> RoundRecord:
-    """Give a round by its number.
+    """Return a round by its number.
 
     Args:
         result: The session.
-        number: Which round.
-        running: Whether the debate is running, so that a round that is planned will be there later.
+        number: Number of the round.
+        running: Whether the debate is running, so that a planned round may exist later.
 
     Raises:
-        NotThere: It was not begun.
+        NotFoundInSession: The round has not started.
     """
-    for held in result.rounds:
-        if held.number == number:
-            return held
-    begun = len(result.rounds)
+    for round_record in result.rounds:
+        if round_record.number == number:
+            return round_record
+    started = len(result.rounds)
     if running and number <= result.total_rounds:
-        msg = f"round {number} of session {result.session_id!r} is not begun yet"
-        raise NotThere(msg, retryable=True, hint="The debate is running and gets there: call again, with a wait.")
-    hint = f"Rounds 1 to {begun} are there." if begun else "No round was begun yet."
-    raise NotThere(f"session {result.session_id!r} has no round {number}", hint=hint)
+        msg = f"round {number} of session {result.session_id!r} has not started yet"
+        raise NotFoundInSession(msg, retryable=True, hint="The debate is running: call again, with a wait.")
+    hint = f"Rounds 1 to {started} are there." if started else "No round has started yet."
+    raise NotFoundInSession(f"session {result.session_id!r} has no round {number}", hint=hint)
 
 
 def agent_of(result: DebateResult, agent_id: str) -> AgentConfig:
-    """Give an agent of a session by its id.
+    """Return an agent of a session by its id.
 
     Raises:
-        NotThere: It does not take part.
+        NotFoundInSession: The agent does not take part.
     """
     for agent in result.agents:
         if agent.id == agent_id:
             return agent
-    there = ", ".join(repr(agent.id) for agent in result.agents)
-    raise NotThere(f"no agent {agent_id!r} takes part in session {result.session_id!r}", hint=f"Agents: {there}.")
+    known = ", ".join(repr(agent.id) for agent in result.agents)
+    raise NotFoundInSession(
+        f"no agent {agent_id!r} takes part in session {result.session_id!r}", hint=f"Agents: {known}."
+    )
 
 
-def answer_view(said: AgentResponse, number: int) -> AnswerView:
-    """Give an answer in full; of tools it used, the names."""
+def answer_view(response: AgentResponse, number: int) -> AnswerView:
+    """Return an answer in full, with the names of the tools used."""
     return AnswerView(
-        agent_id=said.agent_id,
-        agent_name=said.agent_name,
+        agent_id=response.agent_id,
+        agent_name=response.agent_name,
         round_number=number,
-        position=said.position,
-        reasoning=said.reasoning,
-        confidence=said.confidence,
-        stance=said.stance,
-        choice=said.choice,
-        citations=said.citations,
-        tool_calls=tuple(ToolUse(tool_name=call.tool_name, timestamp=call.timestamp) for call in said.tool_calls),
-        timestamp=said.timestamp,
+        position=response.position,
+        reasoning=response.reasoning,
+        confidence=response.confidence,
+        stance=response.stance,
+        choice=response.choice,
+        citations=response.citations,
+        images=response.images,
+        related_questions=response.related_questions,
+        tool_calls=tuple(ToolUse(tool_name=call.tool_name, timestamp=call.timestamp) for call in response.tool_calls),
+        timestamp=response.timestamp,
     )
 
 
 def answers_by(result: DebateResult, agent_id: str, number: int | None = None) -> tuple[AnswerView, ...]:
-    """Give the answers of an agent, of one round or of all.
+    """Return the answers of an agent, in one round or in all rounds.
 
     Raises:
-        NotThere: There is no such agent or round, or the agent gave no answer in it.
+        NotFoundInSession: The agent or the round does not exist, or the agent gave no answer.
     """
     agent = agent_of(result, agent_id)
     rounds = result.rounds if number is None else (round_of(result, number),)
-    said = tuple(answer_view(one, held.number) for held in rounds for one in held.spoken if one.agent_id == agent_id)
-    if not said:
+    answers = tuple(
+        answer_view(response, round_record.number)
+        for round_record in rounds
+        for response in round_record.spoken
+        if response.agent_id == agent_id
+    )
+    if not answers:
         where = "" if number is None else f" in round {number}"
-        raise NotThere(f"{agent.name} gave no answer{where}", hint="get_round_details says why a turn failed.")
-    return said
+        raise NotFoundInSession(f"{agent.name} gave no answer{where}", hint="get_round_details says why a turn failed.")
+    return answers
 
 
 def citation_views(result: DebateResult, number: int | None, agent_id: str | None) -> tuple[CitationView, ...]:
-    """Give the sources of a session, each address once, in the order of their first use.
+    """Return the sources of a session, each address once, in order of first use.
 
     Raises:
-        NotThere: There is no such agent or round.
+        NotFoundInSession: The agent or the round does not exist.
     """
     if agent_id is not None:
         agent_of(result, agent_id)
     rounds = result.rounds if number is None else (round_of(result, number),)
-    found: dict[str, CitationView] = {}
-    for view in _cited(rounds, agent_id):
-        found.setdefault(view.url, view)
-    return tuple(found.values())
+    views: dict[str, CitationView] = {}
+    for view in _citations(rounds, agent_id):
+        views.setdefault(view.url, view)
+    return tuple(views.values())
 
 
-def _cited(rounds: Iterable[RoundRecord], agent_id: str | None) -> Iterator[CitationView]:
-    for held in rounds:
-        for said in held.spoken:
-            if agent_id not in {None, said.agent_id}:
+def _citations(rounds: Iterable[RoundRecord], agent_id: str | None) -> Iterator[CitationView]:
+    for round_record in rounds:
+        for response in round_record.spoken:
+            if agent_id not in {None, response.agent_id}:
                 continue
-            for one in said.citations:
+            for citation in response.citations:
                 yield CitationView(
-                    title=one.title,
-                    url=one.url,
-                    snippet=one.snippet,
-                    agent_id=said.agent_id,
-                    agent_name=said.agent_name,
-                    round_number=held.number,
-                    timestamp=said.timestamp,
+                    title=citation.title,
+                    url=citation.url,
+                    snippet=citation.snippet,
+                    agent_id=response.agent_id,
+                    agent_name=response.agent_name,
+                    round_number=round_record.number,
+                    timestamp=response.timestamp,
                 )

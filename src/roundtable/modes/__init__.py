@@ -1,40 +1,44 @@
 """Debate modes as pure plans: who speaks, who sees what, what is asked."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._core.lazy import lazy_names
 from roundtable.modes.adversarial import AdversarialMode
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.baseline import BaselineMode, with_baseline
+from roundtable.modes.base import (
+    BaseModeStrategy,
+    RoleBasedModeStrategy,
+    RoleConfig,
+    StanceValidator,
+    with_reask,
+)
 from roundtable.modes.collaborative import CollaborativeMode
+from roundtable.modes.context import (
+    AnonymizationProcessor,
+    DebateStatistics,
+    calculate_stats,
+)
 from roundtable.modes.council import CouncilMode, mean_ranks
 from roundtable.modes.delphi import DelphiMode
 from roundtable.modes.devils_advocate import DevilsAdvocateMode, RoleCounts, role_counts
-from roundtable.modes.expert_panel import ExpertPanelMode, with_facilitator
+from roundtable.modes.expert_panel import (
+    DEFAULT_PERSPECTIVES,
+    ExpertPanelMode,
+    fit_perspectives,
+    parse_perspectives,
+    with_facilitator,
+)
 from roundtable.modes.free_mad import FreeMadMode, trajectories
 from roundtable.modes.freeform import FreeformMode
 from roundtable.modes.independent import IndependentVoteMode, SelfConsistencyMode
-from roundtable.modes.judge import JudgedMode, answers_by_name, with_judge
-from roundtable.modes.lint import first_turn_findings
 from roundtable.modes.oxford import OxfordMode, OxfordSwing, oxford_swing
-from roundtable.modes.perspectives import DEFAULT_PERSPECTIVES, fit_perspectives, parse_perspectives
-from roundtable.modes.processors import (
-    AnonymizationProcessor,
-    ContextProcessor,
-    ProcessorChain,
-    StatisticsProcessor,
-)
 from roundtable.modes.red_team_blue_team import RedTeamBlueTeamMode
-from roundtable.modes.registry import (
-    BUILTIN_MODES,
-    ModeRegistry,
-    check_mode,
-    get_global_mode_registry,
-    reset_global_mode_registry,
-)
-from roundtable.modes.rehearsal import Planned, check_config, check_fits, plan_table, rehearse
-from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig, with_reask
+from roundtable.modes.registry import BUILTIN_MODES, ModeRegistry, check_mode
 from roundtable.modes.shapes import (
-    Ask,
-    Sees,
+    CreateTurn,
     Step,
+    Visibility,
     earlier_rounds,
     everything,
     fan_in,
@@ -47,30 +51,38 @@ from roundtable.modes.shapes import (
     teams,
     two_phase,
 )
+from roundtable.modes.simulate import Planned, check_config, check_supported, first_turn_findings, plan_table, rehearse
 from roundtable.modes.socratic import SocraticMode
-from roundtable.modes.statistics import DebateStatistics, calculate_stats
 from roundtable.modes.team import TeamMode
-from roundtable.modes.validators import (
-    ConfidenceRangeValidator,
-    RequiredFieldsValidator,
-    ResponseValidator,
-    StanceValidator,
-    ValidatorChain,
-)
-from roundtable.modes.wrapping import WrappedMode
+from roundtable.modes.vote import VotedMode, with_vote
+from roundtable.modes.wrappers import BaselineMode, JudgedMode, WrappedMode, answers_by_name, with_baseline, with_judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.compat.mode_parts import (
+        ConfidenceRangeValidator,
+        ContextProcessor,
+        ProcessorChain,
+        RequiredFieldsValidator,
+        ResponseValidator,
+        StatisticsProcessor,
+        ValidatorChain,
+    )
+    from roundtable.compat.registries import get_global_mode_registry, reset_global_mode_registry
 
 __all__ = [
     "BUILTIN_MODES",
     "DEFAULT_PERSPECTIVES",
     "AdversarialMode",
     "AnonymizationProcessor",
-    "Ask",
     "BaseModeStrategy",
     "BaselineMode",
     "CollaborativeMode",
     "ConfidenceRangeValidator",
     "ContextProcessor",
     "CouncilMode",
+    "CreateTurn",
     "DebateStatistics",
     "DelphiMode",
     "DevilsAdvocateMode",
@@ -90,7 +102,6 @@ __all__ = [
     "RoleBasedModeStrategy",
     "RoleConfig",
     "RoleCounts",
-    "Sees",
     "SelfConsistencyMode",
     "SocraticMode",
     "StanceValidator",
@@ -98,12 +109,14 @@ __all__ = [
     "Step",
     "TeamMode",
     "ValidatorChain",
+    "Visibility",
+    "VotedMode",
     "WrappedMode",
     "answers_by_name",
     "calculate_stats",
     "check_config",
-    "check_fits",
     "check_mode",
+    "check_supported",
     "earlier_rounds",
     "everything",
     "fan_in",
@@ -130,4 +143,21 @@ __all__ = [
     "with_facilitator",
     "with_judge",
     "with_reask",
+    "with_vote",
 ]
+
+_HOMES = {
+    "ConfidenceRangeValidator": ".compat.mode_parts",
+    "ContextProcessor": ".compat.mode_parts",
+    "ProcessorChain": ".compat.mode_parts",
+    "RequiredFieldsValidator": ".compat.mode_parts",
+    "ResponseValidator": ".compat.mode_parts",
+    "StatisticsProcessor": ".compat.mode_parts",
+    "ValidatorChain": ".compat.mode_parts",
+    "get_global_mode_registry": ".compat.registries",
+    "reset_global_mode_registry": ".compat.registries",
+}
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

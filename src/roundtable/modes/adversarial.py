@@ -1,14 +1,12 @@
-"""Adversarial: one after another, each puts the other view at its best and then attacks it."""
+"""Adversarial: one after another, each states the other view at its best and then attacks it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from roundtable.errors import ConfigurationError
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.instructions import SEQUENTIAL_TOOLS
-from roundtable.modes.options import one_of
-from roundtable.modes.shapes import Step, by_name, everything, positions, sequential
+from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
+from roundtable.modes.shapes import Step, by_name, everything, one_of, positions, sequential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,15 +18,15 @@ __all__ = ["AdversarialMode"]
 
 
 class AdversarialMode(BaseModeStrategy):
-    """Agents speak one after another and challenge what was said, after putting it at its best.
+    """Agents speak one after another; each states the others' case at its best, then challenges it.
 
     Args:
-        visibility: `"all"` shows all earlier rounds and all earlier speakers of this one; `"predecessor"` only
-            the position that was given last by somebody else.
+        visibility: `"all"` shows all earlier rounds and all earlier speakers of this one; `"predecessor"` shows only
+            the latest position of another agent.
         prompts: Where the instructions come from.
 
     Raises:
-        ConfigurationError: The visibility is neither.
+        ConfigurationError: The visibility is neither of them.
 
     Example:
         >>> AdversarialMode(visibility="predecessor").visibility
@@ -36,7 +34,7 @@ class AdversarialMode(BaseModeStrategy):
     """
 
     name: str = "adversarial"
-    summary: str = "One after another; each puts what was said at its best, then attacks it."
+    summary: str = "One after another; each states the others' case at its best, then attacks it."
     use_when: str = "You have a proposal and want to know whether it survives attack."
     needs_groupthink_detection: bool = False
     agent_counts: range = range(2, 101)

@@ -1,34 +1,133 @@
-"""What modes share: a strategy plans stages from a view, and can drive a round by itself."""
+"""The base classes of debate modes: planning, roles, response checks, and the diagram of a mode."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from roundtable.errors import ConfigurationError
-from roundtable.modes.diagram import diagram
-from roundtable.modes.instructions import PARALLEL_TOOLS, instructed
-from roundtable.modes.shapes import Step, by_name, plan_round, positions
-from roundtable.prompts import BUILTIN_PROMPTS
+from roundtable.modes.rounds import RoundPlanner
+from roundtable.modes.shapes import Step, by_name, everything, parallel, plan_round, positions, sequential
+from roundtable.modes.simulate import check_supported, rehearse, table_of
+from roundtable.prompts import BUILTIN_PROMPTS, render_layers
 from roundtable.stages import run_stage
-from roundtable.types import AgentResponse, Seat, Stage, ToolPolicy, TurnSpec, Visible
+from roundtable.types import AgentResponse, RoleViolation, Seat, Stage, Stance, ToolPolicy, TurnKey, TurnSpec, Visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from roundtable.prompts import PromptLibrary
-    from roundtable.protocols import Agent, AgentToolkit
+    from roundtable.protocols import Agent, AgentToolkit, DebateModeStrategy
     from roundtable.types import AnyTurn, DebateContext, Plan, Turn
 
-__all__ = ["BaseModeStrategy"]
+__all__ = [
+    "NO_TOOLS",
+    "PARALLEL_TOOLS",
+    "SEQUENTIAL_TOOLS",
+    "BaseModeStrategy",
+    "Instructions",
+    "RoleBasedModeStrategy",
+    "RoleConfig",
+    "StanceValidator",
+    "diagram",
+    "role_instructions",
+    "with_reask",
+]
+
+
+PARALLEL_TOOLS: Final = ToolPolicy(min=1, max=10)
+"""Tool calls of a turn in parallel with others, which cannot use what the others find."""
+SEQUENTIAL_TOOLS: Final = ToolPolicy(min=1, max=5)
+"""Tool calls of a turn that sees the evidence of earlier speakers."""
+NO_TOOLS: Final = ToolPolicy(max=0)
+"""For votes and rankings, which rest on what was said."""
+
+
+class Instructions(NamedTuple):
+    """A role's instructions, full and compact, with their version."""
+
+    task: str
+    brief: str
+    prompt_id: str
+
+
+@lru_cache(maxsize=512)
+def role_instructions(prompts: PromptLibrary, mode: str, role: str, *, opening: bool, focused: bool) -> Instructions:
+    """Return the instructions of a role; rendered once for all its turns."""
+    texts = prompts.load(mode)
+    role_prompt = texts.role(role)
+    return Instructions(
+        render_layers(role_prompt, opening=opening, focused=focused, headings=texts.headings),
+        role_prompt.compact(opening=opening),
+        texts.prompt_id(role, opening=opening),
+    )
+
+
+def diagram(mode: DebateModeStrategy, *, agents: int = 3, rounds: int = 2) -> str:
+    """Draw who speaks when and sees whom.
+
+    Args:
+        mode: The mode.
+        agents: Number of agents drawn.
+        rounds: Number of rounds drawn.
+
+    Returns:
+        Mermaid text. Boxes of one stage speak at once. An arrow leads from a turn to each turn that sees it; its label
+        is the name shown, if that is not the agent's own.
+
+    Raises:
+        ConfigurationError: The mode does not take this number of agents or rounds.
+    """
+    check_supported(mode, mode.name, agents=agents, rounds=rounds)
+    names = {seat.id: seat.name for seat in table_of(agents)}
+    boxes: list[str] = []
+    arrows: list[str] = []
+    nodes: dict[TurnKey, tuple[str, str]] = {}
+    current = 0
+    for view, stage in rehearse(mode, agents=agents, rounds=rounds):
+        if view.current_round != current:
+            boxes += ["  end"] * bool(current)
+            current = view.current_round
+            boxes += [f'  subgraph round{current}["Round {current}"]']
+        stage_number = len({(key.round, key.stage) for key in nodes}) + 1
+        boxes += _stage_lines(current, stage, stage_number, names, nodes)
+        for spec in stage.turns:
+            arrows += _arrows(spec, nodes[TurnKey(current, stage.name, spec.slot)][0], nodes)
+    boxes += ["  end"] * bool(current)
+    return "\n".join(["flowchart LR", *boxes, *arrows]) + "\n"
+
+
+def _stage_lines(
+    round_number: int, stage: Stage, stage_number: int, names: dict[str, str], nodes: dict[TurnKey, tuple[str, str]]
+) -> list[str]:
+    lines = [f'    subgraph r{round_number}s{stage_number}["{stage.name}"]']
+    for spec in stage.turns:
+        node, name = f"r{round_number}s{stage_number}t{spec.slot}", names[spec.agent]
+        nodes[TurnKey(round_number, stage.name, spec.slot)] = (node, name)
+        answer_kind = "" if spec.answer == "position" else f": {spec.answer}"
+        lines.append(f'      {node}["{name}<br/>{spec.role}{answer_kind}"]')
+    return [*lines, "    end"]
+
+
+def _arrows(spec: TurnSpec, node: str, nodes: dict[TurnKey, tuple[str, str]]) -> list[str]:
+    lines = []
+    for visible in spec.sees:
+        source, name = nodes[visible.turn]
+        label = "" if visible.shown_as == name else f'|"{visible.shown_as}"|'
+        lines.append(f"  {source} -->{label} {node}")
+    return lines
 
 
 class BaseModeStrategy:
-    """Base of debate modes. A subclass writes `name` and either `steps` or `next_stage`.
+    """Base of debate modes. A subclass sets `name` and overrides either `steps` or `next_stage`.
 
-    A mode holds no state: the same view always gives the same plan.
+    A mode has no state: the same view always gives the same plan.
 
     Args:
-        prompts: Where the mode's instructions come from; what ships with the library when left out.
+        prompts: Where the mode's instructions come from; the built-in texts when left out.
 
     Raises:
         TypeError: At class creation, when a subclass overrides `execute_round` but plans no stages:
@@ -48,29 +147,31 @@ class BaseModeStrategy:
     """
 
     name: str = ""
-    """Name the mode is registered under."""
+    """Name under which the mode is registered."""
     summary: str = ""
-    """What happens in it, in a line."""
+    """What happens in the mode, in one line."""
     use_when: str = ""
-    """When to use it, in a line."""
+    """When to use it, in one line."""
     needs_groupthink_detection: bool = True
-    """Whether easy agreement should be looked into."""
+    """Whether quick agreement is checked for groupthink."""
     assigns_stances: bool = False
-    """Whether agents argue a side they were given."""
+    """Whether agents argue for an assigned side."""
     rounds: range = range(1, 101)
-    """Numbers of rounds that make sense."""
+    """Numbers of rounds the mode takes."""
     agent_counts: range = range(1, 101)
-    """Numbers of agents that make sense."""
+    """Numbers of agents the mode takes."""
+    has_own_vote: bool = False
+    """Whether the debate ends in a vote that is part of the mode; then no vote on motions is held."""
     option_counts: range = range(2, 10_001)
-    """Numbers of options to choose from that make sense, where the caller gives any."""
+    """Numbers of options to choose from that the mode takes, if the caller gives any."""
     takes_perspectives: bool = False
-    """Whether it looks at the perspectives of the debate; where it does not, a debate that gives some is refused."""
+    """Whether the mode uses the perspectives of the debate; if not, a debate with perspectives is rejected."""
     role: str = "participant"
     """Role of every agent, unless the mode gives several."""
     tools: ToolPolicy = PARALLEL_TOOLS
     """Tool calls a turn may make."""
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {}
-    """What can be set in the mode's name, as in `"adversarial:visibility=predecessor"`: a reader for each value."""
+    """Options that can be set in the mode's name, as in `"adversarial:visibility=predecessor"`: name to reader."""
 
     def __init__(self, *, prompts: PromptLibrary | None = None) -> None:
         self.prompts: PromptLibrary = prompts or BUILTIN_PROMPTS
@@ -86,41 +187,43 @@ class BaseModeStrategy:
             raise TypeError(msg)
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Say what happens next: the first step of the round that has not been held."""
+        """Return what happens next: the first step of the round that has not run yet."""
         return plan_round(view, self.steps(view))
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Give the steps of the round being held; see `roundtable.modes.shapes`.
+        """Return the steps of the current round; see `roundtable.modes.shapes`.
 
         Raises:
             ConfigurationError: The mode overrides neither this nor `next_stage`.
         """
-        msg = f"{type(self).__name__} does not say what happens next: override next_stage(view)"
+        msg = f"{type(self).__name__} plans no stages: override next_stage(view)"
         raise ConfigurationError(msg, hint="Or override steps(view), and use the shapes of roundtable.modes.")
 
     @property
     def texts(self) -> str:
-        """Name of the file of instructions: the mode's own, else that of the mode it is derived from."""
+        """Name of the mode's file of instructions: its own, or that of the mode it is derived from."""
         names = [name for kind in type(self).__mro__ if isinstance(name := vars(kind).get("name"), str)]
         return next((name for name in names if self.prompts.has(name)), self.name)
 
     def ask(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = (), /, **facts: object) -> TurnSpec:
-        """Write a turn with the mode's instructions for its role.
+        """Create a turn with the mode's instructions for its role.
 
         Args:
-            view: What was said so far.
-            seat: Who speaks.
-            sees: What it sees; with nothing to see the instructions are those for an opening.
-            **facts: Fields of the turn besides, such as `role`, `answer`, `notes` or `options`.
+            view: The debate so far.
+            seat: The seat that speaks.
+            sees: What it sees; if it sees nothing, the instructions are those for an opening.
+            **facts: Other fields of the turn, such as `role`, `answer`, `notes` or `options`.
 
         Raises:
-            ConfigurationError: There are no instructions for the role.
+            ConfigurationError: The mode has no instructions for the role.
         """
         role = str(facts.pop("role", self.role))
-        answered = not sees and not facts.get("notes")
-        opening = bool(facts.pop("opening", answered))
-        given = instructed(self.prompts, self.texts, role, opening=opening, focused=bool(view.focus_question))
-        texts = {"task": given.task, "brief": given.brief, "prompt_id": given.prompt_id}
+        sees_nothing = not sees and not facts.get("notes")
+        opening = bool(facts.pop("opening", sees_nothing))
+        instructions = role_instructions(
+            self.prompts, self.texts, role, opening=opening, focused=bool(view.focus_question)
+        )
+        texts = {"task": instructions.task, "brief": instructions.brief, "prompt_id": instructions.prompt_id}
         shared = {"slot": 0, "agent": seat.id, "role": role, "sees": sees, "options": view.options, "tools": self.tools}
         return TurnSpec.model_validate({**shared, **texts, **facts})
 
@@ -132,7 +235,7 @@ class BaseModeStrategy:
             rounds: Number of rounds drawn.
 
         Raises:
-            ConfigurationError: The mode cannot be held by so many, or for so long.
+            ConfigurationError: The mode does not take this number of agents or rounds.
 
         Example:
             >>> from roundtable.modes import CollaborativeMode
@@ -142,24 +245,24 @@ class BaseModeStrategy:
         return diagram(self, agents=agents, rounds=rounds)
 
     def build_agent_prompt(self, context: DebateContext) -> str:
-        """Give the mode's instructions for the turn `context.turn`; without a turn, those of its common role."""
+        """Return the mode's instructions for the turn `context.turn`; without a turn, those of its default role."""
         if context.turn is not None:
             return context.turn.task
         if not self.prompts.has(self.texts):
             return ""
         opening, focused = not context.previous_responses, bool(context.focus_question)
-        return instructed(self.prompts, self.texts, self.role, opening=opening, focused=focused).task
+        return role_instructions(self.prompts, self.texts, self.role, opening=opening, focused=focused).task
 
     def get_agent_role(self, agent: Agent | Seat, index: int, context: DebateContext) -> str:
-        """Name the role an agent plays, by its place at the table."""
+        """Return the role of an agent, by its place at the table."""
         return self.role
 
     def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
-        """Change what an agent gets to see, already cut down to what its turn may see; nothing by default. Pure."""
+        """Change what an agent sees, which is already limited to its turn. Changes nothing by default. Pure."""
         return context
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Look at a position before it is stored: mark it, never put words into it; as it is by default. Pure."""
+        """Check a position before it is stored: may mark it, never reword it. Changes nothing by default. Pure."""
         return response
 
     async def execute_round(
@@ -169,12 +272,11 @@ class BaseModeStrategy:
 
         Args:
             agents: Who takes part, in speaking order.
-            context: What has been said before the round.
+            context: The debate before the round.
             toolkit: Tools for the round; each agent keeps its own when left out.
 
         Raises:
-            ConfigurationError: The mode plans one stage twice, or a stage of nobody, so that the round would
-                never end.
+            ConfigurationError: The mode raised an error, or plans a stage that is not valid or would never end.
         """
         table = {agent.id: agent for agent in agents}
         if toolkit is not None:
@@ -183,41 +285,169 @@ class BaseModeStrategy:
                 if set_toolkit is not None:
                     set_toolkit(toolkit)
         view = context if context.agents else context.model_copy(update={"agents": _seats(agents)})
-        said: list[AnyTurn] = []
-        held: set[str] = set()
-        while isinstance(plan := self.next_stage(view), Stage):
-            if plan.name in held or not plan.turns:
-                msg = f"mode {self.name!r} plans the stage {plan.name!r} twice in one round, or for nobody"
-                raise ConfigurationError(msg, hint="next_stage must look at the turns of the round in view.transcript.")
-            held.add(plan.name)
+        turns: list[AnyTurn] = []
+        planner = RoundPlanner(self)
+        while isinstance(plan := planner.next_plan(view), Stage):
             outcomes = await run_stage(plan, table, view, shaper=self)
-            said.extend(outcomes)
+            turns.extend(outcomes)
             view = view.model_copy(update={"transcript": (*view.transcript, *outcomes)})
         return tuple(
-            turn.answer for turn in said if turn.outcome == "answered" and isinstance(turn.answer, AgentResponse)
+            turn.answer for turn in turns if turn.outcome == "answered" and isinstance(turn.answer, AgentResponse)
         )
 
     @staticmethod
     def turns_of_round(view: DebateContext) -> tuple[AnyTurn, ...]:
-        """Give the turns of the round being held."""
+        """Return the turns of the current round."""
         return tuple(turn for turn in view.transcript if turn.round == view.current_round)
 
     @classmethod
     def stage_done(cls, view: DebateContext, name: str) -> bool:
-        """Tell whether a stage of the round being held has been taken."""
+        """Check whether a stage of the current round has run."""
         return any(turn.stage == name for turn in cls.turns_of_round(view))
 
     @classmethod
     def stage_turns(cls, view: DebateContext, name: str) -> tuple[Turn, ...]:
-        """Give the answered turns of a stage of the round being held."""
-        held = [turn for turn in cls.turns_of_round(view) if turn.stage == name]
-        return tuple(turn for turn in held if turn.outcome == "answered")
+        """Return the answered turns of a stage of the current round."""
+        turns = [turn for turn in cls.turns_of_round(view) if turn.stage == name]
+        return tuple(turn for turn in turns if turn.outcome == "answered")
 
     @staticmethod
     def earlier_positions(view: DebateContext) -> tuple[Visible, ...]:
-        """Make every position of earlier rounds visible, under its agent's own name."""
+        """Show every position of earlier rounds, under its agent's own name."""
         return by_name([turn for turn in positions(view) if turn.round < view.current_round])
 
 
 def _seats(agents: Sequence[Agent]) -> tuple[Seat, ...]:
     return tuple(Seat(id=agent.id, name=agent.name) for agent in agents)
+
+
+class StanceValidator:
+    """Marks an answer that takes another side than the assigned one. The side itself is not changed.
+
+    Args:
+        expected: The assigned side; that of the turn when left out.
+
+    Example:
+        >>> from roundtable.types import AgentResponse, DebateContext
+        >>> answer = AgentResponse(agent_id="ada", agent_name="Ada", position="No.", stance="NO")
+        >>> view = DebateContext(session_id="s", topic="Tea?", mode="devils-advocate")
+        >>> StanceValidator("YES").validate(answer, view).role_violation
+        RoleViolation(expected='YES', actual='NO')
+    """
+
+    def __init__(self, expected: Stance | None = None) -> None:
+        self.expected: Stance | None = expected
+
+    def validate(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
+        """Mark the answer if it leaves its side."""
+        expected = self.expected or (context.turn.stance if context.turn else None)
+        if expected is None or response.stance == expected:
+            return response
+        violation = RoleViolation(expected=expected, actual=response.stance)
+        return response.model_copy(update={"role_violation": violation})
+
+
+RoleModeT = TypeVar("RoleModeT", bound="RoleBasedModeStrategy")
+
+
+@dataclass(frozen=True, slots=True)
+class RoleConfig:
+    """A role of a mode; its instructions are in the mode's text file under its name."""
+
+    name: str
+    """Name, as in the transcript and in the text file."""
+    display_name: str = ""
+    """Name for people."""
+    stance: Stance | None = None
+    """Side the role has to argue for."""
+
+
+class RoleBasedModeStrategy(BaseModeStrategy):
+    """Base of modes that give each seat a role by its place, the same in every round.
+
+    A subclass lists its `role_configs` and overrides `get_role_for_index`. Agents speak one after another unless
+    `steps` plans otherwise. An answer that leaves the side of its role is marked, never changed; with `reask=True` its
+    agent is asked once more at the end of the round, and the later answer counts.
+
+    Args:
+        reask: Whether an agent that left its side is asked once more.
+        prompts: Where the instructions come from.
+    """
+
+    role_configs: tuple[RoleConfig, ...] = ()
+    """The roles."""
+    tools = SEQUENTIAL_TOOLS
+
+    def __init__(self, *, reask: bool = False, prompts: PromptLibrary | None = None) -> None:
+        super().__init__(prompts=prompts)
+        self.reask = reask
+
+    def get_role_for_index(self, index: int, total: int) -> str:
+        """Return the name of a seat's role.
+
+        Args:
+            index: Place at the table, from 0.
+            total: Number of seats at the table.
+        """
+        return self.role_configs[index % len(self.role_configs)].name
+
+    def role_config(self, name: str) -> RoleConfig:
+        """Return a role by its name.
+
+        Raises:
+            ConfigurationError: The mode has no such role.
+        """
+        for role in self.role_configs:
+            if role.name == name:
+                return role
+        known = ", ".join(role.name for role in self.role_configs)
+        raise ConfigurationError(f"mode {self.name!r} has no role {name!r}; it has {known}")
+
+    def get_agent_role(self, agent: Agent | Seat, index: int, context: DebateContext) -> str:
+        """Return the name of the role of the agent at a place."""
+        return self.get_role_for_index(index, max(len(context.agents), index + 1))
+
+    def role_of(self, view: DebateContext, seat: Seat) -> RoleConfig:
+        """Return the role of a seat, which is the same in every round."""
+        index = [other.id for other in view.agents].index(seat.id)
+        return self.role_config(self.get_role_for_index(index, len(view.agents)))
+
+    def ask_role(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = (), /, **facts: object) -> TurnSpec:
+        """Create a turn in the seat's own role."""
+        role = self.role_of(view, seat)
+        return self.ask(view, seat, sees, **{"role": role.name, "stance": role.stance, **facts})
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan one stage for each speaker, in its role."""
+        return sequential(view, lambda seat, sees: self.ask_role(view, seat, sees)) + self.reask_steps(view)
+
+    def reask_steps(self, view: DebateContext) -> tuple[Step, ...]:
+        """Plan a second question to agents that left their side; only with `reask=True`."""
+        if not self.reask:
+            return ()
+        left_side = {
+            turn.agent_id
+            for turn in self.turns_of_round(view)
+            if turn.outcome == "answered" and turn.answer.kind == "position" and turn.answer.role_violation is not None
+        }
+        seats = [seat for seat in view.agents if seat.id in left_side]
+        return parallel(
+            view, lambda seat, sees: self.ask_role(view, seat, sees), seats=seats, sees=everything, name="reask"
+        )
+
+    def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
+        """Mark an answer that takes another side than its turn was assigned."""
+        return StanceValidator().validate(response, context)
+
+
+def with_reask(mode: RoleModeT) -> RoleModeT:
+    """Return a copy of a mode that asks agents once more if they left their side.
+
+    Example:
+        >>> from roundtable.modes import DevilsAdvocateMode
+        >>> with_reask(DevilsAdvocateMode()).reask
+        True
+    """
+    reasking = copy.copy(mode)
+    reasking.reask = True
+    return reasking

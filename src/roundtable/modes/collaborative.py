@@ -1,4 +1,4 @@
-"""Collaborative: everybody answers at once, sees all earlier rounds, and looks for shared ground."""
+"""Collaborative: all agents answer at once, see all earlier rounds, and look for common ground."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class CollaborativeMode(BaseModeStrategy):
 
     name: str = "collaborative"
     summary: str = "All at once, looking for common ground."
-    use_when: str = "You want one answer that everybody can support, or many ideas put together."
+    use_when: str = "You want one answer that all can support, or many ideas combined."
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan one stage a round: a position of every agent."""
+        """Plan one stage per round: a position of every agent."""
         return parallel(view, lambda seat, sees: self.ask(view, seat, sees))

@@ -1,14 +1,13 @@
-"""Council: answers given alone, ranked without names, put together by a chair."""
+"""Council: members answer alone, rank the answers without names, and a chair combines them."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
+from roundtable.modes.context import AnonymizationProcessor
 from roundtable.modes.delphi import shuffled_numbers
-from roundtable.modes.instructions import NO_TOOLS
-from roundtable.modes.processors import AnonymizationProcessor
 from roundtable.modes.shapes import Step, parallel, positions
 from roundtable.types import Note, RankingAnswer, Visible
 from roundtable.types.plan import CHAIR_STAGE
@@ -26,10 +25,10 @@ _RANKINGS: Final = "rankings"
 
 
 def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
-    """Give the mean place of each answer over all rankings that place it, best first; tied places share their mean.
+    """Return the mean place of each answer over all rankings that place it, best first; tied places share their mean.
 
     Args:
-        turns: Turns of one round; those that hold no ranking are passed over.
+        turns: Turns of one round; those without a ranking are skipped.
     """
     places: dict[str, list[Fraction]] = {}
     for turn in turns:
@@ -41,20 +40,20 @@ def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
             taken += len(group)
             for option in group:
                 places.setdefault(option, []).append(place)
-    means = {option: sum(found, Fraction(0)) / len(found) for option, found in places.items()}
+    means = {option: sum(values, Fraction(0)) / len(values) for option, values in places.items()}
     return dict(sorted(means.items(), key=lambda item: (item[1], item[0])))
 
 
 class CouncilMode(BaseModeStrategy):
     """Members answer alone, rank the answers of the others without names, and the chair writes the council's answer.
 
-    Nobody ranks its own answer. The first agent is the chair; in the chair's turn no answer is marked as its own. What
-    the chair writes is the answer of the debate; agreement and ballots are those of the members' own answers, the
-    chair's among them, and the decision rule says what a vote over these would be. `mean_ranks` puts rankings together.
+    No member ranks its own answer. The first agent is the chair; in the chair's turn no answer is marked as its own.
+    The chair's text is the answer of the debate. Agreement and ballots come from the members' own answers, including
+    the chair's, and the decision rule shows how a vote over them would end. `mean_ranks` combines the rankings.
     """
 
     name: str = "council"
-    summary: str = "Answers given alone, ranked without names, put together by a chair."
+    summary: str = "Answers given alone, ranked without names, combined by a chair."
     use_when: str = "You want the best of several answers, judged by peers who cannot favour anybody."
     agent_counts: range = range(2, 101)
     role: str = "member"
@@ -63,17 +62,21 @@ class CouncilMode(BaseModeStrategy):
         """Plan the answers, the rankings, and the chair."""
         chair = view.agents[:1] if self.stage_turns(view, _ANSWERS) else ()
         return (
-            *parallel(view, lambda seat, sees: self.ask(view, seat, sees), sees=self._earlier, name=_ANSWERS),
+            *parallel(view, lambda seat, sees: self.ask(view, seat, sees), sees=self._earlier_answers, name=_ANSWERS),
             Step(_RANKINGS, lambda: self._reviews(view)),
             *parallel(
-                view, lambda seat, sees: self._conclude(view, seat, sees), seats=chair, sees=self._all, name=CHAIR_STAGE
+                view,
+                lambda seat, sees: self._conclude(view, seat, sees),
+                seats=chair,
+                sees=self._all_answers,
+                name=CHAIR_STAGE,
             ),
         )
 
     def _reviews(self, view: DebateContext) -> list[TurnSpec]:
         reviews = []
         for seat in view.agents:
-            sees = _shown(view, [turn for turn in self.stage_turns(view, _ANSWERS) if turn.agent_id != seat.id])
+            sees = _under_aliases(view, [turn for turn in self.stage_turns(view, _ANSWERS) if turn.agent_id != seat.id])
             if len(sees) > 1:
                 names = tuple(seen.shown_as for seen in sees)
                 facts = {"role": "reviewer", "answer": "ranking", "options": names, "tools": NO_TOOLS}
@@ -86,20 +89,20 @@ class CouncilMode(BaseModeStrategy):
         notes = [Note(label="how members ranked the answers", text="\n".join(lines))] if lines else []
         return self.ask(view, seat, sees, role="chair", notes=tuple(notes), opening=False)
 
-    def _all(self, view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
-        return _shown(view, self.stage_turns(view, _ANSWERS))
+    def _all_answers(self, view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
+        return _under_aliases(view, self.stage_turns(view, _ANSWERS))
 
     @staticmethod
-    def _earlier(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
-        return _shown(view, [turn for turn in positions(view) if turn.round < view.current_round])
+    def _earlier_answers(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
+        return _under_aliases(view, [turn for turn in positions(view) if turn.round < view.current_round])
 
     def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
-        """Take identities out of whatever the agent gets to see; from the chair also which answer is its own."""
+        """Remove identities from what the agent sees; the chair also does not see which answer is its own."""
         own = context.turn is not None and context.turn.role == "chair"
         return AnonymizationProcessor(own=own).process(context)
 
 
-def _shown(view: DebateContext, turns: Sequence[Turn]) -> tuple[Visible, ...]:
+def _under_aliases(view: DebateContext, turns: Sequence[Turn]) -> tuple[Visible, ...]:
     numbers = shuffled_numbers(view)
     last = len(numbers) + 1
     ordered = sorted(turns, key=lambda turn: (turn.round, turn.stage == CHAIR_STAGE, numbers.get(turn.agent_id, last)))

@@ -1,11 +1,11 @@
-"""Devil's advocate: some argue for, some against, some judge; the roles are given, not chosen."""
+"""Devil's advocate: some agents argue for, some against, some judge; roles are assigned, not chosen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from roundtable.modes.options import flag
-from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig
+from roundtable.modes.base import RoleBasedModeStrategy, RoleConfig
+from roundtable.modes.shapes import flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,10 +22,10 @@ class RoleCounts(NamedTuple):
 
 
 def role_counts(total: int) -> RoleCounts:
-    """Say how many of so many seats argue for, argue against and judge.
+    """Return how many seats argue for, argue against, and judge.
 
-    Both sides always have the same number, but for a table of one; from three seats on one judges where the
-    number is odd, two where it is even.
+    Both sides always have the same number of seats, except with a single seat. From three seats on, one seat judges if
+    their number is odd, two if it is even.
 
     Example:
         >>> [tuple(role_counts(total)) for total in (1, 2, 3, 4, 5)]
@@ -43,8 +43,8 @@ def role_counts(total: int) -> RoleCounts:
 class DevilsAdvocateMode(RoleBasedModeStrategy):
     """Those in favour speak first, then those against, then those who judge; each seat keeps its role.
 
-    An answer on another side than its role is marked in `role_violation` and stays as it was given. An opponent may
-    decline on grounds of ethics, which is marked as well.
+    An answer on another side than its role is marked in `role_violation` and otherwise unchanged. An opponent may
+    decline for ethical reasons, which is marked as well.
 
     Args:
         reask: Whether an agent that left its side is asked once more at the end of the round.
@@ -52,8 +52,8 @@ class DevilsAdvocateMode(RoleBasedModeStrategy):
     """
 
     name: str = "devils-advocate"
-    summary: str = "Some argue for, some against, some judge; the roles are given."
-    use_when: str = "Everybody agrees too soon, or a decision must not be made unopposed."
+    summary: str = "Some argue for, some against, some judge; the roles are assigned."
+    use_when: str = "Agents agree too soon, or a decision must not be made unopposed."
     needs_groupthink_detection: bool = False
     assigns_stances: bool = True
     role: str = "primary"
@@ -65,7 +65,7 @@ class DevilsAdvocateMode(RoleBasedModeStrategy):
     )
 
     def get_role_for_index(self, index: int, total: int) -> str:
-        """Name the role of a seat: those in favour come first, those who judge last."""
+        """Return the role of a seat: seats in favour come first, those that judge last."""
         counts = role_counts(total)
         if index < counts.primary:
             return "primary"

@@ -1,37 +1,160 @@
-"""Expert panel: everybody at once, each from a perspective of its own."""
+"""The expert panel: every agent answers from a perspective of its own."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.instructions import NO_TOOLS
-from roundtable.modes.options import flag
-from roundtable.modes.perspectives import DEFAULT_PERSPECTIVES, parse_perspectives, perspective_notes
-from roundtable.modes.shapes import Step, nothing, parallel
+from pydantic.alias_generators import to_camel
+
+from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
+from roundtable.modes.shapes import Step, flag, nothing, parallel
+from roundtable.parsing.json_in_text import find_document
 from roundtable.types import GeneratedPerspective, Note, Seat, TextAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.prompts import PromptLibrary
-    from roundtable.types import AnyPerspective, DebateContext, TurnSpec, Visible
+    from roundtable.types import AnyPerspective, DebateContext, JsonValue, TurnSpec, Visible
 
-__all__ = ["ExpertPanelMode", "with_facilitator"]
+__all__ = [
+    "DEFAULT_PERSPECTIVES",
+    "ExpertPanelMode",
+    "fit_perspectives",
+    "parse_perspectives",
+    "perspective_notes",
+    "with_facilitator",
+]
 
-_STAGE = "facilitator"
+
+DEFAULT_PERSPECTIVES: Final = (
+    GeneratedPerspective(
+        name="Technical",
+        description="Whether it can be built, run and kept running.",
+        focus_areas=("feasibility", "complexity over time", "dependence on tools and suppliers"),
+        evidence_types=("measurements", "reports from those who operate such systems", "standards"),
+        key_questions=("What breaks first?", "What does it take to keep it running?"),
+        anti_patterns=("counting features instead of failures", "taking a demonstration for a proof"),
+    ),
+    GeneratedPerspective(
+        name="Economic",
+        description="What it costs, what it brings, and who pays.",
+        focus_areas=("cost over the whole life", "incentives", "what else the money could do"),
+        evidence_types=("accounts and prices", "comparable cases", "studies with a control group"),
+        key_questions=("Who gains and who pays?", "What is the cost of being wrong?"),
+        anti_patterns=("leaving out running costs", "treating a forecast as a result"),
+    ),
+    GeneratedPerspective(
+        name="Ethical",
+        description="What is owed to those it touches.",
+        focus_areas=("harm and consent", "fairness", "who can object"),
+        evidence_types=("rights and duties that apply", "accounts of those affected", "earlier cases and their harm"),
+        key_questions=("Who bears a risk without a say?", "Would it be acceptable in public?"),
+        anti_patterns=("hiding a value behind a number", "excusing harm by intent"),
+    ),
+    GeneratedPerspective(
+        name="Social",
+        description="How people will live and work with it.",
+        focus_areas=("habits and trust", "groups that gain or lose", "effects that come late"),
+        evidence_types=("surveys and field studies", "history of similar changes", "what people do, not say"),
+        key_questions=("Who will refuse, and why?", "What changes when everybody does it?"),
+        anti_patterns=("taking one group for everybody", "assuming that people do as planned"),
+    ),
+)
+"""Perspectives for debates without their own."""
+
+_TITLE_OF_LIST: Final = {
+    "focus_areas": "Focus areas",
+    "evidence_types": "Evidence that counts",
+    "key_questions": "Key questions",
+    "anti_patterns": "To be avoided",
+}
+
+
+def parse_perspectives(text: str, count: int) -> tuple[GeneratedPerspective, ...]:
+    """Parse the perspectives that a facilitator wrote; never raises.
+
+    Args:
+        text: The facilitator's text, with a JSON array of perspectives in it.
+        count: How many are needed; extra ones are dropped, missing ones are taken from the defaults.
+
+    Example:
+        >>> [perspective.name for perspective in parse_perspectives('Here: [{"name": "Legal"}, "Medical"]', 3)]
+        ['Legal', 'Medical', 'Technical']
+    """
+    start, end = text.find("["), text.rfind("]")
+    array = text[start : end + 1] if 0 <= start < end else "[]"
+    document = find_document(f'{{"perspectives": {array}}}', lambda fields: "perspectives" in fields)
+    items = document.fields.get("perspectives") if document else None
+    perspectives = [
+        _parse_perspective(item, number)
+        for number, item in enumerate(items if isinstance(items, list) else [], start=1)
+    ]
+    return fit_perspectives(perspectives, count)
+
+
+def fit_perspectives(given: Sequence[GeneratedPerspective], count: int) -> tuple[GeneratedPerspective, ...]:
+    """Cut a list of perspectives to a length, or fill it up with default ones that it lacks, repeated if need be."""
+    names = {perspective.name.casefold() for perspective in given}
+    unused = [default for default in DEFAULT_PERSPECTIVES if default.name.casefold() not in names]
+    spare = unused or DEFAULT_PERSPECTIVES
+    filled = list(given[:count])
+    while len(filled) < count:
+        filled.append(spare[(len(filled) - len(given)) % len(spare)])
+    return tuple(filled)
+
+
+def _parse_perspective(item: JsonValue, number: int) -> GeneratedPerspective:
+    if not isinstance(item, dict):
+        return GeneratedPerspective(name=_text_of(item) or f"Perspective {number}")
+    lists = {field: _texts_of(item.get(to_camel(field), item.get(field))) for field in _TITLE_OF_LIST}
+    name = _text_of(item.get("name")) or f"Perspective {number}"
+    return GeneratedPerspective(name=name, description=_text_of(item.get("description")) or None, **lists)
+
+
+def _text_of(value: JsonValue) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _texts_of(value: JsonValue) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else [value]
+    return tuple(text for item in items if (text := _text_of(item)))
+
+
+def perspective_notes(perspectives: Sequence[AnyPerspective], place: int) -> tuple[Note, ...]:
+    """Create the notes that tell one seat its own perspective, and those of the others.
+
+    Args:
+        perspectives: At least one; assigned to seats round-robin.
+        place: Place of the seat, from 0.
+    """
+    own = perspectives[place % len(perspectives)]
+    lines = [own.name, *([own.description] if own.description else [])]
+    lines += [
+        f"{title}: {'; '.join(items)}" for name, title in _TITLE_OF_LIST.items() if (items := getattr(own, name, ()))
+    ]
+    brief = f"{own.name}. {own.description}" if own.description else own.name
+    notes = [Note(label="your perspective", text="\n".join(lines), brief=brief)]
+    others = [perspective.name for perspective in perspectives if perspective is not own]
+    if others:
+        brief = ", ".join(others)
+        notes.append(Note(label="perspectives of the other experts", text="\n".join(others), brief=brief))
+    return tuple(notes)
+
+
+_FACILITATOR_STAGE = "facilitator"
 
 
 class ExpertPanelMode(BaseModeStrategy):
-    """Agents judge in parallel, each from the perspective it was given; perspectives go round-robin by seat.
+    """Agents judge in parallel, each from an assigned perspective; perspectives go round-robin by seat.
 
-    The perspectives are those of the debate. Where it names none they are technical, economic, ethical and
-    social, or, with `facilitated=True`, written by the first agent before the panel begins: as many as there are
-    seats, missing ones filled up, stored like any answer.
+    The perspectives are those of the debate. If it names none, they are technical, economic, ethical and social. With
+    `facilitated=True` the first agent writes them before the panel begins, as many as there are seats: missing ones are
+    filled up, and they are stored like any answer.
 
     Args:
-        facilitated: Whether perspectives are written for the question where the caller gave none.
+        facilitated: Whether perspectives are written for the question if the caller gave none.
         facilitator: Id of the agent that writes them; the first at the table when left out.
         prompts: Where the instructions come from.
     """
@@ -51,48 +174,47 @@ class ExpertPanelMode(BaseModeStrategy):
         self.facilitator = facilitator
 
     def perspectives(self, view: DebateContext) -> tuple[AnyPerspective, ...]:
-        """Give the perspectives of a debate: the caller's, else the facilitator's, else the defaults."""
+        """Return the perspectives of a debate: the caller's, else the facilitator's, else the defaults."""
         if view.perspectives:
             return view.perspectives
         for turn in view.transcript:
-            if turn.stage == _STAGE and turn.outcome == "answered" and isinstance(turn.answer, TextAnswer):
+            if turn.stage == _FACILITATOR_STAGE and turn.outcome == "answered" and isinstance(turn.answer, TextAnswer):
                 return parse_perspectives(turn.answer.text, len(view.agents))
         return DEFAULT_PERSPECTIVES
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan the facilitator where one is asked for, then a judgement of every expert."""
-        needs = self.facilitated and not view.perspectives and view.current_round == 1
-        own = self.facilitator
-        asked = view.agents[:1] if own is None else (Seat(id=own, name="Facilitator"),)
-        written = parallel(
-            view,
-            lambda seat, _: self._facilitate(view, seat),
-            seats=asked if needs else (),
-            sees=nothing,
-            name=_STAGE,
+        """Plan the facilitator if the mode has one, then a judgement of every expert."""
+        seats: tuple[Seat, ...] = ()
+        if self.facilitated and not view.perspectives and view.current_round == 1:
+            outside = self.facilitator
+            seats = view.agents[:1] if outside is None else (Seat(id=outside, name="Facilitator"),)
+        facilitation = parallel(
+            view, lambda seat, _: self._facilitate(view, seat), seats=seats, sees=nothing, name=_FACILITATOR_STAGE
         )
-        return written + parallel(view, lambda seat, sees: self._judge(view, seat, sees))
+        return facilitation + parallel(view, lambda seat, sees: self._judge(view, seat, sees))
 
     def _facilitate(self, view: DebateContext, seat: Seat) -> TurnSpec:
-        asked = Note(label="number of perspectives", text=str(len(view.agents)))
+        number = Note(label="number of perspectives", text=str(len(view.agents)))
         facts = {"role": "facilitator", "answer": "text", "opening": True, "tools": NO_TOOLS}
-        return self.ask(view, seat, (), notes=(asked,), **facts)
+        return self.ask(view, seat, (), notes=(number,), **facts)
 
     def _judge(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
-        chosen = self.perspectives(view)
+        perspectives = self.perspectives(view)
         place = [other.id for other in view.agents].index(seat.id)
-        detailed = any(isinstance(one, GeneratedPerspective) and one.focus_areas for one in chosen)
+        detailed = any(
+            isinstance(perspective, GeneratedPerspective) and perspective.focus_areas for perspective in perspectives
+        )
         role = "specialist" if detailed else "expert"
-        return self.ask(view, seat, sees, role=role, notes=perspective_notes(chosen, place), opening=not sees)
+        return self.ask(view, seat, sees, role=role, notes=perspective_notes(perspectives, place), opening=not sees)
 
 
 def with_facilitator(mode: ExpertPanelMode, facilitator: str | None = None) -> ExpertPanelMode:
-    """Give a panel whose perspectives are written for the question by a facilitator.
+    """Return a copy of a panel in which a facilitator writes perspectives for the question.
 
     Args:
         mode: The panel.
-        facilitator: Id of an agent beside the table; the first at the table when left out.
+        facilitator: Id of an agent that takes no part in the debate; the first agent at the table when left out.
     """
-    double = copy.copy(mode)
-    double.facilitated, double.facilitator = True, facilitator
-    return double
+    facilitated_mode = copy.copy(mode)
+    facilitated_mode.facilitated, facilitated_mode.facilitator = True, facilitator
+    return facilitated_mode

@@ -1,12 +1,12 @@
-"""Free-MAD: answers given alone, then a round that resists the majority; the whole trajectory is kept."""
+"""Free-MAD: answers given alone, then a round that resists the majority; `trajectories` lists all answers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from roundtable.modes.base import BaseModeStrategy
+from roundtable.modes.context import key_position
 from roundtable.modes.shapes import Step, parallel
-from roundtable.modes.statistics import key_position
 from roundtable.types import AgentResponse
 
 if TYPE_CHECKING:
@@ -18,24 +18,24 @@ __all__ = ["FreeMadMode", "trajectories"]
 
 
 def trajectories(turns: Sequence[AnyTurn]) -> dict[str, tuple[str, ...]]:
-    """Give each agent's answers in order, as the option chosen or the first sentence of its position.
+    """Return each agent's answers in order, as the option chosen or the first sentence of its position.
 
     Example:
         >>> trajectories([])
         {}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    answers_of: dict[str, tuple[str, ...]] = {}
     for turn in turns:
         if turn.outcome == "answered" and isinstance(turn.answer, AgentResponse):
-            found[turn.agent_id] = (*found.get(turn.agent_id, ()), key_position(turn.answer))
-    return found
+            answers_of[turn.agent_id] = (*answers_of.get(turn.agent_id, ()), key_position(turn.answer))
+    return answers_of
 
 
 class FreeMadMode(BaseModeStrategy):
-    """Everybody answers alone; from the second round on everybody looks for errors in all answers, its own included.
+    """Agents answer alone; from the second round on each looks for errors in all answers, its own included.
 
-    Agents are told that agreement proves nothing and to change their answer only for an error they can name. Two
-    rounds are the published method; further ones repeat the second. `trajectories` reads how answers moved.
+    The instructions say that agreement proves nothing, and that an agent changes its answer only for an error it can
+    name. The published method has two rounds; further rounds repeat the second. `trajectories` lists how answers moved.
     """
 
     name: str = "free-mad"
@@ -46,6 +46,6 @@ class FreeMadMode(BaseModeStrategy):
     role: str = "answerer"
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan one stage a round."""
+        """Plan one stage per round."""
         role = "answerer" if view.current_round == 1 else "dissenter"
         return parallel(view, lambda seat, sees: self.ask(view, seat, sees, role=role))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.instructions import SEQUENTIAL_TOOLS
+from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, sequential
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class FreeformMode(BaseModeStrategy):
 
     name: str = "freeform"
     summary: str = "One after another, with no role to play."
-    use_when: str = "You want to see what agents make of a question by themselves, or bring roles of your own."
+    use_when: str = "You want to see what agents make of a question without roles, or you define the roles yourself."
     role: str = "speaker"
     tools = SEQUENTIAL_TOOLS
 

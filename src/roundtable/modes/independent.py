@@ -1,4 +1,4 @@
-"""Modes without any exchange: the baselines a debate has to beat."""
+"""Modes without any exchange between agents: the baselines that a debate has to beat."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from roundtable.errors import ConfigurationError
 from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.options import count
-from roundtable.modes.shapes import Step, nothing, parallel
+from roundtable.modes.shapes import Step, count, nothing, parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,10 +20,10 @@ _FEWEST_SAMPLES = 3
 
 
 class SelfConsistencyMode(BaseModeStrategy):
-    """The first agent answers several times afresh, and the most common answer counts. Nobody sees anything.
+    """The first agent answers several times independently, and the most common answer counts. No turn sees another.
 
     Args:
-        samples: Answers a round; as many as there are seats, at least 3, when left out.
+        samples: Answers per round; when left out, as many as there are seats, at least 3.
         prompts: Where the instructions come from.
 
     Raises:
@@ -32,8 +31,8 @@ class SelfConsistencyMode(BaseModeStrategy):
     """
 
     name: str = "self-consistency"
-    summary: str = "One agent answers several times afresh; the most common answer counts."
-    use_when: str = "You need the baseline of one model asked often, at the cost of a debate."
+    summary: str = "One agent answers several times independently; the most common answer counts."
+    use_when: str = "You need the baseline of one model asked several times, at the cost of a debate."
     role: str = "solver"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"samples": count}
 
@@ -44,20 +43,20 @@ class SelfConsistencyMode(BaseModeStrategy):
         self.samples = samples
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan one stage a round: the same agent, asked several times at once."""
-        wanted = self.samples or max(_FEWEST_SAMPLES, len(view.agents))
-        seats = view.agents[:1] * wanted
+        """Plan one stage per round: the same agent, asked several times at once."""
+        samples = self.samples or max(_FEWEST_SAMPLES, len(view.agents))
+        seats = view.agents[:1] * samples
         return parallel(view, lambda seat, _: self.ask(view, seat), seats=seats, sees=nothing, name="samples")
 
 
 class IndependentVoteMode(BaseModeStrategy):
-    """Everybody answers alone in every round; nobody ever sees an answer of anybody."""
+    """Agents answer alone in every round; no agent ever sees an answer."""
 
     name: str = "independent-vote"
-    summary: str = "Everybody answers alone; the answers are counted."
+    summary: str = "All agents answer alone; the answers are counted."
     use_when: str = "You need the baseline of a vote without a debate."
     role: str = "voter"
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan one stage a round: an answer of every agent, seeing nothing."""
+        """Plan one stage per round: an answer of every agent, which sees nothing."""
         return parallel(view, lambda seat, _: self.ask(view, seat), sees=nothing)

@@ -1,4 +1,4 @@
-"""Oxford: two sides speak in turn; everybody votes before and after, and the swing decides."""
+"""Oxford: two sides speak in turn; all agents vote before and after, and the swing decides."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from roundtable.modes.instructions import NO_TOOLS
-from roundtable.modes.options import flag
-from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig
-from roundtable.modes.shapes import Step, everything, nothing, parallel, sequential
+from roundtable.modes.base import NO_TOOLS, RoleBasedModeStrategy, RoleConfig
+from roundtable.modes.shapes import Step, everything, flag, nothing, parallel, sequential
 from roundtable.types import BallotAnswer, Note
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ _BEFORE: Final = "vote-before"
 LAST_VOTE: Final = "vote-after"
 """Stage of the vote that decides."""
 SIDES: Final = ("For", "Against")
-"""What is voted on where the debate has no options."""
+"""Options of the vote if the debate has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +33,13 @@ class OxfordSwing:
     after: Mapping[str, int]
     """Votes after the speeches, by option."""
     swing: Mapping[str, int]
-    """Votes won or lost, by option."""
+    """Votes gained or lost, by option."""
     winners: tuple[str, ...]
-    """Options that won most votes; several on a tie, none where nothing moved."""
+    """Options that gained the most votes; several on a tie, none if no vote moved."""
 
 
 def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
-    """Count the votes before and after. Only agents that took part in both counts are counted.
+    """Count the votes before and after. Only agents that voted both times are counted.
 
     Args:
         turns: The turns of the debate, such as those of all rounds of a result.
@@ -52,15 +50,15 @@ def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
     """
     before, after = _votes(turns, _BEFORE), _votes(turns, LAST_VOTE)
     both = [agent_id for agent_id in before if agent_id in after]
-    first, last = Counter(before[one] for one in both), Counter(after[one] for one in both)
+    first, last = Counter(before[agent_id] for agent_id in both), Counter(after[agent_id] for agent_id in both)
     options = sorted({*first, *last} - {None}, key=str)
-    named = {option: last[option] - first[option] for option in options if option is not None}
-    most = max(named.values(), default=0)
+    swing = {option: last[option] - first[option] for option in options if option is not None}
+    most = max(swing.values(), default=0)
     return OxfordSwing(
-        before={option: first[option] for option in named},
-        after={option: last[option] for option in named},
-        swing=named,
-        winners=tuple(option for option, moved in named.items() if moved == most and most > 0),
+        before={option: first[option] for option in swing},
+        after={option: last[option] for option in swing},
+        swing=swing,
+        winners=tuple(option for option, gained in swing.items() if gained == most and most > 0),
     )
 
 
@@ -73,10 +71,10 @@ def _votes(turns: Sequence[AnyTurn], stage: str) -> dict[str, str | None]:
 
 
 class OxfordMode(RoleBasedModeStrategy):
-    """Seats at even places speak for the proposition, the others against it, in turn; all vote in private.
+    """Seats at even places, counted from 0, speak for the proposition, the others against it; all vote in private.
 
-    The first vote is taken before the first round, the second after the last planned one. With options, of which there
-    must be two, the proposition speaks for the first, the opposition for the second. `oxford_swing` counts how votes
+    The first vote takes place before the first round, the second after the last planned one. A debate with options has
+    exactly two: the proposition speaks for the first, the opposition for the second. `oxford_swing` counts how votes
     moved.
 
     Args:
@@ -90,6 +88,7 @@ class OxfordMode(RoleBasedModeStrategy):
     needs_groupthink_detection: bool = False
     assigns_stances: bool = True
     agent_counts: range = range(2, 101)
+    has_own_vote: bool = True
     option_counts: range = range(2, 3)
     role: str = "proposition"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
@@ -100,12 +99,12 @@ class OxfordMode(RoleBasedModeStrategy):
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Plan the first vote, the speeches, and in the last round the second vote."""
-        planned = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
+        steps = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
         if view.current_round == 1:
-            planned = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=_BEFORE) + planned
+            steps = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=_BEFORE) + steps
         if view.current_round == view.total_rounds:
-            planned += parallel(view, lambda seat, sees: self._vote(view, seat, sees), sees=everything, name=LAST_VOTE)
-        return planned
+            steps += parallel(view, lambda seat, sees: self._vote(view, seat, sees), sees=everything, name=LAST_VOTE)
+        return steps
 
     def _speech(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
         if not view.options:

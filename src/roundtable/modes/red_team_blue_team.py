@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from roundtable.modes.instructions import PARALLEL_TOOLS
-from roundtable.modes.options import flag
-from roundtable.modes.roles import RoleBasedModeStrategy, RoleConfig
-from roundtable.modes.shapes import Step, by_name, positions, teams
+from roundtable.modes.base import PARALLEL_TOOLS, RoleBasedModeStrategy, RoleConfig
+from roundtable.modes.shapes import Step, by_name, flag, positions, teams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,17 +17,17 @@ __all__ = ["RedTeamBlueTeamMode"]
 
 
 class RedTeamBlueTeamMode(RoleBasedModeStrategy):
-    """Seats at even places attack, those at odd places defend; who is in which team never changes.
+    """Seats at even places, counted from 0, attack; those at odd places defend. Teams never change.
 
     Args:
-        cross_team: Whether a team also sees what the other one found in the round before; otherwise each sees
-            its own team's turns alone.
+        cross_team: Whether a team also sees the other team's turns of the round before; otherwise each sees only its
+            own team's turns.
         prompts: Where the instructions come from.
     """
 
     name: str = "red-team-blue-team"
     summary: str = "One team attacks, the other defends, all at once."
-    use_when: str = "You look for risks of a plan, and for what would hold them off."
+    use_when: str = "You look for the risks of a plan, and for defences against them."
     needs_groupthink_detection: bool = False
     assigns_stances: bool = True
     agent_counts: range = range(2, 101)
@@ -43,14 +41,14 @@ class RedTeamBlueTeamMode(RoleBasedModeStrategy):
         self.cross_team = cross_team
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan one stage a round with both teams."""
+        """Plan one stage per round, with both teams."""
         members = (view.agents[::2], view.agents[1::2])
         sees = self._across if self.cross_team else None
         return teams(view, lambda seat, seen: self.ask_role(view, seat, seen), members, sees=sees)
 
     @staticmethod
     def _across(view: DebateContext, seat: Seat) -> tuple[Visible, ...]:
-        place_of = {one.id: place for place, one in enumerate(view.agents)}
+        place_of = {other.id: place for place, other in enumerate(view.agents)}
         team = place_of[seat.id] % 2
         return by_name(
             [

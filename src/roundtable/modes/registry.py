@@ -1,11 +1,10 @@
-"""Modes by name, with the TypeScript API's method names."""
+"""The registry of debate modes."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
-from roundtable._registry import Registry
+from roundtable._core.registry import Registry
 from roundtable.errors import ConfigurationError
 from roundtable.modes.adversarial import AdversarialMode
 from roundtable.modes.base import BaseModeStrategy
@@ -17,9 +16,9 @@ from roundtable.modes.expert_panel import ExpertPanelMode
 from roundtable.modes.free_mad import FreeMadMode
 from roundtable.modes.freeform import FreeformMode
 from roundtable.modes.independent import IndependentVoteMode, SelfConsistencyMode
-from roundtable.modes.options import split_mode_name
 from roundtable.modes.oxford import OxfordMode
 from roundtable.modes.red_team_blue_team import RedTeamBlueTeamMode
+from roundtable.modes.shapes import split_mode_name
 from roundtable.modes.socratic import SocraticMode
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from roundtable.protocols import DebateModeStrategy
 
-__all__ = ["BUILTIN_MODES", "ModeRegistry", "check_mode", "get_global_mode_registry", "reset_global_mode_registry"]
+__all__ = ["BUILTIN_MODES", "ModeRegistry", "check_mode"]
 
 _SHIPPED: Final[tuple[type[BaseModeStrategy], ...]] = (
     CollaborativeMode,
@@ -51,16 +50,23 @@ BUILTIN_MODES: tuple[tuple[str, type[BaseModeStrategy], str], ...] = tuple(
 """Name, class and summary of the modes that ship with the library."""
 
 
-_LISTED: Final = "`roundtable modes` lists what can be set in each mode."
-_PARTS = ("next_stage", "build_agent_prompt", "name", "rounds", "assigns_stances", "needs_groupthink_detection")
+_OPTIONS_HINT: Final = "`roundtable modes` lists what can be set in each mode."
+_REQUIRED_PARTS = (
+    "next_stage",
+    "build_agent_prompt",
+    "name",
+    "rounds",
+    "assigns_stances",
+    "needs_groupthink_detection",
+)
 
 
 def check_mode(mode: str, strategy: object) -> None:
-    """Refuse what cannot be a mode.
+    """Raise if an object is not a mode.
 
     Args:
-        mode: How to name it in a message.
-        strategy: What was given.
+        mode: Name of the mode, for the error message.
+        strategy: The object to check.
 
     Raises:
         ConfigurationError: It plans no stages, lacks another part of `DebateModeStrategy`, or is a class.
@@ -68,7 +74,7 @@ def check_mode(mode: str, strategy: object) -> None:
     if isinstance(strategy, type):
         msg = f"mode {mode!r}: give an instance, {strategy.__name__}(), not the class"
         raise ConfigurationError(msg)
-    missing = [part for part in _PARTS if not hasattr(strategy, part)]
+    missing = [part for part in _REQUIRED_PARTS if not hasattr(strategy, part)]
     if missing:
         kind, lacks = type(strategy).__name__, ", ".join(missing)
         msg = f"mode {mode!r}: {kind} has no {lacks}; a mode plans its stages in next_stage(view)"
@@ -76,7 +82,7 @@ def check_mode(mode: str, strategy: object) -> None:
 
 
 class ModeRegistry:
-    """Knows debate modes by name; starts with the built-in ones.
+    """Debate modes by name; starts with the built-in ones.
 
     Args:
         builtin: Whether to start with the built-in modes.
@@ -102,13 +108,13 @@ class ModeRegistry:
         self.registry.add(mode, strategy, summary=summary, replace=True)
 
     def get_mode(self, mode: str) -> DebateModeStrategy:
-        """Give a mode.
+        """Return a mode.
 
         Args:
-            mode: Its name, with what is to be set in it behind a colon: `"adversarial:visibility=predecessor"`.
+            mode: Its name, optionally with options after a colon: `"adversarial:visibility=predecessor"`.
 
         Raises:
-            ConfigurationError: It is unknown, and the message lists those available; or it has no such option.
+            ConfigurationError: The mode is unknown, and the message lists the known ones; or it has no such option.
 
         Example:
             >>> ModeRegistry().get_mode("red-team-blue-team:cross_team=true").cross_team
@@ -117,14 +123,14 @@ class ModeRegistry:
         if mode in self.registry or ":" not in mode:
             return self.registry.get(mode)
         try:
-            name, chosen = split_mode_name(mode)
+            name, settings = split_mode_name(mode)
         except ValueError as error:
             msg = f"mode {mode!r}: {error}"
             raise ConfigurationError(msg, hint="Write 'mode:option=value,option=value', each option once.") from error
-        return _configured(self.registry.get(name), mode, chosen)
+        return _configured(self.registry.get(name), mode, settings)
 
     def has_mode(self, mode: str) -> bool:
-        """Tell whether a mode is known."""
+        """Check whether a mode is known."""
         return mode in self.registry or mode.partition(":")[0] in self.registry
 
     def get_available_modes(self) -> tuple[str, ...]:
@@ -132,42 +138,31 @@ class ModeRegistry:
         return self.registry.names()
 
     def remove_mode(self, mode: str) -> bool:
-        """Forget a mode; tell whether it was known."""
+        """Remove a mode; return whether it was known."""
         return self.registry.remove(mode)
 
     def clear(self) -> None:
-        """Forget all modes."""
+        """Remove all modes."""
         self.registry.clear()
 
     def reset(self) -> None:
-        """Go back to the built-in modes."""
+        """Restore the built-in modes."""
         self.registry.clear()
         for name, kind, summary in BUILTIN_MODES:
             self.registry.add(name, kind(), summary=summary)
 
 
-def _configured(plain: DebateModeStrategy, mode: str, chosen: dict[str, str]) -> DebateModeStrategy:
-    """Give a mode like this one with options set."""
-    known = plain.options if isinstance(plain, BaseModeStrategy) else {}
-    given: dict[str, object] = {}
-    for name, text in chosen.items():
-        if name not in known:
-            listed = ", ".join(known) or "none"
-            raise ConfigurationError(f"mode {mode!r}: there is no option {name!r}; there are: {listed}", hint=_LISTED)
+def _configured(strategy: DebateModeStrategy, mode: str, settings: dict[str, str]) -> DebateModeStrategy:
+    """Return a copy of a mode with options set."""
+    readers = strategy.options if isinstance(strategy, BaseModeStrategy) else {}
+    options: dict[str, object] = {}
+    for name, text in settings.items():
+        if name not in readers:
+            names = ", ".join(readers) or "none"
+            raise ConfigurationError(f"mode {mode!r}: unknown option {name!r}; known: {names}", hint=_OPTIONS_HINT)
         try:
-            given[name] = known[name](text)
+            options[name] = readers[name](text)
         except ValueError as error:
-            raise ConfigurationError(f"mode {mode!r}: {name}: {error}", hint=_LISTED) from error
-    build = cast("Callable[..., DebateModeStrategy]", type(plain))
-    return build(**given, prompts=getattr(plain, "prompts", None))
-
-
-@cache
-def get_global_mode_registry() -> ModeRegistry:
-    """Give the registry shared by code that was handed none. The library itself never uses it."""
-    return ModeRegistry()
-
-
-def reset_global_mode_registry() -> None:
-    """Forget the shared registry; the next call makes a fresh one."""
-    get_global_mode_registry.cache_clear()
+            raise ConfigurationError(f"mode {mode!r}: {name}: {error}", hint=_OPTIONS_HINT) from error
+    build = cast("Callable[..., DebateModeStrategy]", type(strategy))
+    return build(**options, prompts=getattr(strategy, "prompts", None))

@@ -1,65 +1,142 @@
-"""Shapes of a round: who speaks at once with whom, and who sees whom. Pure functions that any mode can put together.
+"""Shapes of a round: who speaks together, and who sees whom; and how a mode reads its options.
 
-A shape gives *steps*. A step has a name and, when its time comes, says which turns to take; a round is a list of
-steps, and `plan_round` gives the first that has not been held. Shapes are joined with `+`.
+A shape returns *steps*. A step has a name and a function that plans its turns once all earlier steps have run. A round
+is a list of steps, and `plan_round` returns the first that has not run yet. Join shapes with `+`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from roundtable.types import AnyTurn, DebateContext, EndRound, Seat, Stage, Turn, TurnSpec, Visible
 from roundtable.types.plan import CHAIR_STAGE
 
 __all__ = [
-    "Ask",
-    "Sees",
+    "CreateTurn",
+    "Reader",
     "Step",
+    "Visibility",
     "by_name",
+    "count",
     "earlier_rounds",
     "everything",
     "fan_in",
+    "flag",
     "last_only",
     "nothing",
+    "one_of",
     "parallel",
     "plan_round",
     "positions",
     "sequential",
+    "split_mode_name",
     "teams",
     "two_phase",
 ]
 
-Ask: TypeAlias = Callable[[Seat, tuple[Visible, ...]], TurnSpec]
-"""Writes the turn of a seat that sees these earlier turns; its slot is set by the shape."""
 
-Sees: TypeAlias = Callable[[DebateContext, Seat], tuple[Visible, ...]]
-"""Says what a seat sees."""
+_MAX_COUNT: Final = 1_000
+
+
+def split_mode_name(text: str) -> tuple[str, dict[str, str]]:
+    """Split a mode's name from its options.
+
+    Raises:
+        ValueError: An option has no value, or is set twice.
+
+    Example:
+        >>> split_mode_name("adversarial:visibility=predecessor")
+        ('adversarial', {'visibility': 'predecessor'})
+    """
+    name, colon, settings = text.partition(":")
+    options: dict[str, str] = {}
+    for item in settings.split(",") if colon else ():
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise ValueError(f"{item!r} is not of the form 'option=value'")
+        option = key.strip().replace("-", "_")
+        if option in options:
+            raise ValueError(f"{option!r} is set twice")
+        options[option] = value.strip()
+    return name, options
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the value of an option, and lists the values it takes."""
+
+    takes: str
+    """The values it takes, as shown to users."""
+    read: Callable[[str], object]
+    """Reads a value; raises a `ValueError` that explains what is wrong."""
+
+    def __call__(self, text: str) -> object:
+        """Read a value."""
+        return self.read(text)
+
+
+def one_of(*allowed: str) -> Reader:
+    """Create a reader that takes one of several words."""
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"{text!r} is not one of {', '.join(allowed)}")
+        return text
+
+    return Reader("|".join(allowed), read)
+
+
+def _flag(text: str) -> bool:
+    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in known:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return known[text.lower()]
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(_MAX_COUNT)) or not 1 <= int(text) <= _MAX_COUNT:
+        raise ValueError(f"{text!r} is not a whole number from 1 to {_MAX_COUNT:,}")
+    return int(text)
+
+
+flag: Final = Reader("true|false", _flag)
+"""Reads true or false."""
+count: Final = Reader("NUMBER", _count)
+"""Reads a whole number from 1 to 1,000."""
+
+
+CreateTurn: TypeAlias = Callable[[Seat, tuple[Visible, ...]], TurnSpec]
+"""Creates the turn of a seat that sees these earlier turns; the shape sets its slot."""
+
+Visibility: TypeAlias = Callable[[DebateContext, Seat], tuple[Visible, ...]]
+"""Returns the earlier turns that a seat sees."""
 
 
 class Step(NamedTuple):
-    """A stage to be: its name, and its turns once everything before it was said."""
+    """A future stage: its name, and a function that plans its turns once all earlier steps have run."""
 
     name: str
     turns: Callable[[], Sequence[TurnSpec]]
 
 
 def plan_round(view: DebateContext, steps: Sequence[Step]) -> Stage | EndRound:
-    """Give the first step of the round that has not been held; a step without turns is passed over."""
-    held = {turn.stage for turn in view.transcript if turn.round == view.current_round}
+    """Return the first step of the round that has not run yet; steps without turns are skipped."""
+    stages_run = {turn.stage for turn in view.transcript if turn.round == view.current_round}
     for step in steps:
-        if step.name in held:
+        if step.name in stages_run:
             continue
         turns = step.turns()
         if turns:
-            placed = (spec.model_copy(update={"slot": slot}) for slot, spec in enumerate(turns))
-            return Stage(name=step.name, turns=tuple(placed))
+            numbered = (spec.model_copy(update={"slot": slot}) for slot, spec in enumerate(turns))
+            return Stage(name=step.name, turns=tuple(numbered))
     return EndRound()
 
 
 def positions(view: DebateContext) -> tuple[Turn, ...]:
-    """Give every position so far, in order."""
+    """Return every position so far, in order."""
     return tuple(turn for turn in view.transcript if turn.outcome == "answered" and turn.answer.kind == "position")
 
 
@@ -85,19 +162,19 @@ def everything(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
 
 def parallel(
     view: DebateContext,
-    ask: Ask,
+    ask: CreateTurn,
     *,
     seats: Sequence[Seat] | None = None,
-    sees: Sees = earlier_rounds,
+    sees: Visibility = earlier_rounds,
     name: str = "positions",
 ) -> tuple[Step, ...]:
-    """Let all speak at once.
+    """Plan one stage in which all speak at once.
 
     Args:
-        view: What was said so far.
-        ask: Writes a turn.
-        seats: Who speaks; everybody when left out.
-        sees: What each sees; the rounds before this one when left out.
+        view: The debate so far.
+        ask: Creates the turn of a seat.
+        seats: Seats that speak; all when left out.
+        sees: What each seat sees; the rounds before this one when left out.
         name: Name of the stage.
 
     Example:
@@ -107,63 +184,65 @@ def parallel(
         >>> [(turn.slot, turn.agent) for turn in stage.turns]
         [(0, 'ada'), (1, 'bo')]
     """
-    chosen = view.agents if seats is None else seats
-    return (Step(name, lambda: [ask(seat, sees(view, seat)) for seat in chosen]),)
+    speakers = view.agents if seats is None else seats
+    return (Step(name, lambda: [ask(seat, sees(view, seat)) for seat in speakers]),)
 
 
 def sequential(
     view: DebateContext,
-    ask: Ask,
+    ask: CreateTurn,
     *,
     seats: Sequence[Seat] | None = None,
-    sees: Sees = everything,
+    sees: Visibility = everything,
     name: str = "speaker",
 ) -> tuple[Step, ...]:
-    """Let one speak after another; each sees what came before, in this round too."""
-    chosen = view.agents if seats is None else seats
+    """Plan one stage for each speaker; each sees what came before, in this round too."""
+    speakers = view.agents if seats is None else seats
     return tuple(
         chain.from_iterable(
-            parallel(view, ask, seats=(seat,), sees=sees, name=f"{name}-{place}")
-            for place, seat in enumerate(chosen, start=1)
+            parallel(view, ask, seats=(seat,), sees=sees, name=f"{name}-{number}")
+            for number, seat in enumerate(speakers, start=1)
         )
     )
 
 
-def last_only(view: DebateContext, ask: Ask, *, seats: Sequence[Seat] | None = None) -> tuple[Step, ...]:
-    """Let all but the last speak at once, then the last, who sees everybody: nearly as fast as all at once."""
-    chosen = view.agents if seats is None else seats
-    first = parallel(view, ask, seats=chosen[:-1], name="first")
-    return first + parallel(view, ask, seats=chosen[-1:], sees=everything, name="last")
+def last_only(view: DebateContext, ask: CreateTurn, *, seats: Sequence[Seat] | None = None) -> tuple[Step, ...]:
+    """Plan all but the last at once, then the last, which sees all others: nearly as fast as all at once."""
+    speakers = view.agents if seats is None else seats
+    first = parallel(view, ask, seats=speakers[:-1], name="first")
+    return first + parallel(view, ask, seats=speakers[-1:], sees=everything, name="last")
 
 
 def teams(
-    view: DebateContext, ask: Ask, members: Sequence[Sequence[Seat]], *, sees: Sees | None = None
+    view: DebateContext, ask: CreateTurn, members: Sequence[Sequence[Seat]], *, sees: Visibility | None = None
 ) -> tuple[Step, ...]:
-    """Let fixed teams speak at once; each seat sees earlier turns of its own team.
+    """Plan one stage in which fixed teams speak at once; each seat sees earlier rounds of its own team.
 
     Args:
-        view: What was said so far.
-        ask: Writes a turn.
-        members: The teams.
-        sees: What a seat sees instead.
+        view: The debate so far.
+        ask: Creates the turn of a seat.
+        members: The seats of each team.
+        sees: What each seat sees instead.
     """
-    team_of = {seat.id: frozenset(one.id for one in team) for team in members for seat in team}
+    team_of = {seat.id: frozenset(member.id for member in team) for team in members for seat in team}
 
     def own(view: DebateContext, seat: Seat) -> tuple[Visible, ...]:
         earlier = [turn for turn in positions(view) if turn.round < view.current_round]
         return by_name([turn for turn in earlier if turn.agent_id in team_of[seat.id]])
 
-    seated = [seat for seat in view.agents if seat.id in team_of]
-    return parallel(view, ask, seats=seated, sees=sees or own, name="teams")
+    seats = [seat for seat in view.agents if seat.id in team_of]
+    return parallel(view, ask, seats=seats, sees=sees or own, name="teams")
 
 
-def two_phase(view: DebateContext, ask: Ask, first: Sequence[Seat], second: Sequence[Seat]) -> tuple[Step, ...]:
-    """Let one group speak at once, then another at once, which sees the first."""
+def two_phase(view: DebateContext, ask: CreateTurn, first: Sequence[Seat], second: Sequence[Seat]) -> tuple[Step, ...]:
+    """Plan one group at once, then a second group at once, which sees the first."""
     return parallel(view, ask, seats=first, name="first-phase") + parallel(
         view, ask, seats=second, sees=everything, name="second-phase"
     )
 
 
-def fan_in(view: DebateContext, ask: Ask, chair: Seat, *, seats: Sequence[Seat] | None = None) -> tuple[Step, ...]:
-    """Let all speak at once, then the chair, who sees everybody and whose word is the answer of the round."""
+def fan_in(
+    view: DebateContext, ask: CreateTurn, chair: Seat, *, seats: Sequence[Seat] | None = None
+) -> tuple[Step, ...]:
+    """Plan all at once, then the chair, which sees all others and gives the answer of the round."""
     return parallel(view, ask, seats=seats) + parallel(view, ask, seats=(chair,), sees=everything, name=CHAIR_STAGE)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.instructions import SEQUENTIAL_TOOLS
+from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, sequential
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ __all__ = ["SocraticMode"]
 class SocraticMode(BaseModeStrategy):
     """Agents question what was said, one after another; each sees everything before it.
 
-    A position is the answer an agent leans to for now, worded as a hypothesis.
+    A position is the answer an agent tends to for now, worded as a hypothesis.
     """
 
     name: str = "socratic"

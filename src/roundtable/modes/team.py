@@ -1,4 +1,4 @@
-"""Team: a goal is set, specialised agents work towards it in rounds, and their reports are put together."""
+"""Team: a goal is set, specialised agents work towards it in rounds, and a summarizer combines their reports."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["TeamMode", "goal_of", "team_of"]
 
-_LATEST_CHARS: Final = 8_000
-_OLDER_CHARS: Final = 1_000
-_MESSAGE_CHARS: Final = 2_000
-_MESSAGES: Final = 10
+_MAX_LATEST_CHARS: Final = 8_000
+_MAX_OLDER_CHARS: Final = 1_000
+_MAX_MESSAGE_CHARS: Final = 2_000
+_MAX_MESSAGES: Final = 10
 
 
 class TeamMode(BaseModeStrategy):
     """An initiator sets the goal, the members work on it round by round with tools of their own, a summarizer answers.
 
-    Initiator and summarizer stand outside the rounds: the engine takes `opening` before the first round and `closing`
-    after the last. Members see the goal and the reports before theirs: all of the round before, and in sequential
-    order those of the same round. What a team needs besides a name is in `DebateContext.team`, so this mode is in no
-    registry; `Roundtable.converse` holds it.
+    Initiator and summarizer are not part of the rounds: the engine runs `opening` before the first round and `closing`
+    after the last. Members see the goal and earlier reports: those of the round before and, in sequential order, those
+    of the same round. The team is in `DebateContext.team`, so this mode is not in any registry; `Roundtable.converse`
+    runs it.
     """
 
     name: str = "team"
-    summary: str = "A goal is set, specialised agents work towards it with their tools, and the work is summed up."
+    summary: str = "A goal is set, specialised agents work towards it with their tools, and a summary follows."
     use_when: str = "You want a task done by agents with tools, and not a question debated."
     needs_groupthink_detection: bool = False
     rounds: range = range(1, 11)
@@ -49,28 +49,30 @@ class TeamMode(BaseModeStrategy):
     def opening(self, view: DebateContext) -> Stage:
         """Plan the turn before the first round: the initiator's."""
         team = team_of(view)
-        able = "\n".join(f"{one.agent}: {', '.join(one.tools) or 'no tools'}" for one in team.members)
-        notes = (*_history(team), Note(label="members and their tools", text=able))
+        members = "\n".join(f"{member.agent}: {', '.join(member.tools) or 'no tools'}" for member in team.members)
+        notes = (*_history_notes(team), Note(label="members and their tools", text=members))
         spec = self._turn(view, team.initiator, notes, role=INITIATOR, answer="plan")
         return Stage(name=INITIATOR, turns=(spec,))
 
     def closing(self, view: DebateContext) -> Stage:
         """Plan the turn after the last round: the summarizer's."""
         team = team_of(view)
-        told = [turn for turn in reports(view.transcript) if turn.round <= view.current_round]
-        latest = {turn.agent_id: turn.round for turn in told}
-        shown = [_report(turn, latest=latest[turn.agent_id] == turn.round) for turn in told]
-        failed = sorted({one.agent for one in team.members} - set(latest))
-        missing = (Note(label="members without any report", text=", ".join(failed)),) if failed else ()
-        notes = (*_history(team), *_goal(view), *shown, *missing)
+        team_reports = [turn for turn in reports(view.transcript) if turn.round <= view.current_round]
+        latest = {turn.agent_id: turn.round for turn in team_reports}
+        report_notes = [_report_note(turn, latest=latest[turn.agent_id] == turn.round) for turn in team_reports]
+        failed = sorted({member.agent for member in team.members} - set(latest))
+        missing_notes = (Note(label="members without any report", text=", ".join(failed)),) if failed else ()
+        notes = (*_history_notes(team), *_goal_notes(view), *report_notes, *missing_notes)
         spec = self._turn(view, team.summarizer, notes, role=SUMMARIZER, answer="text")
         return Stage(name=SUMMARIZER, turns=(spec,))
 
     def _work(self, view: DebateContext, seat: Seat) -> TurnSpec:
-        team, now = team_of(view), view.current_round
-        told = [_report(turn, latest=True) for turn in reports(view.transcript) if turn.round in {now - 1, now}]
-        notes = (*_history(team), *_goal(view), *told)
-        return self._turn(view, team.member(seat.id), notes, answer="text", opening=not told)
+        team, current = team_of(view), view.current_round
+        report_notes = [
+            _report_note(turn, latest=True) for turn in reports(view.transcript) if turn.round in {current - 1, current}
+        ]
+        notes = (*_history_notes(team), *_goal_notes(view), *report_notes)
+        return self._turn(view, team.member(seat.id), notes, answer="text", opening=not report_notes)
 
     def _turn(self, view: DebateContext, member: TeamMember, notes: tuple[Note, ...], /, **facts: object) -> TurnSpec:
         tools = ToolPolicy(max=2 * member.max_steps if member.tools else 0, allow=member.tools)
@@ -80,10 +82,10 @@ class TeamMode(BaseModeStrategy):
 
 
 def team_of(view: DebateContext) -> Team:
-    """Give the team of a view.
+    """Return the team of a view.
 
     Raises:
-        ConfigurationError: The view is of a debate.
+        ConfigurationError: The view belongs to a debate, which has no team.
     """
     if view.team is None:
         raise ConfigurationError("the mode 'team' needs a team", hint="Use Roundtable.converse(agents=[...]).")
@@ -95,14 +97,14 @@ def _seat(view: DebateContext, member: TeamMember) -> Seat:
 
 
 def goal_of(view: DebateContext) -> PlanAnswer:
-    """Give what the team works towards: what the initiator says, or the request itself where it has failed."""
+    """Return the team's goal: the initiator's plan, or the request itself if the initiator failed."""
     for turn in view.transcript:
         if turn.stage == INITIATOR and turn.outcome == "answered" and isinstance(turn.answer, PlanAnswer):
             return turn.answer
     return PlanAnswer(goal=view.topic)
 
 
-def _goal(view: DebateContext) -> tuple[Note, ...]:
+def _goal_notes(view: DebateContext) -> tuple[Note, ...]:
     plan = goal_of(view)
     lines = [f"Goal: {plan.goal}"]
     if plan.strategy:
@@ -111,18 +113,18 @@ def _goal(view: DebateContext) -> tuple[Note, ...]:
     return (Note(label="the team's goal", text="\n".join(lines), brief=plan.goal),)
 
 
-def _history(team: Team) -> tuple[Note, ...]:
-    latest = team.messages[-_MESSAGES:]
+def _history_notes(team: Team) -> tuple[Note, ...]:
+    latest = team.messages[-_MAX_MESSAGES:]
     return tuple(
-        Note(label=f"earlier message of the {one.role}", text=one.content[:_MESSAGE_CHARS])
-        for one in latest
-        if one.content
+        Note(label=f"earlier message of the {message.role}", text=message.content[:_MAX_MESSAGE_CHARS])
+        for message in latest
+        if message.content
     )
 
 
-def _report(turn: Turn, *, latest: bool) -> Note:
+def _report_note(turn: Turn, *, latest: bool) -> Note:
     assert isinstance(turn.answer, TextAnswer)  # noqa: S101  (only such turns are reports)
-    most = _LATEST_CHARS if latest else _OLDER_CHARS
+    limit = _MAX_LATEST_CHARS if latest else _MAX_OLDER_CHARS
     text = turn.answer.text
-    shown = text if len(text) <= most else f"{text[:most]} [cut]"
+    shown = text if len(text) <= limit else f"{text[:limit]} [cut]"
     return Note(label=f"round {turn.round}, report of {turn.agent_id}", text=shown or "(nothing)")

@@ -1,6 +1,6 @@
-"""From a model's text to an answer. Pure; the same text always reads the same."""
+"""Parse a model's text into an answer. Pure: the same text always gives the same answer."""
 
 from roundtable.parsing.answers import Parsed, ParseFailure, parse_answer, parse_prose
-from roundtable.parsing.documents import Document, find_document
+from roundtable.parsing.json_in_text import Document, find_document
 
 __all__ = ["Document", "ParseFailure", "Parsed", "find_document", "parse_answer", "parse_prose"]

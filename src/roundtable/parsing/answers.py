@@ -1,17 +1,19 @@
-"""From a model's text to the answer asked for, or to a failure that says what was wrong.
+"""Parse a model's text into the requested answer, or into a failure that says what was wrong.
 
 The rules, in order:
 
-1. The last JSON object with the leading member of the kind asked for counts; objects of another shape are
-   passed over, and so are objects within objects.
-2. If the text breaks off within that object, it counts when its leading member is whole (`truncated=True`);
-   a half position is never taken for a position.
-3. An object with slips is repaired where no valid one is found (`repaired=True`).
-4. Anything else is a `ParseFailure`. The agent then asks the model once more.
+1. The last JSON object with the leading member of the requested kind counts; objects of another shape are skipped,
+   and so are objects within objects.
+2. If the text breaks off within that object, it counts if its leading member is complete (`truncated=True`); half a
+   position is never taken for a position.
+3. If no valid object is found, one with slips is repaired (`repaired=True`).
+4. If there is no such object, but the text is exactly one of the options, it is that choice; only for a position or a
+   vote.
+5. Anything else is a `ParseFailure`. The agent then asks the model once more.
 
-A confidence that is missing or no finite number is reported as 0.5, one outside its scale is moved to the
-nearest end; both with a warning. Zero is zero. A choice is the option spelt the same, else the only option
-spelt the same up to case, brackets, quotes, a final point and spaces, else none.
+A confidence that is missing or not a finite number is reported as 0.5; one outside its scale is moved to the nearest
+end; both with a warning. Zero stays zero. A choice is the option with the same spelling, else the only option with the
+same spelling up to case, brackets, quotes, a final point and spaces, else none.
 """
 
 from __future__ import annotations
@@ -20,31 +22,63 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._foreign import well_formed
-from roundtable.parsing.documents import MAX_CHARS, find_document, is_json_like
-from roundtable.parsing.texts import text_in, texts_in
+from roundtable._core.text import well_formed
+from roundtable.parsing.json_in_text import MAX_CHARS, find_document, is_json_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from roundtable.types import AnswerKind, JsonObject, JsonValue, Stance
 
-__all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose"]
+__all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose", "text_in", "texts_in"]
+
+
+def text_in(value: JsonValue) -> str:
+    """Return a text without surrounding white space; empty if the value is not a text.
+
+    Example:
+        >>> text_in(" Tea. "), text_in(None)
+        ('Tea.', '')
+    """
+    return value.strip() if isinstance(value, str) else ""
+
+
+def texts_in(value: JsonValue, most: int | None = None) -> tuple[str, ...]:
+    """Return the non-blank texts of a list, at most `most` of them; empty if the value is not a list.
+
+    Example:
+        >>> texts_in(["Tea.", " ", 7, "Milk."], 1), texts_in("Tea.")
+        (('Tea.',), ())
+    """
+    texts = [text_in(item) for item in value] if isinstance(value, list) else []
+    return tuple(text for text in texts if text)[:most]
+
 
 DEFAULT_CONFIDENCE = 0.5
 _PROSE_POSITION_CHARS = 200
-_ONLY_THOUGHTS = "there were thoughts and no answer behind them"
-_LEADING = {"position": "position", "ballot": "choice", "ranking": "ranking", "scores": "scores", "plan": "goal"}
+_MOST_LINE_CHARS: Final = 200
+_MOST_VERDICTS: Final = 50
+_NO_ANSWER_AFTER_THOUGHTS = "there were thoughts and no answer behind them"
+_LEADING_MEMBER = {
+    "position": "position",
+    "ballot": "choice",
+    "ranking": "ranking",
+    "approval": "approved",
+    "scores": "scores",
+    "plan": "goal",
+}
 _NUMERAL = re.compile(r"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?)\s*+(%?)\s*+")
-_DRESS = re.compile(r"[()<>\[\]{}|*_`\"'\u2018\u2019\u201c\u201d]+")
-# The start of an answer object, whole or not.
-_KEY = re.compile(r"\{\s*+[\"'\u201c]?(?:position|reasoning)\b")
+_DECORATION = re.compile(r"[()<>\[\]{}|*_`\"'\u2018\u2019\u201c\u201d]+")
+# The start of an answer object, complete or not.
+_ANSWER_START = re.compile(r"\{\s*+[\"'\u201c]?(?:position|reasoning)\b")
 
 _THOUGHTS = re.compile(r"\s*+<(think|thinking)>")
 
-_Spellings: TypeAlias = "list[dict[str, str | None]]"
+_SpellingTables: TypeAlias = "list[dict[str, str | None]]"
+"""For each way of comparing spellings: spelling to option, or to `None` where two options share it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +86,28 @@ class ParseFailure:
     """A text that holds no answer."""
 
     reason: str
-    """What was missing, in words the model can act on; ours alone, since they enter a prompt unquoted."""
+    """What was missing, in words the model can act on; never text of the model, since it enters a prompt unquoted."""
     text: str
     """The text."""
     span: tuple[int, int] = (0, 0)
-    """Part of the text that came closest."""
+    """Part of the text that comes closest to an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What was read. Only the members of the kind asked for are filled."""
+    """A parsed answer. Only the fields of the requested kind are filled."""
 
     position: str = ""
     reasoning: str = ""
     confidence: float = DEFAULT_CONFIDENCE
     stance: Stance | None = None
     choice: str | None = None
+    bottom_line: str | None = None
+    compared: tuple[tuple[str, Literal["same", "different"]], ...] = ()
     ranking: tuple[tuple[str, ...], ...] = ()
+    approved: tuple[str, ...] | None = None
     scores: tuple[tuple[str, float], ...] = ()
+    same: tuple[tuple[str, ...], ...] = ()
     goal: str = ""
     strategy: str = ""
     success_criteria: tuple[str, ...] = ()
@@ -85,14 +123,16 @@ def parse_answer(
     *,
     confidence_scale: int = 1,
     options: Sequence[str] | None = None,
+    motions: bool = False,
 ) -> Parsed | ParseFailure:
-    r"""Read an answer of one kind; no text makes it raise.
+    r"""Parse an answer of one kind; never raises, whatever the text.
 
     Args:
         text: What the model wrote.
-        kind: What it was asked for.
-        confidence_scale: Upper end of the scale it was asked to use, 1 or 100.
-        options: Options it was asked to choose from.
+        kind: The requested kind of answer.
+        confidence_scale: Upper end of the requested confidence scale, 1 or 100.
+        options: Options to choose from.
+        motions: Whether the options are motions of a vote; then an empty list abstains, and groups are read.
 
     Example:
         >>> parse_answer('Sure! ```json\n{"position": "Yes", "confidence": 0}\n```').confidence
@@ -104,42 +144,70 @@ def parse_answer(
     if not text.strip():
         return ParseFailure("the answer was empty", text)
     if kind == "text":
-        said = _spoken(text)
-        if not said:
-            return ParseFailure(_ONLY_THOUGHTS, text)
-        return Parsed(text=said, truncated=bool(too_long), warnings=too_long)
-    leading = _LEADING[kind]
-    found = find_document(text, lambda fields: leading in fields)
-    if found is None:
-        return ParseFailure(f'no JSON object with "{leading}" was found', text)
-    if leading in found.partial:
-        return ParseFailure(f'"{leading}" is cut off or not quoted properly', text, found.span)
-    read = _READERS[kind](found.fields, _spellings(options), confidence_scale)
-    if isinstance(read, str):
-        return ParseFailure(read, text, found.span)
-    truncated = found.truncated or bool(too_long)
-    return replace(read, truncated=truncated, repaired=found.repaired, warnings=too_long + read.warnings)
+        answer = _without_thoughts(text)
+        if not answer:
+            return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
+        return Parsed(text=answer, truncated=bool(too_long), warnings=too_long)
+    member = _LEADING_MEMBER[kind]
+    document = find_document(text, lambda fields: member in fields)
+    if document is None:
+        option_answer = _parse_option_alone(text, kind, options, too_long)
+        if option_answer is not None:
+            return option_answer
+        return ParseFailure(f'no JSON object with "{member}" was found', text)
+    if member in document.partial:
+        return ParseFailure(f'"{member}" is cut off or not quoted properly', text, document.span)
+    tables = _spelling_tables(options, prefix="motion " if motions else "")
+    if motions and document.fields[member] in ([], {}, None) and kind in {"ranking", "scores"}:
+        parsed: Parsed | str = Parsed(reasoning=text_in(document.fields.get("reasoning")))  # an abstention
+    else:
+        parsed = _READERS[kind](document.fields, tables, confidence_scale)
+    if not isinstance(parsed, str) and motions:
+        parsed = _with_groups(parsed, document.fields.get("same"), tables)
+    if isinstance(parsed, str):
+        is_lettered = motions and options and all(len(option) == 1 for option in options)
+        reason = f"{parsed}; the letters of the motions are {', '.join(options or ())}" if is_lettered else parsed
+        return ParseFailure(reason, text, document.span)
+    truncated = document.truncated or bool(too_long)
+    cut = (_CUT_COMPARISON,) if "compared" in document.partial else ()
+    warnings = too_long + parsed.warnings + cut
+    return replace(parsed, truncated=truncated, repaired=document.repaired, warnings=warnings)
+
+
+def _parse_option_alone(
+    text: str, kind: AnswerKind, options: Sequence[str] | None, too_long: tuple[str, ...]
+) -> Parsed | None:
+    """Parse a text that is exactly one of the options: the choice is clear, so the model is not asked again."""
+    if options is None or kind not in {"position", "ballot"}:
+        return None
+    choice, _ = _choice(_without_thoughts(text), _spelling_tables(options))
+    if choice is None:
+        return None
+    warnings = (*too_long, "the answer was an option and no more")
+    if kind == "ballot":
+        return Parsed(choice=choice, repaired=True, warnings=warnings)
+    _, unsure = _confidence({}, 1)
+    return Parsed(position=choice, choice=choice, repaired=True, warnings=(*warnings, *unsure))
 
 
 def parse_prose(text: str) -> Parsed | ParseFailure:
-    """Take plain prose as it is: the last resort after a model was asked twice.
+    """Take plain prose as the answer: the last resort after the model was asked twice.
 
-    The position is the first 200 characters, cut at a word; nothing is read into the words. A block of
-    thoughts in tags before the answer is left out. A text that tries to be JSON is not prose, nor is one
-    without a letter or digit.
+    The position is the first 200 characters, cut at a word; the words are not interpreted. A block of thoughts in tags
+    before the answer is left out. A text that tries to be JSON is not prose, nor is one without a letter or digit.
     """
     text, too_long = _readable(text)
-    plain = _spoken(text)
-    if not plain and text.strip():
-        return ParseFailure(_ONLY_THOUGHTS, text)
-    if not any(map(str.isalnum, plain)) or _KEY.search(plain) or is_json_like(plain):
+    prose = _without_thoughts(text)
+    if not prose and text.strip():
+        return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
+    if not any(map(str.isalnum, prose)) or _ANSWER_START.search(prose) or is_json_like(prose):
         return ParseFailure("neither the JSON asked for nor plain prose", text)
-    position = plain
-    if len(plain) > _PROSE_POSITION_CHARS:
-        position = plain[:_PROSE_POSITION_CHARS].rsplit(None, 1)[0] + "…"
+    position = prose
+    if len(prose) > _PROSE_POSITION_CHARS:
+        position = prose[:_PROSE_POSITION_CHARS].rsplit(None, 1)[0] + "…"
     return Parsed(
         position=position,
-        reasoning=plain,
+        reasoning=prose,
         repaired=True,
         truncated=bool(too_long),
         warnings=(*too_long, "the answer was prose, taken as it is"),
@@ -152,16 +220,16 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
     return well_formed(text[:MAX_CHARS]), (f"only the first {MAX_CHARS:,} characters of the answer were read",)
 
 
-def _spoken(text: str) -> str:
-    """Leave out the block of thoughts that some models write before they answer; one without an end is all there is."""
-    opened = _THOUGHTS.match(text)
-    if opened is None:
+def _without_thoughts(text: str) -> str:
+    """Remove the thoughts that some models write before the answer; a block without an end leaves nothing."""
+    opening = _THOUGHTS.match(text)
+    if opening is None:
         return text.strip()
-    return text[opened.end() :].partition(f"</{opened[1]}>")[2].strip()
+    return text[opening.end() :].partition(f"</{opening[1]}>")[2].strip()
 
 
-def _words_or_number(value: JsonValue) -> str:
-    """Give a text, or a number as it is written: `42` answers a question as well as `"42"`."""
+def _text_or_number(value: JsonValue) -> str:
+    """Return a text, or a number as text: `42` answers a question as well as `"42"`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return text_in(value)
     return str(value) if math.isfinite(value) else ""
@@ -170,7 +238,7 @@ def _words_or_number(value: JsonValue) -> str:
 def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]:
     raw = _number(fields.get("confidence"), percent_of=scale)
     if raw is None:
-        return DEFAULT_CONFIDENCE, ("no usable confidence was given; 0.5 stands in",)
+        return DEFAULT_CONFIDENCE, ("no usable confidence was given; 0.5 is assumed",)
     # Adding zero turns -0.0 into 0.0.
     share = raw / scale + 0.0
     if 0.0 <= share <= 1.0:
@@ -181,7 +249,7 @@ def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]
 
 
 def _number(value: JsonValue, *, percent_of: int | None = None) -> float | None:
-    """Read a finite number, or text that is nothing but one; a percentage only where that has a meaning."""
+    """Parse a finite number, or text that is only a number; a percentage only if `percent_of` is given."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if not isinstance(value, str):
@@ -207,30 +275,73 @@ def _stance(value: JsonValue) -> Stance | None:
             return None
 
 
-def _position(fields: JsonObject, options: _Spellings | None, scale: int) -> Parsed | str:
-    position = _words_or_number(fields.get("position"))
+def _position(fields: JsonObject, options: _SpellingTables | None, scale: int) -> Parsed | str:
+    position = _text_or_number(fields.get("position"))
     if not position:
         return 'the JSON object has no text in "position"'
     confidence, warnings = _confidence(fields, scale)
-    # Where nothing was to be chosen from, a choice says nothing that the position does not.
-    choice, unknown = (None, ()) if options is None else _choice_beside(position, fields.get("choice"), options)
-    warnings += unknown
+    # Without options, a choice adds nothing to the position.
+    choice, unknown = (None, ()) if options is None else _choice_or_position(position, fields.get("choice"), options)
+    bottom_line, unusable = _bottom_line(fields.get("bottom_line") or fields.get("bottomLine"))
+    compared, dropped = _compared(fields.get("compared"))
+    warnings += unknown + unusable + dropped
     return Parsed(
         position=position,
         reasoning=text_in(fields.get("reasoning")),
         confidence=confidence,
         stance=_stance(fields.get("stance")),
         choice=choice,
+        bottom_line=bottom_line,
+        compared=compared,
         warnings=warnings,
     )
 
 
-def _spellings(options: Sequence[str] | None) -> _Spellings | None:
-    """List the options by ever looser spelling; a spelling that two of them share means neither."""
+_CUT_COMPARISON: Final = "the comparison with earlier answers is cut off; only what comes before its last entry counts"
+
+
+def _bottom_line(value: JsonValue) -> tuple[str | None, tuple[str, ...]]:
+    """Return the bare answer, or a warning why it does not count; the position then speaks for itself."""
+    line = " ".join(_text_or_number(value).split())
+    if 0 < len(line) <= _MOST_LINE_CHARS:
+        return line, ()
+    if line:
+        return None, (f"the bottom line has more than {_MOST_LINE_CHARS} characters and does not count",)
+    return None, () if value is None or value == "" else ("the bottom line is not a text and does not count",)
+
+
+def _compared(value: JsonValue) -> tuple[tuple[tuple[str, Literal["same", "different"]], ...], tuple[str, ...]]:
+    """Return the verdicts on earlier answers by label, and a warning for each that cannot be read."""
+    if not isinstance(value, dict):
+        return (), () if value is None else ("the comparison with earlier answers is not an object; it does not count",)
+    verdicts: list[tuple[str, Literal["same", "different"]]] = []
+    warnings: list[str] = []
+    for label, verdict in list(value.items())[:_MOST_VERDICTS]:
+        match text_in(verdict).casefold().strip(" .!"):
+            case "same":
+                verdicts.append((label, "same"))
+            case "different":
+                verdicts.append((label, "different"))
+            case _ if verdict is not None:
+                warnings.append(f"the answer compared as {label[:80]!r} is neither the same nor different")
+            case _:
+                pass  # the schema has null where the model cannot tell
+    if len(value) > _MOST_VERDICTS:
+        warnings.append(f"only the first {_MOST_VERDICTS} of {len(value)} comparisons were read")
+    return tuple(verdicts), tuple(warnings)
+
+
+def _spelling_tables(options: Sequence[str] | None, prefix: str = "") -> _SpellingTables | None:
+    """Return the options by exact, folded and undecorated spelling; a spelling of two options stands for neither.
+
+    Args:
+        options: The options.
+        prefix: A word that may come before an option, such as in "motion A".
+    """
     if options is None:
         return None
     tables: list[dict[str, str | None]] = []
-    for key in (str.strip, _folded, _bare):
+    for key in (str.strip, _folded, _undecorated, partial(_prefixed, prefix=prefix)):
         table: dict[str, str | None] = {}
         for option in dict.fromkeys(options):
             table[key(option)] = None if key(option) in table else option
@@ -238,37 +349,45 @@ def _spellings(options: Sequence[str] | None) -> _Spellings | None:
     return tables
 
 
-def _choice_beside(position: str, value: JsonValue, options: _Spellings) -> tuple[str | None, tuple[str, ...]]:
-    """Find the option that is meant; one that is left out stands in the position if that is an option and no more."""
+def _prefixed(text: str, prefix: str) -> str:
+    return prefix + _undecorated(text)
+
+
+def _choice_or_position(
+    position: str, value: JsonValue, options: _SpellingTables
+) -> tuple[str | None, tuple[str, ...]]:
+    """Find the chosen option; if no choice is given, a position that is exactly an option counts."""
     choice, unknown = _choice(value, options)
-    if choice is None and not _words_or_number(value):
-        said, _ = _choice(position, options)
-        return (said, ("the position was taken for the choice",)) if said else (None, unknown)
+    if choice is None and not _text_or_number(value):
+        option, _ = _choice(position, options)
+        return (option, ("the position was taken for the choice",)) if option else (None, unknown)
     return choice, unknown
 
 
-def _choice(value: JsonValue, options: _Spellings | None) -> tuple[str | None, tuple[str, ...]]:
-    """Find the option that is meant, and say why there is none."""
-    choice = _words_or_number(value)
+def _choice(value: JsonValue, options: _SpellingTables | None) -> tuple[str | None, tuple[str, ...]]:
+    """Find the chosen option, or a warning why there is none."""
+    choice = _text_or_number(value)
     if not choice:
         return None, ("no option was chosen",)
     if options is None:
         return choice, ()
-    exactly, folded, loosely = options
-    found = exactly.get(choice) or folded.get(_folded(choice)) or loosely.get(_bare(choice))
-    return (found, ()) if found else (None, (f"the choice {choice[:80]!r} is none of the options",))
+    exactly, folded, *loosely = options
+    option = exactly.get(choice) or folded.get(_folded(choice))
+    for table in loosely:
+        option = option or table.get(_undecorated(choice))
+    return (option, ()) if option else (None, (f"the choice {choice[:80]!r} is none of the options",))
 
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().strip()
 
 
-def _bare(text: str) -> str:
+def _undecorated(text: str) -> str:
     folded = _folded(text)
-    return " ".join(_DRESS.sub(" ", folded).split()).rstrip(".,;:!") or folded
+    return " ".join(_DECORATION.sub(" ", folded).split()).rstrip(".,;:!") or folded
 
 
-def _ballot(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
+def _ballot(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
     vote = fields["choice"]
     choice, _ = _choice(vote, options)
     if choice is None and vote is not None:
@@ -276,7 +395,7 @@ def _ballot(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
     return Parsed(choice=choice, reasoning=text_in(fields.get("reasoning")))
 
 
-def _ranking(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
+def _ranking(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
     raw = fields["ranking"]
     if not isinstance(raw, list):
         return '"ranking" must be a list of options, best first'
@@ -284,23 +403,63 @@ def _ranking(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
     warnings: list[str] = []
     seen: set[str] = set()
     for item in raw:
-        group: list[str] = []
-        for name in item if isinstance(item, list) else [item]:
-            option, unknown = _choice(name, options)
-            warnings += unknown
-            if option in seen:
-                warnings.append(f"{option[:80]!r} is ranked twice; its first place counts")
-            elif option is not None:
-                seen.add(option)
-                group.append(option)
+        names = item if isinstance(item, list) else [item]
+        group, unusable = _once(names, options, seen, "is ranked twice; its first place counts")
+        warnings += unusable
         if group:
-            groups.append(tuple(group))
+            groups.append(group)
     if not groups:
         return '"ranking" names no option'
     return Parsed(ranking=tuple(groups), reasoning=text_in(fields.get("reasoning")), warnings=tuple(warnings))
 
 
-def _scores(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
+def _with_groups(parsed: Parsed, value: JsonValue, options: _SpellingTables | None) -> Parsed:
+    """Add the groups of motions that say the same; of each motion, the first mention counts."""
+    if not isinstance(value, list):
+        unread = () if value is None else ("the groups of motions that say the same are not a list; they do not count",)
+        return replace(parsed, warnings=parsed.warnings + unread)
+    groups: list[tuple[str, ...]] = []
+    warnings: list[str] = []
+    seen: set[str] = set()
+    for item in value[:_MOST_VERDICTS]:
+        names = item if isinstance(item, list) else [item]
+        group, unusable = _once(names[:_MOST_VERDICTS], options, seen, "is in two groups; the first counts")
+        warnings += unusable
+        if len(group) > 1:
+            groups.append(group)
+    return replace(parsed, same=tuple(groups), warnings=(*parsed.warnings, *warnings))
+
+
+def _once(
+    names: Sequence[JsonValue], options: _SpellingTables | None, seen: set[str], repeated: str
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the options that a list names and that were not seen before, and a warning for each other name."""
+    found: list[str] = []
+    warnings: list[str] = []
+    for name in names:
+        option, unknown = _choice(name, options)
+        warnings += unknown
+        if option in seen:
+            warnings.append(f"{option[:80]!r} {repeated}")
+        elif option is not None:
+            seen.add(option)
+            found.append(option)
+    return tuple(found), warnings
+
+
+def _approval(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
+    raw, reasoning = fields["approved"], text_in(fields.get("reasoning"))
+    if raw is None:
+        return Parsed(reasoning=reasoning)
+    if not isinstance(raw, list):
+        return '"approved" must be a list of options; give null to abstain'
+    approved, warnings = _once(raw, options, set(), "is approved twice")
+    if raw and not approved:
+        return '"approved" names no option; give null to abstain'
+    return Parsed(approved=approved, reasoning=reasoning, warnings=tuple(warnings))
+
+
+def _scores(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
     raw = fields["scores"]
     if not isinstance(raw, dict):
         return '"scores" must be an object of option to number'
@@ -310,7 +469,7 @@ def _scores(fields: JsonObject, options: _Spellings | None) -> Parsed | str:
         option, unknown = _choice(name, options)
         number = _number(value)
         if option is None or number is None:
-            warnings += unknown or (f"the score of {name[:80]!r} is no finite number",)
+            warnings += unknown or (f"the score of {name[:80]!r} is not a finite number",)
         elif option in scores:
             warnings.append(f"{option[:80]!r} is scored twice; its first score counts")
         else:
@@ -325,18 +484,19 @@ def _plan(fields: JsonObject) -> Parsed | str:
     if not text_in(fields["goal"]):
         return 'the JSON object has no text in "goal"'
     criteria = fields.get("successCriteria", fields.get("success_criteria"))
-    listed = criteria if isinstance(criteria, list) else []
+    criteria_list = criteria if isinstance(criteria, list) else []
     return Parsed(
         goal=text_in(fields["goal"]),
         strategy=text_in(fields.get("strategy")),
-        success_criteria=texts_in(listed),
+        success_criteria=texts_in(criteria_list),
     )
 
 
-_READERS: dict[AnswerKind, Callable[[JsonObject, _Spellings | None, int], Parsed | str]] = {
+_READERS: dict[AnswerKind, Callable[[JsonObject, _SpellingTables | None, int], Parsed | str]] = {
     "position": _position,
     "ballot": lambda fields, options, _scale: _ballot(fields, options),
     "ranking": lambda fields, options, _scale: _ranking(fields, options),
+    "approval": lambda fields, options, _scale: _approval(fields, options),
     "scores": lambda fields, options, _scale: _scores(fields, options),
     "plan": lambda fields, _options, _scale: _plan(fields),
 }

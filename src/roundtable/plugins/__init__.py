@@ -1,6 +1,5 @@
 """Plugins: hook specifications, typed registrars, and what they register."""
 
-from roundtable.plugins.chosen import PluginChoice, Plugins
 from roundtable.plugins.hookspecs import hookimpl
 from roundtable.plugins.loader import LoadedPlugins, load_catalog, load_plugins
 from roundtable.plugins.registrar import (
@@ -18,6 +17,8 @@ from roundtable.plugins.registrar import (
     ObserverFactory,
     ObserverRegistrar,
     PersonaRegistrar,
+    PluginReport,
+    PluginStage,
     ProfileRegistrar,
     ProviderRegistrar,
     Registrar,
@@ -29,7 +30,7 @@ from roundtable.plugins.registrar import (
     ToolFactory,
     ToolRegistrar,
 )
-from roundtable.plugins.report import PluginReport, PluginStage
+from roundtable.plugins.selection import PluginChoice, Plugins
 
 __all__ = [
     "HOST_API",

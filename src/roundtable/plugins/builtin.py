@@ -1,16 +1,14 @@
-"""What ships with the library, registered the way anybody registers."""
+"""The built-in plugin: registers what ships with the library, through the same hooks as any plugin."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._view import COLUMNS, view_of
 from roundtable.agents import GENERAL_PERSONAS
 from roundtable.exits import exit_registry
 from roundtable.modes import BUILTIN_MODES
 from roundtable.plugins.hookspecs import hookimpl
-from roundtable.providers import builtin_providers
-from roundtable.report import csv_parts, markdown_parts, page_parts
+from roundtable.providers.builtin import builtin_providers
 from roundtable.scoring import BUILTIN_RULES
 from roundtable.storage import open_memory, open_sqlite
 from roundtable.tools.builtin import BUILTIN_TOOLS
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
         ToolRegistrar,
     )
     from roundtable.protocols import Observer
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
     from roundtable.settings import Settings
 
 __all__ = [
@@ -66,13 +64,13 @@ def roundtable_register_modes(registrar: ModeRegistrar) -> None:
 @hookimpl
 def roundtable_register_storages(registrar: StorageRegistrar) -> None:
     """Add the built-in storages."""
-    registrar.add("memory", open_memory, summary="Kept as long as the process lives.")
-    registrar.add("sqlite", open_sqlite, summary="Kept in one file.")
+    registrar.add("memory", open_memory, summary="Stored in memory, until the process ends.")
+    registrar.add("sqlite", open_sqlite, summary="Stored in one file.")
 
 
 @hookimpl
 def roundtable_register_tools(registrar: ToolRegistrar) -> None:
-    """Add the tools that need nothing besides the debate."""
+    """Add the tools that need nothing but the debate."""
     for spec, factory in BUILTIN_TOOLS:
         registrar.add(spec.name, factory, summary=spec.description)
 
@@ -86,28 +84,38 @@ def roundtable_register_search_providers(registrar: SearchProviderRegistrar) -> 
 
 @hookimpl
 def roundtable_register_personas(registrar: PersonaRegistrar) -> None:
-    """Add the personas that seats are filled with in any mode."""
+    """Add the general personas, which agents get in any mode."""
     for persona in GENERAL_PERSONAS:
         registrar.add(persona.name.lower(), persona, summary=persona.description)
 
 
 @hookimpl
 def roundtable_register_exporters(registrar: ExporterRegistrar) -> None:
-    """Add the built-in formats; the session itself is no result, so `json` is not among them."""
+    """Add the built-in formats except `json`, which exports the session itself and not its result."""
     registrar.add("markdown", _markdown, summary="For people: text with headings and tables.")
-    registrar.add("html", _page, summary="For people: one page that needs nothing beside it.")
+    registrar.add("html", _page, summary="For people: one page without other files.")
     registrar.add("csv", _csv, summary="For spreadsheets: one line per turn.")
 
 
 def _markdown(result: DebateResult) -> Iterator[str]:
+    # Imported late, as below: most debates are never exported.
+    from roundtable.report import markdown_parts
+    from roundtable.results.view import view_of
+
     return markdown_parts(view_of(result))
 
 
 def _page(result: DebateResult) -> Iterator[str]:
+    from roundtable.report import page_parts
+    from roundtable.results.view import view_of
+
     return page_parts(view_of(result))
 
 
 def _csv(result: DebateResult) -> Iterator[str]:
+    from roundtable.report import csv_parts
+    from roundtable.results.view import COLUMNS
+
     return csv_parts(COLUMNS, result.to_records())
 
 
@@ -120,12 +128,12 @@ def roundtable_register_rules(registrar: RuleRegistrar) -> None:
 
 @hookimpl
 def roundtable_register_observers(registrar: ObserverRegistrar) -> None:
-    """Add the built-in observer, which hears only where it is asked for."""
+    """Add the built-in observer, which is active only if it is requested by name."""
     registrar.add("otel", _open_telemetry, summary="Writes traces for OpenTelemetry (extra `otel`).")
 
 
 def _open_telemetry(settings: Settings) -> Observer:
-    # Late on purpose: nobody loads it who has not asked for it.
+    # Imported late: only those who request it load it.
     from roundtable.plugins.otel import open_telemetry
 
     return open_telemetry(settings)

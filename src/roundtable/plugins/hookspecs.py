@@ -1,9 +1,10 @@
-"""The whole extension map on one screen.
+"""All hooks that plugins can implement.
 
-Every hook is called once per table, when the table is made or the plugin is first needed, and must not block. Each gets
-a *registrar* to add things to and the *host* it runs in. Annotate the parameters and a type checker sees every mistake.
+Every hook is called once per table, when the table is created or the plugin is first needed, and must not block. Each
+gets a *registrar* to add things to, and the *host* it runs in. Annotate the parameters, and a type checker finds
+mistakes.
 
-A hook implementation may take fewer parameters than its specification; hooks grow by parameters only.
+A hook implementation can take fewer parameters than its specification; later versions only add parameters to hooks.
 """
 
 from __future__ import annotations
@@ -109,14 +110,14 @@ def roundtable_register_profiles(registrar: ProfileRegistrar, host: Host) -> Non
 
 @hookspec
 def roundtable_register_exporters(registrar: ExporterRegistrar, host: Host) -> None:
-    """Add formats that results are written in: `registrar.add("yaml", write_yaml, summary="...")`; `json` is taken."""
+    """Add export formats: `registrar.add("yaml", write_yaml, summary="...")`; `json` is reserved."""
 
 
 @hookspec
 def roundtable_register_observers(registrar: ObserverRegistrar, host: Host) -> None:
-    """Add observers: `registrar.add("chat", make_observer, summary="...")`; each has a thread of its own."""
+    """Add observers: `registrar.add("chat", make_observer, summary="...")`; each runs on its own thread."""
 
 
 @hookspec
 def roundtable_register_commands(registrar: CommandRegistrar, host: Host) -> None:
-    """Add commands: `registrar.add("score", score, summary="...")`, called with the words behind `roundtable score`."""
+    """Add commands: `registrar.add("score", score, summary="...")`, called with the arguments of `roundtable score`."""

@@ -1,4 +1,4 @@
-"""From plugins to a catalog."""
+"""Find installed plugins and load them into a catalog."""
 
 from __future__ import annotations
 
@@ -7,34 +7,112 @@ import logging
 import sys
 import threading
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
+from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import TYPE_CHECKING, cast
 
-from roundtable._foreign import error_text
-from roundtable._registry import HOST, same_source
+from roundtable._core.registry import HOST, same_distribution
+from roundtable._core.text import error_text
+from roundtable._version import __version__
 from roundtable.errors import ConfigurationError, PluginError, RoundtableError
 from roundtable.logs import ROOT
 from roundtable.plugins import builtin
-from roundtable.plugins.chosen import Plugins, name_of, plugins_of
-from roundtable.plugins.installed import Installed, find_installed
-from roundtable.plugins.registrar import Catalog
-from roundtable.plugins.report import PluginReport
-from roundtable.plugins.trial import check_api, try_out
+from roundtable.plugins.hookspecs import PROJECT
+from roundtable.plugins.isolated import check_api, run_hooks
+from roundtable.plugins.registrar import Catalog, PluginReport
+from roundtable.plugins.selection import Plugins, name_of, plugins_of
 from roundtable.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.metadata import EntryPoint
 
-    from roundtable.plugins.chosen import PluginChoice
-    from roundtable.plugins.report import PluginStage
+    from roundtable.plugins.registrar import PluginStage
+    from roundtable.plugins.selection import PluginChoice
 
-__all__ = ["LoadedPlugins", "load_catalog", "load_plugins"]
+__all__ = ["Installed", "LoadedPlugins", "find_installed", "load_catalog", "load_plugins"]
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An installed distribution with entry points for plugins."""
+
+    name: str
+    """Name of the distribution."""
+    version: str | None
+    """Its version."""
+    entry_points: tuple[EntryPoint, ...] = ()
+    """Its entry points in the group `roundtable`."""
+    error: PluginError | None = None
+    """Why it must not be imported."""
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Names of its entry points."""
+        return tuple(point.name for point in self.entry_points)
+
+
+def find_installed() -> tuple[Installed, ...]:
+    """Find distributions with an entry point in the group `roundtable`, the first of each name on the path.
+
+    Unreadable metadata never raises; an unreadable distribution that names this group is returned with its error.
+    """
+    installed: dict[str, Installed] = {}
+    for distribution in distributions():
+        plugin = _read(distribution)
+        if plugin is not None and not any(same_distribution(plugin.name, name) for name in installed):
+            installed[plugin.name] = plugin
+    return tuple(installed.values())
+
+
+def _read(distribution: Distribution) -> Installed | None:
+    # Names, versions and entry points come from files that can hold anything.
+    try:
+        text = distribution.read_text("entry_points.txt") or ""
+        if f"[{PROJECT}]" not in text:
+            return None
+        name: object = distribution.metadata["Name"]
+        version: object = distribution.metadata["Version"]
+    except Exception:  # noqa: BLE001  (an unreadable distribution on the path, unrelated to this library)
+        return None
+    if not isinstance(name, str) or not name.strip():
+        return None
+    version_text = version if isinstance(version, str) else None
+    try:
+        points = tuple(point for point in distribution.entry_points if point.group == PROJECT)
+    except Exception as error:  # noqa: BLE001  (as above, but this one names the group `roundtable`)
+        msg = f"the entry points of {name!r} cannot be read: {type(error).__name__}: {error_text(error)}"
+        return Installed(name, version_text, error=PluginError(msg, plugin=name, stage="metadata", cause=error))
+    return Installed(name, version_text, points, _check_requires(distribution, name)) if points else None
+
+
+def _check_requires(distribution: Distribution, name: str) -> PluginError | None:
+    """Return an error if a distribution requires another version of the library."""
+    # Imported for the first distribution that brings a plugin; most machines have none.
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        lines = distribution.requires or ()
+        requirements = [Requirement(text) for text in lines]
+    except (InvalidRequirement, OSError, ValueError) as error:
+        msg = f"the requirements of {name!r} cannot be read: {error}"
+        return PluginError(msg, plugin=name, stage="metadata", cause=error)
+    for requirement in requirements:
+        if not same_distribution(requirement.name, HOST) or (
+            requirement.marker is not None and not requirement.marker.evaluate({"extra": ""})
+        ):
+            continue
+        if not requirement.specifier.contains(__version__, prereleases=True):
+            msg = f"{name!r} requires {HOST}{requirement.specifier}; this is {__version__}"
+            hint = f"Install another version of {name}, or of {HOST}."
+            return PluginError(msg, plugin=name, stage="requires", hint=hint)
+    return None
+
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.plugins")
 
 
 def load_catalog(plugins: PluginChoice = ()) -> Catalog:
-    """Ask the built-in plugin, then each chosen one, what it has to offer; see `load_plugins`.
+    """Return the catalog of the built-in plugin and each chosen one; see `load_plugins`.
 
     Example:
         >>> load_catalog().storages.names()
@@ -44,19 +122,20 @@ def load_catalog(plugins: PluginChoice = ()) -> Catalog:
 
 
 def load_plugins(plugins: PluginChoice = None, settings: Settings | None = None) -> LoadedPlugins:
-    """Ask the built-in plugin, then each chosen one, what it has to offer.
+    """Load the built-in plugin, then each chosen one.
 
-    An installed plugin that fails breaks nothing: it is in the reports, and asking for what it would have brought
-    raises its error. One that was handed over as an object raises here.
+    An installed plugin that fails affects no other: it is listed in the reports, and looking up something it should
+    have registered raises its error. A plugin passed as an object raises here.
 
     Args:
-        plugins: Which ones; left out, an installed one is loaded when a name that nobody knows is its entry point's.
-        settings: What the environment says.
+        plugins: Which plugins to load. By default, an installed plugin is loaded when an unknown name is looked up
+            that matches its entry point.
+        settings: Settings from the environment.
 
     Raises:
-        PluginError: One that was handed over is none, implements a hook wrongly, or fails in one; one that was named is
-            not installed; or an installed one fails and `strict` is on.
-        ConfigurationError: One that was handed over registers a name that is taken.
+        PluginError: A plugin passed as an object is not a plugin, implements a hook wrongly, or fails in a hook; a
+            named plugin is not installed; or an installed plugin fails and `strict` is on.
+        ConfigurationError: A plugin passed as an object registers a name that is taken.
 
     Example:
         >>> from roundtable.plugins import Plugins
@@ -68,109 +147,111 @@ def load_plugins(plugins: PluginChoice = None, settings: Settings | None = None)
 
 
 class LoadedPlugins:
-    """The catalog of one table, and what became of its plugins.
+    """The catalog of one table, and reports on its plugins.
 
     Args:
-        chosen: Which plugins.
+        chosen: Which plugins to load.
     """
 
     def __init__(self, chosen: Plugins) -> None:
         self.chosen = chosen
         self.catalog: Catalog = Catalog()
-        """Everything that can be asked for by name."""
+        """Everything that can be looked up by name."""
         self._reports: dict[str, PluginReport] = {}
         self._installed: tuple[Installed, ...] | None = None
-        self._hand_over(HOST, builtin)
+        self._register_object(HOST, builtin)
         for plugin in chosen.objects:
             source = name_of(plugin)
-            self._hand_over(source, plugin)
+            self._register_object(source, plugin)
         if chosen.installed in {"named", "all"}:
             self._load_chosen()
         if chosen.installed != "none":
             for kind, registry in self.catalog.registries().items():
                 registry.finder = self._finder(kind)
-                registry.elsewhere = self._waiting
+                registry.elsewhere = self._describe_idle
 
     @property
     def installed(self) -> tuple[Installed, ...]:
-        """Every installed distribution with an entry point of ours, looked for once."""
+        """Every installed distribution with an entry point in the group `roundtable`; searched once."""
         if self._installed is None:
             self._installed = find_installed()
         return self._installed
 
     def reports(self) -> tuple[PluginReport, ...]:
-        """Say what became of each plugin, those handed over first; the built-in one is left out.
+        """Return a report on each plugin, those passed as objects first; the built-in plugin is left out.
 
-        Installed ones that nobody needed yet are listed as `idle`, those switched off as `off`.
+        Installed plugins that were not needed yet have the stage `idle`, disabled ones `off`.
         """
-        waiting = [
+        unloaded = [
             PluginReport(
-                one.name,
-                one.version,
-                "idle" if self.chosen.allows(one.name, one.called) else "off",
-                entry_point=", ".join(one.called) or None,
+                plugin.name,
+                plugin.version,
+                "idle" if self.chosen.allows(plugin.name, plugin.called) else "off",
+                entry_point=", ".join(plugin.called) or None,
             )
-            for one in self.installed
-            if one.name not in self._reports
+            for plugin in self.installed
+            if plugin.name not in self._reports
         ]
-        return (*self._reports.values(), *waiting)
+        return (*self._reports.values(), *unloaded)
 
-    def _waiting(self) -> str:
-        """Name the installed plugins that nobody needed yet, for who asks for a name that one of them may bring."""
+    def _describe_idle(self) -> str:
+        """Return a hint that lists idle plugins, for errors about an unknown name that one of them may register."""
         idle = ", ".join(report.name for report in self.reports() if report.stage == "idle")
         return f"Installed, and loaded only by plugins=Plugins.of(...) or .load(): {idle}." if idle else ""
 
-    def _hand_over(self, source: str, plugin: object) -> None:
-        """Take what the caller gave; whatever is wrong with it is the caller's to know at once."""
+    def _register_object(self, source: str, plugin: object) -> None:
+        """Load a plugin passed as an object; its errors are raised at once."""
         check_api(source, plugin)
         scratch = Catalog()
-        try_out(source, plugin, scratch)
-        own = self.catalog.registries()
+        run_hooks(source, plugin, scratch)
+        registries = self.catalog.registries()
         for kind, registry in scratch.registries().items():
             for entry in registry:
-                own[kind].add(entry.name, entry.thing, summary=entry.summary, source=source)
+                registries[kind].add(entry.name, entry.thing, summary=entry.summary, source=source)
         if source != HOST:
-            # Two objects of one class are two plugins.
+            # Two objects of the same class are two plugins.
             key = source if source not in self._reports else f"{source} {len(self._reports) + 1}"
             self._reports[key] = PluginReport(source, None, "ready", provides=_provides(scratch))
 
     def _load_chosen(self) -> None:
-        allowed = [one for one in self.installed if self.chosen.allows(one.name, one.called)]
+        allowed = [plugin for plugin in self.installed if self.chosen.allows(plugin.name, plugin.called)]
         if self.chosen.installed == "named":
             for name in self.chosen.names:
-                if not any(same_source(name, called) for one in allowed for called in (one.name, *one.called)):
+                if not any(
+                    same_distribution(name, called) for plugin in allowed for called in (plugin.name, *plugin.called)
+                ):
                     msg = f"there is no installed plugin {name!r}"
-                    known = ", ".join(one.name for one in self.installed) or "none"
-                    raise PluginError(msg, plugin=name, stage="metadata", hint=f"Install it. There are: {known}.")
-        for one in allowed:
-            self._load(one)
+                    names = ", ".join(plugin.name for plugin in self.installed) or "none"
+                    raise PluginError(msg, plugin=name, stage="metadata", hint=f"Install it. Installed: {names}.")
+        for plugin in allowed:
+            self._load(plugin)
 
-    def _load(self, one: Installed) -> None:
-        if one.name in self._reports:
+    def _load(self, plugin: Installed) -> None:
+        if plugin.name in self._reports:
             return
         scratch = Catalog()
         with redirect_stdout(sys.stderr) if self.chosen.to_stderr else nullcontext():
-            stage, error = _bring_in_time(one, scratch, self.chosen.timeout_s)
-        notes = () if error is not None else self._commit(scratch)
+            stage, error = _load_with_timeout(plugin, scratch, self.chosen.timeout_s)
+        notes = () if error is not None else self._merge(scratch)
         report = PluginReport(
-            one.name, one.version, stage, error, _provides(scratch), notes, ", ".join(one.called) or None
+            plugin.name, plugin.version, stage, error, _provides(scratch), notes, ", ".join(plugin.called) or None
         )
-        self._reports[one.name] = report
+        self._reports[plugin.name] = report
         if error is not None:
-            logger.warning("the plugin %s is left out: %s", one.name, error.message)
+            logger.warning("the plugin %s is left out: %s", plugin.name, error.message)
             if self.chosen.strict:
                 raise error
 
-    def _commit(self, scratch: Catalog) -> tuple[str, ...]:
+    def _merge(self, scratch: Catalog) -> tuple[str, ...]:
         notes = []
-        own = self.catalog.registries()
+        registries = self.catalog.registries()
         for kind, registry in scratch.registries().items():
             for entry in registry:
-                other = own[kind].admit(entry)
-                if other is not None:
+                owner = registries[kind].admit(entry)
+                if owner is not None:
                     notes.append(
-                        f"the {registry.kind} {entry.name!r} is also {other}'s; this one is "
-                        f"'{entry.source}/{entry.name}', and theirs '{other}/{entry.name}'"
+                        f"the {registry.kind} {entry.name!r} is also registered by {owner}; this one is "
+                        f"'{entry.source}/{entry.name}', the other '{owner}/{entry.name}'"
                     )
         return tuple(notes)
 
@@ -178,33 +259,37 @@ class LoadedPlugins:
         return lambda name: self._look_up(kind, name)
 
     def _look_up(self, kind: str, name: str) -> None:
-        """Load the installed plugin that a name nobody knows belongs to.
+        """Load the installed plugin that an unknown name belongs to.
 
         Raises:
-            PluginError: It failed.
+            PluginError: The plugin failed.
         """
         source, _, plain = name.rpartition("/")
-        for one in self.installed:
-            if not self.chosen.allows(one.name, one.called):
+        for plugin in self.installed:
+            if not self.chosen.allows(plugin.name, plugin.called):
                 continue
-            meant = same_source(one.name, source) if source else plain in one.called
-            if meant and self.chosen.installed == "asked":
-                self._load(one)
-            report = self._reports.get(one.name)
+            is_named = same_distribution(plugin.name, source) if source else plain in plugin.called
+            if is_named and self.chosen.installed == "asked":
+                self._load(plugin)
+            report = self._reports.get(plugin.name)
             singular = self.catalog.registries()[kind].kind
-            if report is not None and report.error is not None and (meant or f"{singular} {plain}" in report.provides):
-                raise _missing(singular, name, report) from (report.error.__cause__ or report.error)
+            if (
+                report is not None
+                and report.error is not None
+                and (is_named or f"{singular} {plain}" in report.provides)
+            ):
+                raise _unavailable(singular, name, report) from (report.error.__cause__ or report.error)
 
 
-def _missing(kind: str, name: str, report: PluginReport) -> PluginError:
-    """Say that a thing is missing because its plugin failed, with the plugin's own error as the cause."""
+def _unavailable(kind: str, name: str, report: PluginReport) -> PluginError:
+    """Create the error for a name that is missing because its plugin failed."""
     error = report.error
     why = "" if error is None else error.message
     return PluginError(
         f"the {kind} {name!r} belongs to the plugin {report.name!r}, which could not be loaded: {why}",
         plugin=report.name,
         stage=report.stage,
-        hint=(error and error.hint) or "`roundtable plugins` shows what became of each plugin.",
+        hint=(error and error.hint) or "`roundtable plugins` shows the state of each plugin.",
     )
 
 
@@ -212,53 +297,56 @@ def _provides(scratch: Catalog) -> tuple[str, ...]:
     return tuple(f"{registry.kind} {entry.name}" for registry in scratch.registries().values() for entry in registry)
 
 
-def _bring_in_time(one: Installed, scratch: Catalog, timeout_s: float) -> tuple[PluginStage, RoundtableError | None]:
-    """Import a plugin and have it register, on a thread of its own: one that blocks holds up nobody for long."""
-    if one.error is not None:
-        return cast("PluginStage", one.error.stage), one.error
-    bringing = _Bringing(one, scratch)
+def _load_with_timeout(
+    plugin: Installed, scratch: Catalog, timeout_s: float
+) -> tuple[PluginStage, RoundtableError | None]:
+    """Import a plugin and run its hooks on a separate thread, so that a plugin that blocks is abandoned in time."""
+    if plugin.error is not None:
+        return cast("PluginStage", plugin.error.stage), plugin.error
+    task = _LoadTask(plugin, scratch)
     context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(bringing.run,), name=f"roundtable-{one.name}", daemon=True)
+    thread = threading.Thread(target=context.run, args=(task.run,), name=f"roundtable-{plugin.name}", daemon=True)
     thread.start()
     thread.join(timeout_s)
     if not thread.is_alive():
-        return bringing.stage, bringing.error
-    msg = f"plugin {one.name!r} took longer than {timeout_s:g} s in the stage {bringing.stage!r}"
-    hint = "A plugin does its costly work in factories, when a thing is asked for."
-    return bringing.stage, PluginError(msg, plugin=one.name, stage=bringing.stage, hint=hint)
+        return task.stage, task.error
+    msg = f"plugin {plugin.name!r} took longer than {timeout_s:g} s in the stage {task.stage!r}"
+    hint = "Move slow work into the plugin's factories, which run when something is used."
+    return task.stage, PluginError(msg, plugin=plugin.name, stage=task.stage, hint=hint)
 
 
-class _Bringing:
-    """The work of one thread: import, compare, register. How far it came can be seen from outside."""
+class _LoadTask:
+    """The work of one thread: import a plugin, check its API version, register. `stage` shows its progress."""
 
-    def __init__(self, one: Installed, scratch: Catalog) -> None:
+    def __init__(self, plugin: Installed, scratch: Catalog) -> None:
         self.stage: PluginStage = "import"
         self.error: RoundtableError | None = None
-        self._one = one
+        self._distribution = plugin
         self._scratch = scratch
 
     def run(self) -> None:
-        for point in self._one.entry_points:
+        for point in self._distribution.entry_points:
             try:
-                self._bring(point)
+                self._load_entry_point(point)
             except RoundtableError as error:
                 self.error = error
                 return
-            # On a thread of its own, so nothing that ends programs may go on from here.
+            # This is a separate thread, so exceptions that end a program must not leave it.
             except BaseException as error:  # noqa: BLE001
-                told = f"{type(error).__name__}: {error_text(error)}"
-                msg = f"plugin {self._one.name!r} failed in the stage {self.stage!r}: {told}"
-                self.error = PluginError(msg, plugin=self._one.name, stage=self.stage, cause=error)
+                problem = f"{type(error).__name__}: {error_text(error)}"
+                msg = f"plugin {self._distribution.name!r} failed in the stage {self.stage!r}: {problem}"
+                self.error = PluginError(msg, plugin=self._distribution.name, stage=self.stage, cause=error)
                 return
         self.stage = "ready"
 
-    def _bring(self, point: EntryPoint) -> None:
+    def _load_entry_point(self, point: EntryPoint) -> None:
+        source = self._distribution.name
         self.stage = "import"
         plugin: object = point.load()
         if isinstance(plugin, type):
-            msg = f"the entry point {point.value!r} of {self._one.name!r} is a class; a plugin is a module or an object"
-            raise ConfigurationError(msg, hint="Let the entry point name a module.")
+            msg = f"the entry point {point.value!r} of {source!r} is a class; a plugin is a module or an object"
+            raise ConfigurationError(msg, hint="Make the entry point name a module.")
         self.stage = "api"
-        check_api(self._one.name, plugin)
+        check_api(source, plugin)
         self.stage = "register"
-        try_out(self._one.name, plugin, self._scratch)
+        run_hooks(source, plugin, self._scratch)

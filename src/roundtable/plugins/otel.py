@@ -1,14 +1,15 @@
-"""Debates as OpenTelemetry traces: an observer, asked for with `observers=["otel"]` (extra `otel`)."""
+"""Debates as OpenTelemetry traces: an observer, enabled by `observers=["otel"]` (extra `otel`)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, assert_never
 
 from roundtable._version import __version__
 from roundtable.errors import ConfigurationError
+from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,34 +22,37 @@ if TYPE_CHECKING:
 __all__ = ["OpenTelemetryObserver", "open_telemetry"]
 
 CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""Variable of OpenTelemetry's that lets content into traces."""
+"""OpenTelemetry's environment variable that allows content in traces."""
 
 _Attributes = dict[str, str | int | float | bool | Sequence[str]]
 
 
 def open_telemetry(settings: Settings) -> OpenTelemetryObserver:
-    """Make the observer as the environment says; content is left out unless OpenTelemetry's own variable asks for it.
+    """Create the observer from the environment; content is recorded only if OpenTelemetry's own variable allows it.
 
     Raises:
         ConfigurationError: The extra `otel` is not installed.
     """
-    captured = (settings.get(CONTENT_VARIABLE) or "").lower() in {"1", "true", "span_only", "span_and_event"}
-    return OpenTelemetryObserver(content=captured)
+    content = (settings.get(CONTENT_VARIABLE) or "").lower() in {"1", "true", "span_only", "span_and_event"}
+    return OpenTelemetryObserver(content=content)
 
 
 class OpenTelemetryObserver:
     """Writes a trace for each debate: spans for debate, rounds, turns (`invoke_agent`) and tools (`execute_tool`).
 
-    Names and attributes are those of OpenTelemetry's conventions for generative AI. What was said is left out, unless
-    `content` is on.
+    Names and attributes follow OpenTelemetry's conventions for generative AI. Content is recorded only if `content` is
+    on.
 
     Args:
-        tracer: Where spans go; the tracer of the program's own provider when left out.
-        content: Whether topic, answers, and arguments and results of tools are written too.
+        tracer: Tracer for the spans; by default that of the program's own tracer provider.
+        content: Whether to record topic, answers, and arguments and results of tools.
 
     Raises:
         ConfigurationError: The extra `otel` is not installed.
     """
+
+    wants_pieces: ClassVar[bool] = False
+    """It records whole turns."""
 
     def __init__(self, tracer: Tracer | None = None, *, content: bool = False) -> None:
         try:
@@ -63,87 +67,107 @@ class OpenTelemetryObserver:
         self._rounds: dict[str, Span] = {}
 
     def notify(self, event: Event) -> None:
-        """Take one event."""
+        """Record one event."""
         match event.type:
             case "debate_start":
-                facts: _Attributes = {"roundtable.mode": event.mode, "roundtable.rounds": event.rounds}
+                attributes: _Attributes = {"roundtable.mode": event.mode, "roundtable.rounds": event.rounds}
                 if self._content:
-                    facts["roundtable.topic"] = event.topic
-                self._debate(event).set_attributes(facts)
+                    attributes["roundtable.topic"] = event.topic
+                self._debate(event).set_attributes(attributes)
             case "round_start":
                 self._end_round(event)
-                self._rounds[event.session_id] = self._open(
+                self._rounds[event.session_id] = self._start_span(
                     f"round {event.round}", self._debate(event), event.timestamp, {"roundtable.round": event.round}
                 )
             case "agent_complete":
-                self._answered(event)
+                self._end_turn(event)
             case "agent_error":
-                self._failed(event)
+                self._end_failed_turn(event)
             case "consensus":
-                self._debate(event).set_attribute("roundtable.agreement_level", event.consensus.agreement_level)
+                span = self._debate(event)
+                span.set_attribute("roundtable.agreement_level", event.consensus.agreement_level)
+                span.set_attribute("roundtable.agreement_at_most", event.consensus.agreement_at_most)
             case "round_complete":
                 self._end_round(event)
             case "error":
-                self._mark(self._debate(event), event.info.name, event.error)
-                self._end(event)
+                self._mark_error(self._debate(event), event.info.name, event.error)
+                self._end_debate(event)
             case "debate_complete":
                 self._debate(event).set_attribute("roundtable.status", event.status)
-                self._end(event)
+                self._end_debate(event)
             case "conversation_complete":
                 self._debate(event).set_attribute("roundtable.status", "completed")
-                self._end(event)
-            case _:
+                self._end_debate(event)
+            case (
+                "conversation_start"
+                | "initiator_start"
+                | "initiator_tool_call"
+                | "initiator_complete"
+                | "summarizer_start"
+                | "summarizer_chunk"
+                | "agent_start"
+                | "agent_response_chunk"
+                | "retry"
+                | "agent_tool_call"
+                | "agent_tool_result"
+                | "context_requested"
+                | "exit"
+                | "control"
+                | "synthesis_complete"
+            ):
                 pass
+            case _:
+                assert_never(event.type)
 
     def close(self) -> None:
-        """End what is still open, such as debates that go on elsewhere."""
+        """End all open spans, for example those of debates that another process continues."""
         for span in (*self._rounds.values(), *self._debates.values()):
             span.end()
         self._rounds.clear()
         self._debates.clear()
 
     def _debate(self, event: Event) -> Span:
-        """Give the span of a debate; one that was resumed gets another."""
-        found = self._debates.get(event.session_id)
-        if found is None:
-            facts: _Attributes = {"gen_ai.conversation.id": event.session_id}
-            found = self._open("debate", None, event.timestamp, facts)
-            self._debates[event.session_id] = found
-        return found
+        """Return the span of a debate; a resumed debate gets a new one."""
+        span = self._debates.get(event.session_id)
+        if span is None:
+            attributes: _Attributes = {"gen_ai.conversation.id": event.session_id}
+            span = self._start_span("debate", None, event.timestamp, attributes)
+            self._debates[event.session_id] = span
+        return span
 
-    def _open(self, name: str, parent: Span | None, start: datetime, facts: _Attributes) -> Span:
-        within = None if parent is None else self._trace.set_span_in_context(parent)
-        return self._tracer.start_span(name, context=within, start_time=_nanoseconds(start), attributes=facts)
+    def _start_span(self, name: str, parent: Span | None, start: datetime, attributes: _Attributes) -> Span:
+        context = None if parent is None else self._trace.set_span_in_context(parent)
+        return self._tracer.start_span(name, context=context, start_time=_nanoseconds(start), attributes=attributes)
 
-    def _parent(self, event: Event) -> Span:
+    def _turn_parent(self, event: Event) -> Span:
         return self._rounds.get(event.session_id) or self._debate(event)
 
-    def _answered(self, event: AgentComplete) -> None:
+    def _end_turn(self, event: AgentComplete) -> None:
         turn = event.turn
         result = turn.result
-        facts = self._of_turn(event, turn.duration_s, result.usage)
-        facts["gen_ai.response.finish_reasons"] = (result.finish_reason,)
+        attributes = self._turn_attributes(event, turn.duration_s, result.usage)
+        attributes["gen_ai.response.finish_reasons"] = (result.finish_reason,)
         if result.provider:
-            facts["gen_ai.provider.name"] = result.provider
+            attributes["gen_ai.provider.name"] = _provider(result.provider)
         if result.model:
-            facts["gen_ai.response.model"] = facts["gen_ai.request.model"] = result.model
+            attributes["gen_ai.response.model"] = result.model
         if self._content:
-            said = {"type": "text", "content": turn.answer.to_json()}
-            message = {"role": "assistant", "parts": [said], "finish_reason": result.finish_reason}
-            facts["gen_ai.output.messages"] = json.dumps([message], ensure_ascii=False)
-        span = self._turn(event, turn.duration_s, facts)
+            text = {"type": "text", "content": turn.answer.to_json()}
+            message = {"role": "assistant", "parts": [text], "finish_reason": result.finish_reason}
+            attributes["gen_ai.output.messages"] = json.dumps([message], ensure_ascii=False)
+        span = self._start_turn(event, turn.duration_s, attributes)
         for call in turn.tools_used:
-            self._tool(span, turn, call)
+            self._record_tool(span, turn, call)
         span.end(_nanoseconds(turn.timestamp))
 
-    def _failed(self, event: AgentError) -> None:
+    def _end_failed_turn(self, event: AgentError) -> None:
         turn = event.turn
-        span = self._turn(event, turn.duration_s, self._of_turn(event, turn.duration_s, turn.usage))
-        self._mark(span, turn.error.name, turn.error.message)
+        span = self._start_turn(event, turn.duration_s, self._turn_attributes(event, turn.duration_s, turn.usage))
+        self._mark_error(span, turn.error.name, turn.error.message)
         span.end(_nanoseconds(turn.timestamp))
 
-    def _of_turn(self, event: AgentComplete | AgentError, duration_s: float, usage: Usage) -> _Attributes:
-        facts: _Attributes = {
+    def _turn_attributes(self, event: AgentComplete | AgentError, duration_s: float, usage: Usage) -> _Attributes:
+        attributes: _Attributes = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.id": event.agent,
             "gen_ai.agent.name": event.turn.agent_name or event.agent,
@@ -154,45 +178,56 @@ class OpenTelemetryObserver:
             "roundtable.round": event.round,
             "roundtable.duration_s": duration_s,
         }
+        turn = event.turn
+        if turn.provider:
+            attributes["gen_ai.provider.name"] = _provider(turn.provider)
+        if turn.model:
+            attributes["gen_ai.request.model"] = turn.model
         if usage.cost_usd is not None:
-            facts["roundtable.cost_usd"] = usage.cost_usd
-        return facts
+            attributes["roundtable.cost_usd"] = usage.cost_usd
+        return attributes
 
-    def _turn(self, event: AgentComplete | AgentError, duration_s: float, facts: _Attributes) -> Span:
+    def _start_turn(self, event: AgentComplete | AgentError, duration_s: float, attributes: _Attributes) -> Span:
         start = event.turn.timestamp - timedelta(seconds=duration_s)
-        span = self._open(f"invoke_agent {facts['gen_ai.agent.name']}", self._parent(event), start, {})
-        span.set_attributes(facts)
+        span = self._start_span(f"invoke_agent {attributes['gen_ai.agent.name']}", self._turn_parent(event), start, {})
+        span.set_attributes(attributes)
         return span
 
-    def _tool(self, parent: Span, turn: Turn, call: ToolCallRecord) -> None:
+    def _record_tool(self, parent: Span, turn: Turn, call: ToolCallRecord) -> None:
         start = call.started_at or turn.timestamp
-        facts: _Attributes = {
+        attributes: _Attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.tool_name,
         }
         if self._content:
-            facts["gen_ai.tool.call.arguments"] = json.dumps(call.input, ensure_ascii=False)
-            facts["gen_ai.tool.call.result"] = json.dumps(call.output, ensure_ascii=False)
-        span = self._open(f"execute_tool {call.tool_name}", parent, start, facts)
+            attributes["gen_ai.tool.call.arguments"] = json.dumps(call.input, ensure_ascii=False)
+            attributes["gen_ai.tool.call.result"] = json.dumps(call.output, ensure_ascii=False)
+        span = self._start_span(f"execute_tool {call.tool_name}", parent, start, attributes)
         if call.error is not None:
-            self._mark(span, "ToolError", call.error)
+            self._mark_error(span, "ToolError", call.error)
         span.end(_nanoseconds(start + timedelta(seconds=call.duration_s)))
 
-    def _mark(self, span: Span, kind: str, message: str) -> None:
+    def _mark_error(self, span: Span, kind: str, message: str) -> None:
         span.set_attribute("error.type", kind)
-        shown = message if self._content else None
-        span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, shown))
+        description = message if self._content else None
+        span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, description))
 
     def _end_round(self, event: Event) -> None:
         span = self._rounds.pop(event.session_id, None)
         if span is not None:
             span.end(_nanoseconds(event.timestamp))
 
-    def _end(self, event: Event) -> None:
+    def _end_debate(self, event: Event) -> None:
         self._end_round(event)
         span = self._debates.pop(event.session_id, None)
         if span is not None:
             span.end(_nanoseconds(event.timestamp))
+
+
+def _provider(name: str) -> str:
+    """Return the conventions' name for a provider, or the library's own name."""
+    vendor = VENDORS.get(name)
+    return name if vendor is None else vendor.telemetry_name or name
 
 
 def _nanoseconds(moment: datetime) -> int:

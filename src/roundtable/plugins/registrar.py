@@ -1,25 +1,28 @@
-"""What hooks are handed: typed registrars, and the host."""
+"""What plugin hooks receive: typed registrars, the host, and the report of what happened."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from roundtable._registry import Registry
+from roundtable._core.registry import Registry
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from pydantic import JsonValue
+
+    from roundtable.errors import RoundtableError
     from roundtable.exits import ExitFactory
     from roundtable.protocols import ChatModel, ConsensusMeter, DebateModeStrategy, Observer, Storage, Tool
     from roundtable.providers.spec import ProviderFactory
-    from roundtable.result import DebateResult
+    from roundtable.results.debate_result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.tools import WebSearchProvider
     from roundtable.types import Persona
-    from roundtable.types.profiles import AgentProfile
+    from roundtable.types.agents import AgentProfile
 
 __all__ = [
     "HOST_API",
@@ -36,6 +39,8 @@ __all__ = [
     "ObserverFactory",
     "ObserverRegistrar",
     "PersonaRegistrar",
+    "PluginReport",
+    "PluginStage",
     "ProfileRegistrar",
     "ProviderRegistrar",
     "Registrar",
@@ -48,8 +53,59 @@ __all__ = [
     "ToolRegistrar",
 ]
 
+
+PluginStage: TypeAlias = Literal["metadata", "requires", "import", "api", "register", "ready", "idle", "off"]
+"""How far loading a plugin got: where it failed (`metadata` could not be read, `requires` another version of the
+library, `import`, `api` for its `ROUNDTABLE_API`, `register` for its hooks), or `ready`; `idle` when it was not needed
+yet, `off` when it is disabled."""
+
+_NOT_FAILED: Final = frozenset({"ready", "idle", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class PluginReport:
+    """The state of one plugin.
+
+    Example:
+        >>> PluginReport("roundtable-acme", "1.2", "ready", provides=("provider acme",)).to_dict()["provides"]
+        ['provider acme']
+    """
+
+    name: str
+    """Name of its distribution; for a plugin passed as an object, the name of its module or class."""
+    version: str | None
+    """Version of the distribution; `None` without a distribution."""
+    stage: PluginStage
+    """How far loading got."""
+    error: RoundtableError | None = None
+    """Why it failed; the cause is the plugin's own error."""
+    provides: tuple[str, ...] = ()
+    """What it registered, as `"kind name"`; for a failed plugin, what it registered before the failure."""
+    notes: tuple[str, ...] = ()
+    """Notes on a plugin that is ready, such as names that another plugin registered too."""
+    entry_point: str | None = None
+    """Name of its entry point."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it cannot be used."""
+        return self.stage not in _NOT_FAILED
+
+    def to_dict(self) -> dict[str, JsonValue]:
+        """Return the report as JSON values with camelCase keys."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "stage": self.stage,
+            "error": None if self.error is None else self.error.to_dict(),
+            "provides": list(self.provides),
+            "notes": list(self.notes),
+            "entryPoint": self.entry_point,
+        }
+
+
 HOST_API: Final = 1
-"""Number of the plugin contract; grows when a plugin has to change."""
+"""Number of the plugin contract; it grows when plugins have to change."""
 
 T = TypeVar("T")
 
@@ -57,32 +113,32 @@ StorageFactory: TypeAlias = "Callable[[str], Storage]"
 """Opens a storage from its address, such as `sqlite:///debates.db`."""
 
 ToolFactory: TypeAlias = "Callable[[], Tool]"
-"""Makes a tool."""
+"""Creates a tool."""
 
 AnalyzerFactory: TypeAlias = "Callable[[ChatModel | None], ConsensusMeter]"
-"""Makes a meter of consensus, with a light model to ask where the table has one."""
+"""Creates a meter of consensus; gets the table's light model, or `None`."""
 
 SearchProviderFactory: TypeAlias = "Callable[[str, Settings], WebSearchProvider]"
-"""Makes a provider of web searches from what stands behind the colon, and what the environment says."""
+"""Creates a provider of web searches from the text after the colon in its name, and the settings."""
 
 Exporter: TypeAlias = "Callable[[DebateResult], str | bytes | Iterator[str]]"
-"""Writes a result in a format: as text, as bytes for a file, or as texts that are written one after the other.
+"""Writes a result in a format: as text, as bytes for a file, or as parts of a text in order.
 
-An attribute `media_type`, such as `"application/pdf"`, is what a server sends it as; left out, text is sent as
-`text/plain` and bytes as `application/octet-stream`."""
+A server sends it with the media type in its attribute `media_type`, such as `"application/pdf"`; by default, text is
+sent as `text/plain` and bytes as `application/octet-stream`."""
 
 ObserverFactory: TypeAlias = "Callable[[Settings], Observer]"
-"""Makes an observer for one table."""
+"""Creates an observer for one table."""
 
 Command: TypeAlias = "Callable[[Sequence[str]], int]"
-"""Does what a command does with the words behind its name, and gives the exit code."""
+"""Runs a command with the arguments after its name, and returns the exit code."""
 
 
 class Host(NamedTuple):
     """The library a plugin runs in.
 
     Example:
-        >>> host = Host(api=1, version="0.1.0", capabilities=frozenset({"modes"}))
+        >>> host = Host(api=1, version="0.2.0", capabilities=frozenset({"modes"}))
         >>> "exporters" in host.capabilities
         False
     """
@@ -108,26 +164,25 @@ class Registrar(Generic[T]):
         """Register a thing under a name.
 
         Args:
-            name: What it is asked for by: not empty, no `:` or `/`, no outer spaces.
-            thing: The thing; what is costly is made by a factory, when it is asked for.
-            summary: What it is, in a line.
+            name: Name to look it up by: not empty, no `:` or `/`, no spaces around it.
+            thing: The object to register, or a factory that creates it when it is needed.
+            summary: A description in one line.
 
         Raises:
-            ConfigurationError: The name is taken, or is no usable name; the thing is of another kind; or the hook has
-                returned.
+            ConfigurationError: The name is taken or invalid; the object is of another kind; or the hook has returned.
         """
         if not self._open:
             raise ConfigurationError(f"{self._source} registers {name!r} after its hook has returned")
         if not isinstance(summary, str):
             raise ConfigurationError(f"the summary of {name!r} must be a text, not {type(summary).__name__}")
         if "/" in str(name):
-            msg = f"the {self._registry.kind} name {name!r} holds '/', which stands between a distribution and a name"
-            raise ConfigurationError(msg, hint="Use another name.")
+            msg = f"the {self._registry.kind} name {name!r} contains '/', which separates a distribution from a name"
+            raise ConfigurationError(msg, hint="Use a name without '/'.")
         self._check(name, thing)
         self._registry.add(name, thing, summary=summary, source=self._source)
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Reject further registrations."""
         self._open = False
 
 
@@ -161,7 +216,7 @@ CommandRegistrar: TypeAlias = "Registrar[Command]"
 
 @dataclass(slots=True)
 class Catalog:
-    """Everything a table can be asked for by name.
+    """Everything that a table can look up by name.
 
     Example:
         >>> Catalog().modes.names()
@@ -196,5 +251,5 @@ class Catalog:
     """Commands of the command line."""
 
     def registries(self) -> dict[str, Registry[object]]:
-        """Give every registry by the name of its kind, as `Host.capabilities` lists them."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        """Return every registry by the name of its kind, as in `Host.capabilities`."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -1,14 +1,17 @@
-"""Prompt texts with versions, the layers they form, and the fence round everything untrusted."""
+"""Prompt texts with versions, the layers they form, and the fence around all untrusted text."""
 
 from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema
 from roundtable.prompts.compose import (
     PROMPT_VERSION,
     Quotation,
+    comparable,
     compose_system,
     compose_user,
     estimate_tokens,
     fit_texts,
+    label_quotations,
     quote_answer,
+    resolve_comparisons,
 )
 from roundtable.prompts.fence import Fence, fresh_nonce, neutralise
 from roundtable.prompts.layers import (
@@ -34,13 +37,16 @@ __all__ = [
     "answer_example",
     "answer_format",
     "answer_schema",
+    "comparable",
     "compose_system",
     "compose_user",
     "estimate_tokens",
     "fit_texts",
     "fresh_nonce",
+    "label_quotations",
     "load_mode_prompt",
     "neutralise",
     "quote_answer",
     "render_layers",
+    "resolve_comparisons",
 ]

@@ -1,31 +1,75 @@
-"""How an answer of each kind is asked for: in words, by an example, and as a JSON Schema."""
+"""Request an answer of each kind: in words, by an example, and as a JSON Schema."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from roundtable.prompts.fence import Fence, neutralise
 from roundtable.types import OutputSchema
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile
 
 __all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema"]
 
 JSON_WANTED: Final = "Answer with one JSON object and nothing else:"
-"""Begins the part of a full prompt that says how a model has to write its answer."""
+"""Begins the part of a full prompt that tells a model how to write its answer."""
 
 _COMPACT_FORMAT = "Answer in one sentence, and give the reason."
 _COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "position", "reasoning", "confidence".'
-# Letters of all scripts that put spaces between words; no signs, of which tiny models make a mess.
+# Letters of all scripts with spaces between words; no other signs, which tiny models misuse.
 _LETTERS = "A-Za-z\u00c0-\u0dff"
 _FIRST_WORD = f"[A-Z\u00c0-\u0dff][{_LETTERS}'\u2019-]{{0,18}},?"
-_WORD = f" [{_LETTERS}0-9'\u2019%$\u20ac\u00a3-]{{1,18}}"
+_WORD_START = f"[{_LETTERS}0-9'\u2019$\u20ac\u00a3]"
+_WORD_REST = f"[{_LETTERS}0-9'\u2019%$\u20ac\u00a3-]"
+_WORD = f" {_WORD_START}{_WORD_REST}{{0,17}}"
+_LAST_WORD = f" ({_WORD_START}{_WORD_REST}{{0,16}})?[{_LETTERS}0-9%]"
+_TOKEN = f"(-?[0-9]{{1,9}}([.,:/][0-9]{{1,9}}){{0,3}}[%]?|{_WORD_START}{_WORD_REST}{{0,17}}[+*#]{{0,2}})"
 _STANCE_FREE = '"stance": "YES", "NO" or "NEUTRAL" if the question can be answered by yes or no, else null'
 _STANCE_GIVEN = '"stance" (required): "YES", "NO" or "NEUTRAL", the side your answer takes'
 _STANCES: list[JsonValue] = ["YES", "NO", "NEUTRAL"]
+_BOTTOM_LINE = (
+    '"bottom_line": the bare answer in at most twelve words: a name, a number with unit, or just "Yes" or "No"; '
+    '"ABSTAIN" if you cannot answer'
+)
+_COMPARED = (
+    '"compared": an object with "same" or "different" for each speaker above ("you" for yourself): is yours now '
+    "the same as their last? Other words are the same; another name, number, side or condition is different. Omit what "
+    "you cannot tell"
+)
+_COMPACT_JSON_OPEN = (
+    'Answer in one sentence, and give the reason. Write JSON: "bottom_line" (the answer in at most five words), '
+    '"position", "reasoning", "confidence".'
+)
+_YES_OR_NO_WORDS = frozenset(
+    {
+        *("am", "are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "may"),
+        *("might", "must", "shall", "should", "was", "were", "will", "would"),
+    }
+)
+_VOTE_FIELDS: dict[str, str] = {
+    "ballot": '"choice": the letter of the motion you vote for, or null to abstain',
+    "ranking": '"ranking": the letters of the motions, best first; a motion left out is last; [] to abstain',
+    "approval": '"approved": the letters of all motions that you can accept; null to abstain',
+    "scores": '"scores": an object that gives the letter of each motion its number, higher is better; {} to abstain',
+}
+_SAME = (
+    '"same": the groups of motions that say the same thing in other words, as lists of their letters; [] if all differ'
+)
+_OPEN_WORDS = frozenset(
+    {"or", "what", "which", "who", "whom", "whose", "when", "where", "why", "how", "name", "list", "tell", "explain"}
+)
 _EXAMPLE_QUESTION = "Should schools teach children to cook?"
+_OPEN_EXAMPLE_QUESTION = "What should schools teach children?"
+_OPEN_EXAMPLE = {
+    "bottom_line": "Cooking",
+    "position": "Every school should teach its pupils to cook simple meals.",
+    "reasoning": "Children who can cook eat more vegetables and waste less money on fast food.",
+}
 _EXAMPLE_OPTIONS = ("Yes", "No")
 _EXAMPLE = {
     "position": "Yes, every school should teach its pupils to cook simple meals.",
@@ -34,11 +78,11 @@ _EXAMPLE = {
 _EXAMPLE_CONFIDENCE = 75
 
 
-def _kind(context: DebateContext) -> AnswerKind:
+def _answer_kind(context: DebateContext) -> AnswerKind:
     return context.turn.answer if context.turn else "position"
 
 
-def _assigned(context: DebateContext) -> bool:
+def _has_assigned_stance(context: DebateContext) -> bool:
     return context.turn is not None and context.turn.stance is not None
 
 
@@ -46,27 +90,59 @@ def _options(context: DebateContext) -> tuple[str, ...] | None:
     return (context.turn.options if context.turn else None) or context.options
 
 
+def _is_lettered(context: DebateContext) -> bool:
+    """Check whether a turn votes on motions that it sees under letters."""
+    return context.turn is not None and bool(context.turn.motions) and not context.options
+
+
 def _is_brief(context: DebateContext, profile: ModelProfile) -> bool:
-    return profile.prompt_style == "compact" and _kind(context) == "position"
+    return profile.prompt_style == "compact" and _answer_kind(context) == "position"
 
 
-def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -> str:
-    """Say in words what the answer must look like."""
-    kind, options = _kind(context), _options(context)
+def _asks_bottom_line(context: DebateContext) -> bool:
+    """Check whether answers will be compared by meaning: on open questions, unless the agent argues a given side."""
+    is_open = not _options(context) and not _has_assigned_stance(context) and context.team is None
+    return is_open and _answer_kind(context) == "position"
+
+
+def _is_yes_or_no(context: DebateContext) -> bool:
+    """Check whether the question is certainly one for yes or no, by its words in English."""
+    question = context.topic.strip().casefold()
+    words = re.findall(r"[\w']+", question)
+    is_one_sentence = question.endswith("?") and not re.search(r"[.?!:;/]", question[:-1])
+    if len(words) < 3 or not is_one_sentence or words[0] not in _YES_OR_NO_WORDS or words[1] in {"you", "me"}:
+        return False
+    return not _OPEN_WORDS & set(words)
+
+
+def answer_format(
+    context: DebateContext, profile: ModelProfile, fence: Fence, *, compared: Mapping[str, str] | None = None
+) -> str:
+    """Write the required form of the answer in words.
+
+    Args:
+        context: The view of the turn.
+        profile: Limits and style of the model.
+        fence: Fence of this request.
+        compared: Speakers of the earlier answers to compare with, by the key that stands for each.
+    """
+    kind, options = _answer_kind(context), _options(context)
     if kind == "text":
         return "Answer in plain text."
     if _is_brief(context, profile):
-        return _brief_format(options, profile)
+        return _brief_format(context, options, profile)
     scale = "an integer from 0 to 100" if profile.confidence_scale == 100 else "a number from 0 to 1"
     fields = {
         "position": [
             '"position": your answer to the question in one or two sentences',
             '"reasoning": your reasons, laid out as instructed',
+            *_meaning_fields(context, compared or {}),
             f'"confidence": {scale}, how sure you are of your position',
-            _STANCE_GIVEN if _assigned(context) else _STANCE_FREE,
+            _STANCE_GIVEN if _has_assigned_stance(context) else _STANCE_FREE,
         ],
         "ballot": ['"choice": the option you vote for, or null to abstain', '"reasoning": why'],
         "ranking": ['"ranking": a list of options, best first', '"reasoning": why'],
+        "approval": ['"approved": a list of all options that you can accept, or null to abstain', '"reasoning": why'],
         "scores": ['"scores": an object that gives each option a number, higher is better', '"reasoning": why'],
         "plan": [
             '"goal": what to achieve, in a sentence',
@@ -74,26 +150,44 @@ def answer_format(context: DebateContext, profile: ModelProfile, fence: Fence) -
             '"successCriteria": a list of signs that the goal is reached',
         ],
     }[kind]
+    if _is_lettered(context):
+        fields = [*_group_fields(profile), _VOTE_FIELDS[kind], '"reasoning": why, in a sentence']
+        options = None  # the letters stand with the motions
     if options and kind == "position":
         fields.append('"choice": one of the options, spelt exactly as given')
     lines = [JSON_WANTED, *(f"- {field}" for field in fields)]
     if profile.prompt_style == "compact":
-        return _list_compact(options) + "\n".join(lines)
-    return "\n".join([*lines, *_list(options, fence)])
+        return _options_compact(options) + "\n".join(lines)
+    return "\n".join([*lines, *_option_lines(options, fence)])
 
 
-def _brief_format(options: tuple[str, ...] | None, profile: ModelProfile) -> str:
-    return _list_compact(options) + (_COMPACT_FORMAT if profile.structured_output else _COMPACT_JSON)
+def _group_fields(profile: ModelProfile) -> list[str]:
+    """Return the field for motions that say the same; too much to ask of a tiny model."""
+    return [] if profile.prompt_style == "compact" else [_SAME]
 
 
-def _list(options: tuple[str, ...] | None, fence: Fence) -> list[str]:
+def _meaning_fields(context: DebateContext, compared: Mapping[str, str]) -> list[str]:
+    if not _asks_bottom_line(context):
+        return []
+    if not compared:
+        return [_BOTTOM_LINE]
+    keys = ", ".join(f"{key} for {speaker}" for key, speaker in compared.items() if key not in {speaker, "you"})
+    return [_BOTTOM_LINE, f"{_COMPARED}. Write {keys}" if keys else _COMPARED]
+
+
+def _brief_format(context: DebateContext, options: tuple[str, ...] | None, profile: ModelProfile) -> str:
+    json_format = _COMPACT_JSON_OPEN if _asks_bottom_line(context) else _COMPACT_JSON
+    return _options_compact(options) + (_COMPACT_FORMAT if profile.structured_output else json_format)
+
+
+def _option_lines(options: tuple[str, ...] | None, fence: Fence) -> list[str]:
     if not options:
         return []
     lines = "\n".join(" ".join(neutralise(option).split()) for option in options)
     return ["The options, one a line:", fence.quote(lines, label="options")]
 
 
-def _list_compact(options: tuple[str, ...] | None) -> str:
+def _options_compact(options: tuple[str, ...] | None) -> str:
     if not options:
         return ""
     names = ['"' + Fence.line(option, 200).replace('"', "'") + '"' for option in options]
@@ -101,46 +195,87 @@ def _list_compact(options: tuple[str, ...] | None) -> str:
 
 
 def answer_example(context: DebateContext, profile: ModelProfile) -> tuple[str, str] | None:
-    """Give a question and its answer to show a tiny model the form; `None` for others, whom words suffice.
+    """Return an example question and answer that show a tiny model the form; `None` for other models.
 
-    The question lies far from any likely topic, since a tiny model repeats words of an example.
+    The question is far from any likely topic, since a tiny model repeats words of the example.
     """
     if not _is_brief(context, profile):
         return None
-    chosen = bool(_options(context))
-    options = _EXAMPLE_OPTIONS if chosen else None
-    answer: JsonObject = {"stance": "YES"} if _assigned(context) else {}
-    answer |= {"choice": "Yes"} if chosen else {}
-    share = profile.confidence_scale * _EXAMPLE_CONFIDENCE / 100
-    answer |= {**_EXAMPLE, "confidence": int(share) if profile.confidence_scale == 100 else share}
-    return f'Question: "{_EXAMPLE_QUESTION}"\n{_brief_format(options, profile)}', json.dumps(answer)
+    options = _EXAMPLE_OPTIONS if _options(context) else None
+    question: str = _EXAMPLE_QUESTION
+    answer: JsonObject = {**_EXAMPLE}
+    if options:
+        answer = {"choice": "Yes", **answer}
+    elif _asks_bottom_line(context):
+        is_yes_or_no = _is_yes_or_no(context)
+        question = _EXAMPLE_QUESTION if is_yes_or_no else _OPEN_EXAMPLE_QUESTION
+        answer = {"bottom_line": "Yes", **answer} if is_yes_or_no else dict(_OPEN_EXAMPLE)
+    if _has_assigned_stance(context):
+        answer = {"stance": "YES", **answer}
+    confidence = profile.confidence_scale * _EXAMPLE_CONFIDENCE / 100
+    answer["confidence"] = int(confidence) if profile.confidence_scale == 100 else confidence
+    return f'Question: "{question}"\n{_brief_format(context, options, profile)}', json.dumps(answer)
 
 
-def answer_schema(context: DebateContext, profile: ModelProfile) -> OutputSchema | None:
-    """Give the JSON Schema of the answer, for models that can be held to one; `None` for plain text."""
-    kind, options = _kind(context), _options(context)
+def answer_schema(context: DebateContext, profile: ModelProfile, compared: Collection[str] = ()) -> OutputSchema | None:
+    """Return the JSON Schema of the answer, for models with structured output; `None` for plain text.
+
+    Args:
+        context: The view of the turn.
+        profile: Limits and style of the model.
+        compared: Names of the earlier answers that the prompt asks to compare.
+    """
+    kind, options = _answer_kind(context), _options(context)
     if kind == "text":
         return None
     choice: JsonObject = {"type": "string", "enum": list(options)} if options else {"type": "string"}
     string: JsonObject = {"type": "string"}
+    ranking: JsonObject = {"type": "array", "items": choice}
+    if profile.prompt_style == "compact":
+        ranking["minItems"] = 1  # tiny models answer with an empty list at times
     by_kind: dict[AnswerKind, dict[str, JsonValue]] = {
-        "position": _position_properties(context, profile, choice),
+        "position": _position_properties(context, profile, choice, compared),
         "ballot": {"choice": {"anyOf": [choice, {"type": "null"}]}, "reasoning": string},
-        "ranking": {"ranking": {"type": "array", "items": choice}, "reasoning": string},
-        "scores": {"scores": _scores(options), "reasoning": string},
+        "ranking": {"ranking": ranking, "reasoning": string},
+        "approval": {
+            "approved": {"anyOf": [{"type": "array", "items": choice}, {"type": "null"}]},
+            "reasoning": string,
+        },
+        "scores": {"scores": _scores_schema(options), "reasoning": string},
         "plan": {"goal": string, "strategy": string, "successCriteria": {"type": "array", "items": string}},
     }
-    properties = by_kind[kind]
-    definition: JsonObject = {
+    properties: dict[str, JsonValue] = by_kind[kind]
+    if _is_lettered(context) and _group_fields(profile):
+        group: JsonObject = {"type": "array", "items": choice}
+        properties = {"same": {"type": "array", "items": group}, **properties}
+    definition = _object_schema(properties)
+    if _is_brief(context, profile) and _asks_bottom_line(context) and _is_yes_or_no(context):
+        # Text and bottom line cannot contradict each other.
+        sides: JsonValue = [
+            _object_schema(
+                {
+                    **properties,
+                    "bottom_line": {"const": side},
+                    "position": _sentence_schema(context, 2, 24, opening=side),
+                }
+            )
+            for side in ("Yes", "No")
+        ]
+        definition = {}
+        definition["anyOf"] = sides
+    return OutputSchema(name=f"{kind}_answer", definition=definition)
+
+
+def _object_schema(properties: dict[str, JsonValue]) -> JsonObject:
+    return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
-    return OutputSchema(name=f"{kind}_answer", definition=definition)
 
 
-def _scores(options: tuple[str, ...] | None) -> JsonObject:
+def _scores_schema(options: tuple[str, ...] | None) -> JsonObject:
     if not options:
         return {"type": "object", "additionalProperties": {"type": "number"}}
     return {
@@ -151,25 +286,59 @@ def _scores(options: tuple[str, ...] | None) -> JsonObject:
     }
 
 
-def _position_properties(context: DebateContext, profile: ModelProfile, choice: JsonObject) -> dict[str, JsonValue]:
+def _position_properties(
+    context: DebateContext, profile: ModelProfile, choice: JsonObject, compared: Collection[str]
+) -> dict[str, JsonValue]:
     confidence: JsonObject = {"type": "number", "minimum": 0, "maximum": 1}
     if profile.confidence_scale == 100:
         confidence = {"type": "integer", "minimum": 0, "maximum": 100}
     chosen: dict[str, JsonValue] = {"choice": choice} if "enum" in choice else {}
     if profile.prompt_style == "compact":
-        position, reasoning = _sentence(context, 2, 24), _sentence(context, 5, 36)
-        # What was chosen comes first, so that the sentence follows it.
-        side: dict[str, JsonValue] = {"stance": {"type": "string", "enum": _STANCES}} if _assigned(context) else {}
-        return {**side, **chosen, "position": position, "reasoning": reasoning, "confidence": confidence}
+        position, reasoning = _sentence_schema(context, 2, 24), _sentence_schema(context, 5, 36)
+        # The choice comes first, so that the sentence follows it.
+        side: dict[str, JsonValue] = (
+            {"stance": {"type": "string", "enum": _STANCES}} if _has_assigned_stance(context) else {}
+        )
+        # So does the bottom line.
+        first: dict[str, JsonValue] = {"bottom_line": _line_schema(context)} if _asks_bottom_line(context) else {}
+        return {**side, **chosen, **first, "position": position, "reasoning": reasoning, "confidence": confidence}
     string: JsonObject = {"type": "string"}
     sides: JsonObject = {"type": "string", "enum": _STANCES}
-    stance: JsonObject = sides if _assigned(context) else {"anyOf": [sides, {"type": "null"}]}
-    return {"position": string, "reasoning": string, "confidence": confidence, **chosen, "stance": stance}
+    stance: JsonObject = sides if _has_assigned_stance(context) else {"anyOf": [sides, {"type": "null"}]}
+    meaning: dict[str, JsonValue] = {}
+    if _asks_bottom_line(context):
+        meaning["bottom_line"] = string
+        if compared:
+            meaning["compared"] = _verdicts_schema(compared)
+    return {"position": string, "reasoning": string, **meaning, "confidence": confidence, **chosen, "stance": stance}
 
 
-def _sentence(context: DebateContext, fewest: int, most: int) -> JsonObject:
-    """Hold a text to one sentence of whole words; a limit on its length alone would cut it within a word."""
-    if max(context.topic) > "\u0dff":
-        # Thai, Chinese, Japanese: sentences without spaces between words.
+def _verdicts_schema(labels: Collection[str]) -> JsonObject:
+    """Return the schema of verdicts by label; each may be null, since strict schemas need every property."""
+    verdict: JsonObject = {"anyOf": [{"type": "string", "enum": ["same", "different"]}, {"type": "null"}]}
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(labels, verdict),
+        "required": list(labels),
+        "additionalProperties": False,
+    }
+
+
+def _sentence_schema(context: DebateContext, fewest: int, most: int, *, opening: str = "") -> JsonObject:
+    """Return the schema of one sentence of whole words; a limit on its length alone would cut it within a word."""
+    if _is_other_script(context.topic):
         return {"type": "string", "minLength": fewest, "maxLength": 4 * most}
-    return {"type": "string", "pattern": f"^{_FIRST_WORD}({_WORD}[,;:]?){{{fewest - 1},{most - 1}}}{_WORD}[.!]$"}
+    first = f"{opening}," if opening else _FIRST_WORD
+    return {"type": "string", "pattern": f"^{first}({_WORD}[,;:]?){{{fewest - 1},{most - 1}}}{_LAST_WORD}[.!]$"}
+
+
+def _line_schema(context: DebateContext) -> JsonObject:
+    """Return the schema of a bottom line: one to five words or numbers."""
+    if _is_other_script(context.topic):
+        return {"type": "string", "minLength": 1, "maxLength": 30}
+    return {"type": "string", "pattern": f"^{_TOKEN}( {_TOKEN}){{0,4}}$"}
+
+
+def _is_other_script(topic: str) -> bool:
+    """Check for scripts that patterns do not cover, such as Thai, Chinese and Japanese, which have no spaces."""
+    return any(letter > "\u0dff" and letter.isalpha() for letter in topic)

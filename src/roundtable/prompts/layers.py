@@ -34,48 +34,48 @@ _RULE = "-" * 40
 class RolePrompt:
     """The instructions of one role, as data.
 
-    The layers are, in order: who the agent is in this role, what it must and must not do, how its
-    reasoning is laid out, and what it checks before it answers. Texts for a turn that has nothing to
-    answer yet (`first_*`) name nobody who would have spoken.
+    The layers are, in order: who the agent is in this role, what it must and must not do, the outline of its
+    reasoning, and what it checks before it answers. Texts for a turn with nothing to answer yet (`first_*`) do not
+    mention earlier speakers.
     """
 
     title: str
     """Role as a title."""
     brief: str
-    """The role in a sentence, for models that are prompted compactly."""
+    """The role in one sentence, for models with compact prompts."""
     brief_not: str
-    """What the role must not do above all, for the same models."""
+    """The most important thing the role must not do, for the same models."""
     mission: str
     """What the role is for."""
     persistence: str
-    """Why the role is kept when others push."""
+    """Why the agent keeps its role under pressure from others."""
     must: tuple[str, ...]
-    """What an agent has to do, always."""
+    """What an agent must always do."""
     must_not: tuple[str, ...]
     """What an agent must not do."""
     failure: str
-    """When an answer has failed its role."""
+    """When an answer fails its role."""
     first_sections: tuple[str, ...]
-    """Outline of the reasoning while nothing has been said."""
+    """Outline of the reasoning before anything is said."""
     later_sections: tuple[str, ...]
     """Outline of the reasoning once there is something to answer."""
     checks: tuple[str, ...]
-    """Questions to ask oneself before answering."""
+    """Questions the agent checks before it answers."""
     focus: str
     """What to do with a focus question."""
     first_must: tuple[str, ...] = ()
-    """What an agent also has to do while nothing has been said."""
+    """What an agent must also do before anything is said."""
     later_must: tuple[str, ...] = ()
-    """What an agent also has to do once there is something to answer."""
+    """What an agent must also do once there is something to answer."""
     later_checks: tuple[str, ...] = ()
     """Further questions once there is something to answer."""
     priorities: tuple[str, ...] = ()
-    """What wins over what, most important first."""
+    """Priorities, most important first."""
     later_brief: str = ""
     """`brief` once there is something to answer, where it differs."""
 
     def compact(self, *, opening: bool) -> str:
-        """Give the compact form: the mission in a sentence, and the first thing not to do."""
+        """Return the compact form: the role in one sentence, and the most important thing not to do."""
         brief = self.brief if opening else self.later_brief or self.brief
         return f"{brief} {self.brief_not}"
 
@@ -101,7 +101,7 @@ class ModePrompt:
     name: str
     """Mode."""
     version: int
-    """Grows with every change of wording."""
+    """Increases with every change of wording."""
     roles: dict[str, RolePrompt]
     """Texts by role."""
     language: str = "en"
@@ -110,27 +110,27 @@ class ModePrompt:
     """Words between the texts."""
 
     def role(self, name: str) -> RolePrompt:
-        """Give the texts of a role.
+        """Return the texts of a role.
 
         Raises:
             ConfigurationError: The mode has no such role.
         """
         if name not in self.roles:
-            msg = f"the texts of mode {self.name!r} know no role {name!r}; they know {', '.join(self.roles)}"
+            msg = f"the texts of mode {self.name!r} have no role {name!r}; they have {', '.join(self.roles)}"
             raise ConfigurationError(msg)
         return self.roles[name]
 
     def prompt_id(self, role: str, *, opening: bool) -> str:
-        """Name one form of the instructions with its version, as it is recorded with a turn."""
+        """Return the id of one form of the instructions, with its version, as recorded with a turn."""
         return f"{self.name}/{role}/{'first' if opening else 'later'}@{self.version}-{self.language}"
 
 
 class PromptLibrary:
-    """Instructions of modes from text files: those that ship, or others laid over them.
+    """Instructions of modes from text files: the built-in ones, or others that override them.
 
     Args:
-        folder: Folder with `<mode>.toml` files, in the form of those that ship. A mode without a file there
-            keeps the texts that ship; this is how another language is supplied. `None` is what ships.
+        folder: Folder with `<mode>.toml` files in the form of the built-in ones, for example in another language. A
+            mode without a file there keeps the built-in texts. `None` uses only the built-in texts.
 
     Example:
         >>> PromptLibrary().load("delphi").role("participant").title
@@ -139,33 +139,33 @@ class PromptLibrary:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self._read: dict[str, ModePrompt] = {}
+        self._loaded: dict[str, ModePrompt] = {}
 
     @cached_property
-    def _places(self) -> tuple[Traversable, ...]:
+    def _folders(self) -> tuple[Traversable, ...]:
         shipped = files("roundtable.prompts").joinpath("texts")
         return (shipped,) if self.folder is None else (self.folder, shipped)
 
     def _files(self, mode: str) -> tuple[Traversable, ...]:
-        """Give where the texts of a mode may be; nowhere for a name that would lead out of the folders."""
-        name = PureWindowsPath(f"{mode}.toml")  # knows the separators and drives of all systems
+        """Return where the texts of a mode may be; empty for a name that would lead out of the folders."""
+        name = PureWindowsPath(f"{mode}.toml")  # parses the separators and drives of all systems
         if name.anchor or ".." in name.parts or "\0" in mode:
             return ()
-        return tuple(place.joinpath(f"{mode}.toml") for place in self._places)
+        return tuple(folder.joinpath(f"{mode}.toml") for folder in self._folders)
 
     def has(self, mode: str) -> bool:
-        """Tell whether there are texts for a mode."""
-        return mode in self._read or any(path.is_file() for path in self._files(mode))
+        """Check whether there are texts for a mode."""
+        return mode in self._loaded or any(path.is_file() for path in self._files(mode))
 
     def load(self, mode: str) -> ModePrompt:
-        """Give the instructions of a mode.
+        """Return the instructions of a mode.
 
         Raises:
-            ConfigurationError: There is no file for the mode, or it lacks a text.
+            ConfigurationError: The mode has no file, or the file lacks a text.
         """
-        if mode not in self._read:
-            self._read[mode] = self._load(mode)
-        return self._read[mode]
+        if mode not in self._loaded:
+            self._loaded[mode] = self._load(mode)
+        return self._loaded[mode]
 
     def _load(self, mode: str) -> ModePrompt:
         for path in self._files(mode):
@@ -176,32 +176,32 @@ class PromptLibrary:
                     msg = f"the texts of mode {mode!r} cannot be read from {path}: {error}"
                     raise ConfigurationError(msg, cause=error) from error
         msg = f"there are no texts for mode {mode!r}"
-        raise ConfigurationError(msg, hint="Give a folder with <mode>.toml to PromptLibrary, or write tasks by hand.")
+        raise ConfigurationError(msg, hint="Pass a folder with <mode>.toml to PromptLibrary, or write tasks by hand.")
 
 
 def _parse(raw: dict[str, object]) -> ModePrompt:
-    """Read a file; what stands in `[all]` goes for every role that does not say otherwise."""
+    """Parse a file; the texts in `[all]` hold for every role without its own."""
     roles, shared = raw.get("roles"), raw.pop("all", {})
     if isinstance(roles, dict) and isinstance(shared, dict):
         raw["roles"] = {name: {**shared, **own} for name, own in roles.items()}
-    return TypeAdapter(ModePrompt).validate_python(_frozen(raw))
+    return TypeAdapter(ModePrompt).validate_python(_with_tuples(raw))
 
 
-def _frozen(value: object) -> object:
+def _with_tuples(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _frozen(item) for key, item in value.items()}
+        return {key: _with_tuples(item) for key, item in value.items()}
     return tuple(value) if isinstance(value, list) else value
 
 
 BUILTIN_PROMPTS: Final = PromptLibrary()
-"""The texts that ship."""
+"""The built-in texts."""
 
 
 def load_mode_prompt(name: str) -> ModePrompt:
-    """Read the instructions of a mode that ships.
+    """Load the instructions of a built-in mode.
 
     Raises:
-        ConfigurationError: No mode of this name ships with the library.
+        ConfigurationError: There is no built-in mode of this name.
     """
     return BUILTIN_PROMPTS.load(name)
 
@@ -215,7 +215,7 @@ def render_layers(prompt: RolePrompt, *, opening: bool, focused: bool = False, h
 
     Args:
         prompt: The role's texts.
-        opening: Whether nothing is visible yet, so that there is nobody to answer.
+        opening: Whether nothing is visible yet, so there is nobody to answer.
         focused: Whether the round has a focus question.
         headings: Words between the texts; English ones when left out.
 

@@ -2,213 +2,236 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never, cast
 
-from roundtable._registry import Registry
-from roundtable.errors import ConfigurationError
+from roundtable._core.registry import Registry
 from roundtable.gateway import Gateway
-from roundtable.providers.anthropic import AnthropicMessages
-from roundtable.providers.cassette import ReplayProvider
-from roundtable.providers.command import command_providers
-from roundtable.providers.google import GoogleGenerate
-from roundtable.providers.http_provider import HttpProvider
-from roundtable.providers.human import HumanProvider
-from roundtable.providers.local import LocalProvider
-from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat, server_at
-from roundtable.providers.openai_responses import OpenAIResponses
-from roundtable.providers.perplexity import PerplexitySonar
-from roundtable.providers.scripted import ScriptedProvider
-from roundtable.providers.spec import ProviderEntry, ProviderSpec
+from roundtable.providers.spec import ProviderEntry, ProviderSpec, split_model_name
 from roundtable.settings import Settings
-from roundtable.types import ModelProfile, ProviderConfig
+from roundtable.types import ProviderConfig, SearchProfile
+from roundtable.vendors import VENDORS, ModelApi, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from roundtable.gateway import StreamingModel
+    from roundtable.providers.openai_chat import ChatServer
+    from roundtable.providers.spec import Dialect
     from roundtable.types import RetryPolicy
 
-__all__ = ["BUILTIN_SPECS", "builtin_providers", "chat_model", "split_model_name"]
+__all__ = ["BUILTIN_SPECS", "DeferredProvider", "builtin_providers", "chat_model", "provider_modules"]
 
 _Factory: TypeAlias = "Callable[[str | None, ProviderConfig, Settings], StreamingModel]"
-
-ANTHROPIC: Final = ProviderSpec(
-    name="anthropic",
-    dialect=AnthropicMessages("anthropic"),
-    base_url="https://api.anthropic.com",
-    base_url_env="ANTHROPIC_BASE_URL",
-    key_env=("ANTHROPIC_API_KEY",),
-    auth="x-api-key",
-    default_model="claude-sonnet-4-5",
-    light_model="claude-haiku-4-5",
-    profile=ModelProfile(context_tokens=200_000, structured_output=True, streams=True),
-    profiles={
-        start: ModelProfile(context_tokens=200_000, streams=True)
-        for start in (
-            "claude-2",
-            "claude-3",
-            "claude-opus-4-0",
-            "claude-opus-4-2",
-            "claude-sonnet-4-0",
-            "claude-sonnet-4-2",
-        )
-    },
-    summary="Claude through Anthropic's Messages.",
-)
-
-OPENAI: Final = ProviderSpec(
-    name="openai",
-    dialect=OpenAIResponses("openai"),
-    base_url="https://api.openai.com/v1",
-    base_url_env="OPENAI_BASE_URL",
-    key_env=("OPENAI_API_KEY",),
-    default_model="gpt-5.2",
-    light_model="gpt-5-mini",
-    profile=ModelProfile(context_tokens=400_000, structured_output=True, streams=True),
-    profiles={
-        "gpt-4": ModelProfile(structured_output=True, streams=True),
-        "gpt-3": ModelProfile(context_tokens=16_000),
-    },
-    summary="OpenAI through Responses.",
-)
-
-GOOGLE: Final = ProviderSpec(
-    name="google",
-    dialect=GoogleGenerate("google"),
-    base_url="https://generativelanguage.googleapis.com",
-    base_url_env="GOOGLE_BASE_URL",
-    key_env=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    auth="x-goog-api-key",
-    default_model="gemini-3-flash-preview",
-    light_model="gemini-2.5-flash-lite",
-    profile=ModelProfile(context_tokens=1_000_000, structured_output=True, streams=True),
-    profiles={
-        start: ModelProfile(
-            context_tokens=1_000_000,
-            structured_output=True,
-            streams=True,
-            search_alone=True,
-            search_model="gemini-2.5-flash-lite",
-        )
-        for start in ("gemini-1", "gemini-2")
-    },
-    summary="Gemini through generateContent.",
-)
-
-PERPLEXITY: Final = ProviderSpec(
-    name="perplexity",
-    dialect=PerplexitySonar("perplexity"),
-    base_url="https://api.perplexity.ai",
-    base_url_env="PERPLEXITY_BASE_URL",
-    key_env=("PERPLEXITY_API_KEY",),
-    default_model="sonar-pro",
-    light_model="sonar",
-    profile=ModelProfile(context_tokens=128_000, structured_output=True, streams=True, calls_tools=False),
-    profiles={
-        "sonar-pro": ModelProfile(context_tokens=200_000, structured_output=True, streams=True, calls_tools=False)
-    },
-    summary="Sonar, which always searches the web.",
-)
-
-OPENAI_CHAT: Final = ProviderSpec(
-    name="openai-chat",
-    dialect=OpenAIChat("openai-chat", openai=True),
-    base_url="https://api.openai.com/v1",
-    base_url_env="OPENAI_BASE_URL",
-    key_env=("OPENAI_API_KEY",),
-    default_model="gpt-5.2",
-    light_model="gpt-5-mini",
-    profile=ModelProfile(context_tokens=400_000, structured_output=True, streams=True),
-    profiles={"gpt-4": ModelProfile(structured_output=True, streams=True)},
-    summary="OpenAI through Chat Completions.",
-)
-
-_PLAIN: Final = ProviderSpec(
-    name="compatible",
-    dialect=OpenAIChat("compatible"),
-    base_url=None,
-    base_url_env="ROUNDTABLE_BASE_URL",
-    host_env="OLLAMA_HOST",
-    key_env=("ROUNDTABLE_API_KEY",),
-    key_required=False,
-    default_model=None,
-    model_env="ROUNDTABLE_MODEL",
-    profile=ModelProfile(streams=True),
-    summary="Any server that speaks Chat Completions: Ollama, vLLM, LM Studio, llama.cpp and others.",
-)
+_ROUTER_SEARCH: Final = SearchProfile(by_default=False, takes=("max_uses",))
 
 
-def _variant(server: ChatServer) -> ProviderSpec:
-    """Give the compatible provider with the particulars of one server."""
-    # A stream of which nothing more is known than that it is compatible need not have a terminator.
+class DeferredProvider:
+    """Factory for the models of a built-in provider; its code is loaded with the first model.
+
+    Its other attributes, such as `requests_per_minute`, are those of the loaded factory.
+
+    Args:
+        name: Name of the provider.
+        load: Loads and creates the factory.
+    """
+
+    def __init__(self, name: str, load: Callable[[], _Factory]) -> None:
+        self._name = name
+        self._create = load
+
+    def __repr__(self) -> str:
+        return f"DeferredProvider({self._name!r})"
+
+    @cached_property
+    def loaded(self) -> _Factory:
+        """The factory."""
+        return self._create()
+
+    @property
+    def api(self) -> ModelApi | None:
+        """The row of the vendor; `None` for a provider without an API."""
+        return VENDORS.get(self._name)
+
+    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> StreamingModel:
+        """Create a model.
+
+        Raises:
+            ConfigurationError: A key, address, model or extra is missing; the message says how to set it.
+        """
+        return self.loaded(model, config, settings)
+
+    def __getattr__(self, name: str) -> object:
+        # A factory that was never loaded has nothing to close; `loaded` itself gets here if it raises AttributeError.
+        if name.startswith("_") or name == "loaded" or (name == "aclose" and "loaded" not in vars(self)):
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(self.loaded, name)
+
+
+def _spec(vendor: Vendor) -> ProviderSpec:
+    """Bind the dialect of its wire format to a vendor."""
+    row = {item.name: getattr(vendor, item.name) for item in fields(ModelApi)}
+    return ProviderSpec(**row, dialect=_dialect(vendor))
+
+
+def _dialect(vendor: Vendor) -> Dialect:
+    # Each wire format is imported on use: a debate uses one or two of them.
+    match vendor.wire:
+        case "anthropic":
+            from roundtable.providers.anthropic import AnthropicMessages
+
+            return AnthropicMessages(vendor.name)
+        case "openai-responses":
+            from roundtable.providers.openai_responses import OpenAIResponses
+
+            return OpenAIResponses(vendor.name)
+        case "openai-chat":
+            from roundtable.providers.openai_chat import OpenAIChat, server_at
+
+            return OpenAIChat(vendor.name, server=server_at(vendor.base_url or ""))
+        case "google":
+            from roundtable.providers.google import GoogleGenerate
+
+            return GoogleGenerate(vendor.name)
+        case "perplexity":
+            from roundtable.providers.perplexity import PerplexitySonar
+
+            return PerplexitySonar(vendor.name)
+        case _:
+            assert_never(vendor.wire)
+
+
+def _variant(plain: ProviderSpec, server: ChatServer) -> ProviderSpec:
+    """Return the compatible provider with the settings of one server."""
+    from roundtable.providers.openai_chat import OpenAIChat
+
+    # A server that is only known to be compatible may send no terminator.
     dialect = OpenAIChat("compatible", server=replace(server, done_required=False))
+    search = _ROUTER_SEARCH if server.search == "plugin" else None
     return replace(
-        _PLAIN,
+        plain,
         dialect=dialect,
         base_url=server.base_url,
-        # The key of a vendor goes to that vendor, not to whatever address the environment names.
-        base_url_env=None if server.base_url else _PLAIN.base_url_env,
-        host_env=None if server.base_url else _PLAIN.host_env,
-        key_env=(*_PLAIN.key_env, *server.key_env),
+        # A vendor's key goes to this vendor alone, never to an address from the environment.
+        base_url_env=None if server.base_url else plain.base_url_env,
+        host_env=None if server.base_url else plain.host_env,
+        key_env=(*plain.key_env, *server.key_env),
         auth=server.auth,
+        profile=plain.profile.model_copy(update={"search": search}),
     )
 
 
-def _server_name(base_url: str) -> str | None:
-    name = server_at(base_url).name
-    return name if name in SERVERS else None
+def _compatible() -> ProviderSpec:
+    """Return the provider for all servers that speak the format of chat completions."""
+    from roundtable.providers.openai_chat import SERVERS, server_at
+
+    def server_name(base_url: str) -> str | None:
+        name = server_at(base_url).name
+        return name if name in SERVERS else None
+
+    plain = _spec(VENDORS["compatible"])
+    variants = {name: _variant(plain, server) for name, server in SERVERS.items()}
+    return replace(plain, variants=variants, variant_at=server_name)
 
 
-COMPATIBLE: Final = replace(
-    _PLAIN, variants={name: _variant(server) for name, server in SERVERS.items()}, variant_at=_server_name
-)
+class _Specs(Mapping[str, ProviderSpec]):
+    """Providers by name; the dialect of a provider is loaded when it is looked up."""
 
-BUILTIN_SPECS: Final[Mapping[str, ProviderSpec]] = {
-    spec.name: spec for spec in (ANTHROPIC, OPENAI, OPENAI_CHAT, GOOGLE, PERPLEXITY, COMPATIBLE)
+    def __init__(self) -> None:
+        self._made: dict[str, ProviderSpec] = {}
+
+    def __getitem__(self, name: str) -> ProviderSpec:
+        if name not in self._made:
+            vendor = VENDORS[name]
+            self._made[name] = _compatible() if name == "compatible" else _spec(vendor)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VENDORS)
+
+    def __len__(self) -> int:
+        return len(VENDORS)
+
+
+BUILTIN_SPECS: Final[Mapping[str, ProviderSpec]] = _Specs()
+"""Built-in providers that are a dialect and data."""
+
+_COMMAND: Final = "The program {!r} on this machine, with its login."
+_WITHOUT_HTTP: Final = {
+    "local": ("local", "LocalProvider", "A small model inside this process, without a key or a network."),
+    "claude-cli": ("command", "CLAUDE", _COMMAND.format("claude")),
+    "codex-cli": ("command", "CODEX", _COMMAND.format("codex")),
+    "gemini-cli": ("command", "GEMINI", _COMMAND.format("gemini")),
+    "command": (
+        "command",
+        "",
+        "Any program that reads a question and writes an answer: 'command:mytool'.",
+    ),
+    "human": (
+        "human",
+        "HumanProvider",
+        "A person, asked at this terminal by a command; 'human:NAME' tells several apart.",
+    ),
+    "replay": ("cassette", "ReplayProvider", "What a cassette holds, without a network."),
+    "scripted": ("scripted", "ScriptedProvider", "Answers from a JSON file, for tests and demonstrations."),
 }
-"""Providers that are a dialect and some data."""
+"""Module, factory and description of the other providers; of programs, the profile instead of the factory."""
 
 
 def builtin_providers() -> tuple[ProviderEntry, ...]:
-    """Give the built-in providers for registration; what their models share belongs to the factories given.
+    """Return the built-in providers to register. Each call creates new factories, which own what their models share.
 
     Example:
         >>> [entry.name for entry in builtin_providers()][-4:]
         ['command', 'human', 'replay', 'scripted']
     """
     return (
-        *(ProviderEntry(spec.name, HttpProvider(spec), spec.summary) for spec in BUILTIN_SPECS.values()),
-        *(ProviderEntry(name, factory, summary) for name, factory, summary in _without_http()),
+        *(ProviderEntry(name, _over_http(BUILTIN_SPECS, name), vendor.summary) for name, vendor in VENDORS.items()),
+        *(ProviderEntry(name, _without_http(name), summary) for name, (*_, summary) in _WITHOUT_HTTP.items()),
     )
 
 
-def _without_http() -> tuple[tuple[str, _Factory, str], ...]:
-    return (
-        ("local", LocalProvider(), "A small model inside this process, without a key or a network."),
-        *command_providers(),
-        ("human", HumanProvider(), "A person at this terminal; 'human:NAME' tells several apart."),
-        ("replay", ReplayProvider(), "What a cassette holds, without a network."),
-        ("scripted", ScriptedProvider(), "Answers from a JSON file, for tests and demonstrations."),
-    )
-
-
-def split_model_name(name: str) -> tuple[str, str | None]:
-    """Split `provider:model` at the first colon; without one it is a provider's default model.
-
-    Raises:
-        ConfigurationError: The provider or the model is empty.
+def provider_modules(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the modules that the models of some built-in providers need, also when a call fails.
 
     Example:
-        >>> split_model_name("compatible:llama3:8b"), split_model_name("local")
-        (('compatible', 'llama3:8b'), ('local', None))
+        >>> provider_modules(["scripted", "acme"])
+        ('roundtable.providers.scripted',)
+        >>> provider_modules(["anthropic"])
+        ('roundtable.providers.anthropic', 'roundtable.providers.http_provider', 'tenacity')
     """
-    provider, colon, model = (part.strip() for part in name.partition(":"))
-    if not provider or (colon and not model):
-        raise ConfigurationError(
-            f"{name!r} names no model", hint="Write 'provider:model', or 'provider' for its default model."
-        )
-    return provider, model or None
+    homes = set[str]()
+    for name in names:
+        if name in _WITHOUT_HTTP:
+            homes.add(_WITHOUT_HTTP[name][0])
+        elif name in VENDORS:
+            homes |= {VENDORS[name].wire.replace("-", "_"), "http_provider"}
+    retries = ("tenacity",) if "http_provider" in homes else ()
+    return (*(f"roundtable.providers.{home}" for home in sorted(homes)), *retries)
+
+
+def _over_http(specs: Mapping[str, ProviderSpec], name: str) -> DeferredProvider:
+    def load() -> _Factory:
+        from roundtable.providers.http_provider import HttpProvider
+
+        return HttpProvider(specs[name])
+
+    return DeferredProvider(name, load)
+
+
+def _without_http(name: str) -> DeferredProvider:
+    def load() -> _Factory:
+        home, attribute, _ = _WITHOUT_HTTP[name]
+        module = import_module(f"roundtable.providers.{home}")
+        if home == "command":
+            return cast("_Factory", module.CommandProvider(getattr(module, attribute) if attribute else None))
+        return cast("_Factory", getattr(module, attribute)())
+
+    return DeferredProvider(name, load)
 
 
 def chat_model(
@@ -224,20 +247,20 @@ def chat_model(
     settings: Settings | None = None,
     specs: Mapping[str, ProviderSpec] = BUILTIN_SPECS,
 ) -> StreamingModel:
-    """Make a model of a built-in provider.
+    """Create a model of a built-in provider.
 
     Args:
         name: `provider:model`, or `provider` for its default model.
         api_key: The secret key; left out, the provider's environment variable.
         base_url: Root of the API.
-        client: An `httpx.AsyncClient` of yours, used as it is and never closed.
+        client: Your own `httpx.AsyncClient`, used as it is and never closed.
         timeout_s: Total deadline of a call in seconds.
         profile: Name of the server, such as `"groq"`, where the provider knows several.
-        retry: How often a call is tried. Left out, the model is bare: each call is one request, and whoever seats the
-            model at a table gets the tries of its gateway.
-        config: The six above in one value, and rates and models; what is given beside it wins.
-        settings: What the environment says; read now when left out.
-        specs: The HTTP providers known; add your own with `{**BUILTIN_SPECS, "acme": spec}`.
+        retry: How often a call is tried. When left out, each call is one request; at a table, the table's gateway
+            retries.
+        config: The six options above in one value, with rates and a model; options passed separately win.
+        settings: Settings from the environment; read now when left out.
+        specs: The HTTP providers; add your own with `{**BUILTIN_SPECS, "acme": spec}`.
 
     Raises:
         ConfigurationError: The provider is unknown, or a key, address, model or extra is missing. The message
@@ -248,28 +271,34 @@ def chat_model(
         'llama3:8b'
     """
     provider, model = split_model_name(name)
-    given = ProviderConfig() if config is None else config
-    given = replace(
-        given,
-        api_key=given.api_key if api_key is None else api_key,
-        base_url=given.base_url if base_url is None else base_url,
-        client=given.client if client is None else client,
-        timeout_s=given.timeout_s if timeout_s is None else timeout_s,
-        retry=given.retry if retry is None else retry,
-        profile=profile or given.profile,
+    base = ProviderConfig() if config is None else config
+    merged = replace(
+        base,
+        api_key=base.api_key if api_key is None else api_key,
+        base_url=base.base_url if base_url is None else base_url,
+        client=base.client if client is None else client,
+        timeout_s=base.timeout_s if timeout_s is None else timeout_s,
+        retry=base.retry if retry is None else retry,
+        profile=profile or base.profile,
     )
-    known = Registry[_Factory]("provider")
-    for spec in specs.values():
-        known.add(spec.name, HttpProvider(spec), summary=spec.summary)
-    for other, factory, summary in _without_http():
-        known.add(other, factory, summary=summary)
-    made = known.get(provider)(model or given.model, given, Settings.from_env() if settings is None else settings)
-    if given.retry is None:
-        return made
+    environment = Settings.from_env() if settings is None else settings
+    chat = _factories(specs).get(provider)(model or merged.model, merged, environment)
+    if merged.retry is None:
+        return chat
     return Gateway().guard(
-        made,
-        timeout_s=given.timeout_s,
-        retry=given.retry,
-        requests_per_minute=given.requests_per_minute,
-        tokens_per_minute=given.tokens_per_minute,
+        chat,
+        timeout_s=merged.timeout_s,
+        retry=merged.retry,
+        requests_per_minute=merged.requests_per_minute,
+        tokens_per_minute=merged.tokens_per_minute,
     )
+
+
+def _factories(specs: Mapping[str, ProviderSpec]) -> Registry[DeferredProvider]:
+    """Return the factories of all providers by name."""
+    factories = Registry[DeferredProvider]("provider")
+    for name in specs:
+        factories.add(name, _over_http(specs, name))
+    for name in _WITHOUT_HTTP:
+        factories.add(name, _without_http(name))
+    return factories

@@ -1,4 +1,4 @@
-"""What a provider's refusal means: one table for all dialects."""
+"""From a provider's error response to an error: one table for all dialects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
-from roundtable._secrets import secret_forms
+from roundtable._core.secrets import secret_forms
 from roundtable.errors import (
     AgentError,
     APIAuthError,
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonValue
 
-__all__ = ["Refusal", "error_for", "read_refusal", "redacted", "request_id_of", "retry_after_of"]
+__all__ = ["Refusal", "error_for", "read_refusal", "redact", "request_id_of", "retry_after_of"]
 
 MESSAGE_CHARS: Final = 1000
-"""Most characters of a provider's own words in a message."""
+"""Most characters of a provider's own message in an error."""
 
 _QUOTA: Final = frozenset(
     {
@@ -57,28 +57,28 @@ _TOO_LONG_WORDS: Final = re.compile(
 )
 _MARKUP: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>?")
-_FOREVER_S: Final = 1e12
-_NOT_AGAIN: Final = frozenset({501, 505, 511})
+_LONGEST_WAIT_S: Final = 1e12
+_NOT_RETRYABLE: Final = frozenset({501, 505, 511})
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a provider said when it refused, in no provider's dialect."""
+    """What a provider reports when it rejects a call, independent of the dialect."""
 
     message: str = ""
-    """Its words."""
+    """Its message."""
     kinds: frozenset[str] = frozenset()
     """Its codes and types, in lower case."""
     status: int | None = None
-    """The status it names in the body, where the real one says nothing."""
+    """The status in the body, where the HTTP status says nothing."""
     request_id: str | None = None
-    """The provider's id of the call, where the body has it."""
+    """The provider's id of the call, if the body has one."""
     retry_after_s: float | None = None
-    """Seconds to wait, where the body says so."""
+    """Seconds to wait, if the body says so."""
 
 
 def read_refusal(body: bytes | JsonValue) -> Refusal:
-    """Read an error body of any known shape; what cannot be read gives an empty refusal. Never raises.
+    """Read an error body of any known shape; an unknown one gives an empty refusal. Never raises.
 
     Example:
         >>> read_refusal(b'{"error": {"message": "No.", "type": "invalid_request_error", "code": 400}}').message
@@ -104,7 +104,7 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
     kinds |= {text_of(detail.get("reason")).lower() for detail in details}
     waits = [_positive(text_of(detail.get("retryDelay")).removesuffix("s")) for detail in details]
     return Refusal(
-        _words(outer, inner),
+        _message_of(outer, inner),
         frozenset(kinds - {""}),
         _status(facts),
         _shown_id(text_of(outer.get("request_id"))),
@@ -112,18 +112,18 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
     )
 
 
-def _words(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) -> str:
+def _message_of(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) -> str:
     detail = outer.get("detail")
     message = outer.get("message")
-    for found in (inner.get("message"), outer.get("error"), message, detail, object_of(message).get("detail")):
-        if words := text_of(found):
+    for candidate in (inner.get("message"), outer.get("error"), message, detail, object_of(message).get("detail")):
+        if words := text_of(candidate):
             break
-        if problems := [text_of(object_of(item).get("msg")) for item in items_of(found)]:
+        if problems := [text_of(object_of(item).get("msg")) for item in items_of(candidate)]:
             words = "; ".join(problem for problem in problems if problem)
             break
     else:
         return ""
-    # A router passes the words of the provider behind it on in a field of its own.
+    # A router passes on the message of the provider behind it in an extra field.
     raw = text_of(object_of(inner.get("metadata")).get("raw"))
     behind = read_refusal(raw.encode("utf-8", "replace")).message if raw else ""
     return f"{words}: {behind}" if behind else words
@@ -140,32 +140,32 @@ def _status(facts: Mapping[str, JsonValue]) -> int | None:
 
 
 def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: Refusal) -> RoundtableError:
-    """Give the error a refusal stands for; never raises.
+    """Return the error for a refusal; never raises.
 
     Args:
         provider: Name of the provider.
-        status: Status of the answer. An error inside an answer of status 200 is taken for one of the status that
-            the body names or its codes stand for, else of 503, which the message does not claim.
+        status: HTTP status of the answer. An error inside an answer of status 200 counts as one of the status that the
+            body names or its codes mean, else as 503; the message never claims this 503.
         headers: Headers of the answer, names in lower case.
         refusal: What the body says.
     """
-    meant, told = status, f"answered with status {status}"
+    effective, outcome = status, f"answered with status {status}"
     if status < 400:
-        meant = refusal.status or _status_of_kinds(refusal.kinds)
-        told = "reported an error" + (f" {refusal.status}" if refusal.status else "")
-    kind, retryable, hint = _meaning(meant, refusal)
-    asked = headers.get("x-should-retry", "").strip().lower()
-    if asked in {"true", "false"}:
-        retryable = asked == "true"
-    words = _shortened(refusal.message)
-    return kind(
-        f"{provider} {told}" + (f": {words}" if words else ""),
+        effective = refusal.status or _status_of_kinds(refusal.kinds)
+        outcome = "reported an error" + (f" {refusal.status}" if refusal.status else "")
+    error_class, retryable, hint = _classify(effective, refusal)
+    retry_header = headers.get("x-should-retry", "").strip().lower()
+    if retry_header in {"true", "false"}:
+        retryable = retry_header == "true"
+    message = _shortened(refusal.message)
+    return error_class(
+        f"{provider} {outcome}" + (f": {message}" if message else ""),
         provider=provider,
         retryable=retryable,
         hint=hint,
         request_id=request_id_of(headers) or refusal.request_id,
         retry_after_s=retry_after_of(headers) or refusal.retry_after_s,
-        details={"status": meant},
+        details={"status": effective},
     )
 
 
@@ -181,8 +181,8 @@ def _status_of_kinds(kinds: frozenset[str]) -> int:
     return 400 if kinds & _REQUEST else 503
 
 
-def _meaning(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
-    """Give error class, whether it may help to try again (None: the class's rule), and a hint of its own."""
+def _classify(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
+    """Return the error class, whether a retry may help (`None`: as the class says), and a hint for this case."""
     kinds = refusal.kinds
     if status == 402 or (status in {400, 403, 429} and kinds & _QUOTA):
         return APIAuthError, False, "The account has no credit or quota left; check its billing."
@@ -200,19 +200,19 @@ def _meaning(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool
         return AgentError, False, "Check the model's id and the base URL."
     if status < 500:
         return AgentError, False, "The provider does not accept this request; check the model and its options."
-    return APINetworkError, status not in _NOT_AGAIN and status < 600, "The provider has a fault; try again later."
+    return APINetworkError, status not in _NOT_RETRYABLE and status < 600, "The provider has a fault; try again later."
 
 
-def _shortened(words: str) -> str:
-    plain = _TAG.sub(" ", words[: 4 * MESSAGE_CHARS])
+def _shortened(message: str) -> str:
+    plain = _TAG.sub(" ", message[: 4 * MESSAGE_CHARS])
     text = " ".join("".join(char if char.isprintable() else " " for char in plain).split())
     return text if len(text) <= MESSAGE_CHARS else f"{text[:MESSAGE_CHARS]}..."
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """Find the provider's id of a call."""
+    """Return the provider's id of a call; `None` if no header has it."""
     names = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
-    return next((found for name in names if (found := _shown_id(headers.get(name, "")))), None)
+    return next((request_id for name in names if (request_id := _shown_id(headers.get(name, "")))), None)
 
 
 def _shown_id(text: str) -> str | None:
@@ -221,7 +221,7 @@ def _shown_id(text: str) -> str | None:
 
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds the provider asks to wait; None for what makes no sense.
+    """Return the seconds that the provider asks to wait; `None` where the headers hold no sensible number.
 
     Example:
         >>> retry_after_of({"retry-after": "1.5"}), retry_after_of({"retry-after": "soon"})
@@ -229,7 +229,7 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
     """
     millis = _number(headers.get("retry-after-ms", ""))
     if millis is not None:
-        # Where it is a number it decides alone, even one that makes no sense.
+        # A number here decides alone, even a senseless one.
         return _sensible(millis / 1000)
     text = headers.get("retry-after", "").strip()
     seconds = _number(text)
@@ -244,12 +244,12 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    """Read a number; one with more digits than a float can hold is longer than anybody waits, not infinite."""
+    """Parse a number; one that is too large for a float becomes `_LONGEST_WAIT_S`, not infinity."""
     try:
         number = float(text)
     except ValueError:
         return None
-    return math.copysign(_FOREVER_S, number) if math.isinf(number) and any(map(str.isdigit, text)) else number
+    return math.copysign(_LONGEST_WAIT_S, number) if math.isinf(number) and any(map(str.isdigit, text)) else number
 
 
 def _sensible(seconds: float) -> float | None:
@@ -263,10 +263,10 @@ def _positive(text: str) -> float | None:
         return None
 
 
-def redacted(error: RoundtableError, key: str | None) -> RoundtableError:
-    """Take a key out of an error, in case the provider repeated it; gives the same error.
+def redact(error: RoundtableError, key: str | None) -> RoundtableError:
+    """Remove a key from an error, in case the provider repeated it, and return the same error.
 
-    Looks for all the forms of `secret_forms`.
+    Removes all the forms of `secret_forms`.
     """
     for form in secret_forms(key or ""):
         error.message = error.message.replace(form, "***")

@@ -2,33 +2,204 @@
 
 from __future__ import annotations
 
+import os
 import re
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from hashlib import blake2b
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
-from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.errors import AgentError, APINetworkError, ConfigurationError, RoundtableError
 from roundtable.gateway.streams import ChatStream
-from roundtable.http.messages import HttpRequest
-from roundtable.providers.draft import delta_of
-from roundtable.providers.failures import redacted, request_id_of
+from roundtable.http.client import HttpRequest
+from roundtable.http.sse import BARE, SseEvent, SseFramer
+from roundtable.providers.failures import error_for, read_refusal, redact, request_id_of
+from roundtable.providers.response_builder import delta_of
 from roundtable.providers.wire import items_of, load_json, object_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 
     from roundtable.http.client import HttpClient
+    from roundtable.providers.response_builder import ResponseBuilder
     from roundtable.providers.spec import ProviderSpec
-    from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile
+    from roundtable.types import ChatDelta, ChatRequest, ChatResponse, JsonObject, JsonValue, ModelProfile
 
-__all__ = ["FIRST_LISTED", "HttpChatModel"]
+__all__ = ["FIRST_LISTED", "EventDecoder", "HttpChatModel", "NonStreamingModel", "ParseDocument"]
+
+
+_SPACE: Final = b" \t\r\n\xef\xbb\xbf"
+
+DraftT = TypeVar("DraftT", bound="ResponseBuilder")
+
+ParseDocument: TypeAlias = "Callable[[int, Mapping[str, str], bytes], ChatResponse]"
+"""Function that parses an answer that is not a stream, from status, headers and body."""
+
+
+class EventDecoder(ABC, Generic[DraftT]):
+    """Base of decoders for one streamed answer; a subclass interprets events and decides when the answer is complete.
+
+    A server may also answer a request for a stream with one JSON document. Everything after the terminator is ignored.
+    The last event counts even without the blank line that ends an event, if its data is complete.
+
+    Args:
+        draft: Collects the answer.
+        whole: Parses an answer that is not a stream.
+    """
+
+    def __init__(self, draft: DraftT, *, whole: ParseDocument) -> None:
+        self.draft: DraftT = draft
+        self.is_done: bool = False
+        """Whether the terminator has come."""
+        self._whole = whole
+        self._framer = SseFramer(bare=True)
+        self._document: bytearray | None = bytearray()
+        self._events = 0
+
+    @abstractmethod
+    def take(self, event: SseEvent, fields: JsonObject) -> None:
+        """Take one event and its JSON object.
+
+        Raises:
+            RoundtableError: The event reports an error or breaks the format.
+        """
+
+    @abstractmethod
+    def is_whole(self) -> bool:
+        """Check, after the last event, whether the answer is complete."""
+
+    def take_word(self, data: bytes) -> bool:
+        """Handle data that is not JSON, such as a terminator; return whether it was recognised."""
+        return False
+
+    def feed(self, chunk: bytes) -> Sequence[ChatDelta]:
+        """Take the next bytes and return the deltas that they complete.
+
+        Raises:
+            RoundtableError: The stream reports an error or breaks its format.
+        """
+        if self._document is not None:
+            chunk = self._sniff(self._document, chunk)
+        for event in self.frame(chunk):
+            self._handle(event)
+        return self.draft.deltas()
+
+    def finish(self) -> ChatResponse:
+        """Return the whole answer, after the last bytes.
+
+        Raises:
+            APINetworkError: The stream ended before its terminator.
+            AgentError: The stream was empty.
+        """
+        if self._document:
+            return self._whole(200, self.draft.headers, bytes(self._document))
+        for event in self._framer.rest():
+            if self._is_complete(event):
+                self._handle(event)
+        if not self._events:
+            raise AgentError("the stream was empty", provider=self.draft.provider, retryable=True)
+        if not self.is_done and not self.is_whole():
+            raise APINetworkError(
+                "the stream ended before the answer was complete",
+                provider=self.draft.provider,
+                hint="Try again; a proxy with a short time-out may be in the way.",
+            )
+        return self.draft.response()
+
+    def frame(self, chunk: bytes) -> list[SseEvent]:
+        """Cut bytes into events."""
+        return self._framer.feed(chunk)
+
+    def is_document(self, start: bytes) -> bool:
+        """Check by its first byte whether the answer is a document instead of a stream of events."""
+        return start in b"{[<"
+
+    def _sniff(self, document: bytearray, chunk: bytes) -> bytes:
+        """Collect the bytes of a document; return those that belong to a stream."""
+        if not document:
+            # Drop white space at once: scanning all of it again with every chunk would take minutes.
+            chunk = chunk.lstrip(_SPACE)
+        if not chunk:
+            return b""
+        if document or self.is_document(chunk[:1]):
+            document += chunk
+            return b""
+        self._document = None
+        return chunk
+
+    def _handle(self, event: SseEvent) -> None:
+        if self.is_done:
+            return
+        if event.event == BARE:
+            self._raise_bare_error(event.data)
+            return
+        if event.data[:1] != b"{" and self.take_word(event.data.strip()):
+            self._events += 1
+            return
+        if event.event == "error":
+            raise self.reported(event.data)
+        value = load_json(event.data)
+        if isinstance(value, dict) and "error" in (value.get("type"), value.get("object")):
+            raise self.reported(value)
+        if value is None:
+            return
+        if not isinstance(value, dict):
+            raise AgentError("an event of the stream is not a JSON object", provider=self.draft.provider)
+        self._events += 1
+        self.take(event, value)
+
+    def _is_complete(self, event: SseEvent) -> bool:
+        if self.is_done:
+            return False
+        if event.event in {BARE, "error"}:
+            return True
+        try:
+            return isinstance(load_json(event.data), dict)
+        except RoundtableError:
+            return self.take_word(event.data.strip())
+
+    def _raise_bare_error(self, text: bytes) -> None:
+        """Raise the error that some servers write as bare JSON between the events."""
+        try:
+            value = load_json(text)
+        except RoundtableError:
+            return
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if error := object_of(value).get("error"):
+            raise self.reported({"error": error})
+
+    def reported(self, refusal: bytes | JsonValue) -> RoundtableError:
+        """Return the error that the stream reports, with the usage of the answer so far."""
+        error = error_for(self.draft.provider, 200, self.draft.headers, read_refusal(refusal))
+        self.draft.charge(error)
+        return error
+
+
+class NonStreamingModel(ABC):
+    """Base of models that cannot stream: `stream` yields the complete answer as its only piece."""
+
+    @abstractmethod
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer once."""
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """Answer once; the complete answer is the only piece."""
+        return ChatStream(self._whole(request))
+
+    async def _whole(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
+        yield await self.complete(request)
+
 
 _DATED: Final = re.compile(
     r"(?:[-@:](?:preview-)?(?:[0-9]{3,8}|[0-9]{2}-[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}))?(?:\.gguf)?"
 )
-"""What may stand behind the name of a model without making it another one."""
+"""Suffixes of a model id that name a version of the same model."""
+
+_SALT: Final = os.urandom(16)
 
 FIRST_LISTED: Final = "first-listed"
-"""Stands for the first model a server lists, for servers that the environment names without a model."""
+"""Placeholder for the first model that a server lists, for a server from the environment without a model id."""
 
 
 class HttpChatModel:
@@ -39,10 +210,13 @@ class HttpChatModel:
         http: The client to call through.
         model: Model id used when a request names none; `FIRST_LISTED` asks the server on the first call.
         base_url: Root of the API, checked.
-        key: The secret key, checked; None where the server wants none.
+        key: The secret key, checked; `None` where the server needs none.
         timeout_s: Total deadline of a call in seconds.
-        on_close: What to do when the model is closed; for a client that is shared.
+        on_close: Called when the model is closed; releases a shared client.
     """
+
+    keeps_deadline: ClassVar[bool] = True
+    """Whether calls end by themselves at the gateway's deadline: the client has it for each of its reads."""
 
     def __init__(
         self,
@@ -62,6 +236,8 @@ class HttpChatModel:
         self._key = key
         self._timeout_s = timeout_s
         self._on_close = on_close
+        self.account: str = "" if key is None else blake2b(key.encode(), key=_SALT, digest_size=8).hexdigest()
+        """Salted hash of the key, so that rate limits are counted per key; it does not reveal the key."""
 
     def __repr__(self) -> str:
         return f"HttpChatModel(provider={self.provider!r}, model={self._model!r}, base_url={self._base_url!r})"
@@ -73,13 +249,18 @@ class HttpChatModel:
 
     @property
     def model(self) -> str:
-        """Model id used when a request names none; `FIRST_LISTED` until the server was asked."""
+        """Model id used when a request names none; `FIRST_LISTED` until the first call has asked the server."""
         return self._model
 
     @property
     def endpoint(self) -> str:
         """Root of the API; models of one endpoint share limits."""
         return self._base_url
+
+    @property
+    def requests_per_minute(self) -> float | None:
+        """Default rate of the provider, in calls a minute; `None` where it has none."""
+        return self._spec.requests_per_minute
 
     @property
     def profile(self) -> ModelProfile:
@@ -95,23 +276,25 @@ class HttpChatModel:
         try:
             return await self._complete(request)
         except RoundtableError as error:
-            raise _bare(error) from error.__cause__
+            raise _without_tracebacks(error) from error.__cause__
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Answer in pieces, then whole; as a block it gives the pieces alone and keeps the response.
+        """Answer in pieces, then with the whole response.
 
-        Leaving the block or closing the iterator ends the call. What iterates gets a `RoundtableError` when the
-        call failed, also when the stream ended before its terminator.
+        In an `async with` block, the stream yields the pieces and stores the response.
+
+        Leaving the block or closing the iterator ends the call. The iteration raises a `RoundtableError` when the
+        call fails, and when the stream ends before its terminator.
         """
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         dialect, chunk, streamed = self._spec.dialect, b"", False
         try:
-            with self._named({}):
-                sent = await self._request(request, stream=True)
-                async with self._http.stream(sent, timeout_s=self._timeout_s) as answer:
-                    with self._named(answer.headers), _reading():
+            with self._error_context({}):
+                http_request = await self._request(request, stream=True)
+                async with self._http.stream(http_request, timeout_s=self._timeout_s) as answer:
+                    with self._error_context(answer.headers), _parsing():
                         if not 200 <= answer.status < 300:
                             raise dialect.parse_error(answer.status, answer.headers, await answer.read())
                         decoder = dialect.stream_decoder(answer.headers)
@@ -119,25 +302,35 @@ class HttpChatModel:
                             for delta in decoder.feed(chunk):
                                 streamed = True
                                 yield delta
-                        response = _told_of_another(decoder.finish(), request.model or self._model)
+                        response = self._with_warnings(decoder.finish(), request)
         except RoundtableError as error:
-            # A traceback may show this frame's variables.
+            # A traceback may show the variables of this frame.
             del chunk
-            raise _bare(error) from error.__cause__
+            raise _without_tracebacks(error) from error.__cause__
         if not streamed:
             yield delta_of(response)
         yield response
 
     async def _complete(self, request: ChatRequest) -> ChatResponse:
         dialect = self._spec.dialect
-        with self._named({}):
-            sent = await self._request(request, stream=False)
-            answer = await self._http.send(sent, timeout_s=self._timeout_s)
-        with self._named(answer.headers), _reading():
+        with self._error_context({}):
+            http_request = await self._request(request, stream=False)
+            answer = await self._http.send(http_request, timeout_s=self._timeout_s)
+        with self._error_context(answer.headers), _parsing():
             if not 200 <= answer.status < 300:
                 raise dialect.parse_error(answer.status, answer.headers, answer.body)
             response = dialect.parse_response(answer.status, answer.headers, answer.body)
-        return _told_of_another(response, request.model or self._model)
+        return self._with_warnings(response, request)
+
+    def _with_warnings(self, response: ChatResponse, request: ChatRequest) -> ChatResponse:
+        """Return the answer with warnings: another model answered, or its search does not know some of the options."""
+        model = request.model or self._model
+        response, search = _with_model_warning(response, model), self._spec.profile_of(model).search
+        unsupported = search.misfits(request.search) if request.search and search is not None else ()
+        if not unsupported:
+            return response
+        warning = f"the web search of {self.provider!r} cannot be told {', '.join(unsupported)} like this"
+        return response.model_copy(update={"warnings": (*response.warnings, warning)})
 
     async def aclose(self) -> None:
         """Release the connections, unless another model of the provider still uses them; idempotent."""
@@ -154,8 +347,8 @@ class HttpChatModel:
         return built.with_headers(self._auth())
 
     async def _first_listed(self) -> str:
-        asked = HttpRequest("GET", f"{self._base_url}/models", {"accept": "application/json"})
-        answer = await self._http.send(asked.with_headers(self._auth()), timeout_s=self._timeout_s)
+        request = HttpRequest("GET", f"{self._base_url}/models", {"accept": "application/json"})
+        answer = await self._http.send(request.with_headers(self._auth()), timeout_s=self._timeout_s)
         if not 200 <= answer.status < 300:
             raise self._spec.dialect.parse_error(answer.status, answer.headers, answer.body)
         for item in items_of(object_of(load_json(answer.body)).get("data")):
@@ -174,53 +367,53 @@ class HttpChatModel:
         return {self._spec.auth: self._key}
 
     @contextmanager
-    def _named(self, headers: Mapping[str, str]) -> Generator[None]:
-        """Complete what the library raises with who failed, and keep the key out of it."""
+    def _error_context(self, headers: Mapping[str, str]) -> Generator[None]:
+        """Add the provider and the request id to an error, and remove the key from it."""
         try:
             yield
         except RoundtableError as error:
             error.provider = error.provider or self.provider
             error.request_id = error.request_id or request_id_of(headers)
-            redacted(error, self._key)
+            redact(error, self._key)
             raise
 
 
 @contextmanager
-def _reading() -> Generator[None]:
-    """Take what makes a dialect stumble for an answer that does not fit it; such an exception may hold all of that."""
+def _parsing() -> Generator[None]:
+    """Turn any exception of a dialect into an `AgentError`, unchained: the exception may hold the whole answer."""
     try:
         yield
     except RoundtableError:
         raise
-    except Exception as error:  # noqa: BLE001  (dialects of plugins read what strangers write)
+    except Exception as error:  # noqa: BLE001  (dialects of plugins parse untrusted input)
         raise AgentError(
             f"the answer does not fit the dialect: {type(error).__name__}",
             retryable=True,
-            hint="The server does not speak this API, or the dialect expects what is not there.",
+            hint="The server does not speak this API, or the dialect expects a field that is missing.",
         ) from None
 
 
-def _told_of_another(response: ChatResponse, asked: str) -> ChatResponse:
-    """Warn where another model answers than the one asked for; a dated version of it is the same one."""
+def _with_model_warning(response: ChatResponse, requested: str) -> ChatResponse:
+    """Warn if another model answered than the requested one; a dated version counts as the same model."""
     answered = response.model
-    if answered is None or asked == FIRST_LISTED:
+    if answered is None or requested == FIRST_LISTED:
         return response
-    short, long = sorted((_plain_name(asked), _plain_name(answered)), key=len)
+    short, long = sorted((_plain_name(requested), _plain_name(answered)), key=len)
     if long.startswith(short) and _DATED.fullmatch(long, len(short)):
         return response
-    warning = f"the model {asked!r} was asked, {answered!r} answered"
+    warning = f"asked for the model {requested!r}, but {answered!r} answered"
     return response.model_copy(update={"warnings": (*response.warnings, warning)})
 
 
 def _plain_name(model: str) -> str:
-    """Give the name of a model without the folder, the label of the newest version, and how it is spelt."""
+    """Return the name of a model without its folder and the label `latest`, in folded case."""
     return model.rsplit("/", 1)[-1].casefold().removesuffix("-latest").removesuffix(":latest")
 
 
-def _bare(error: RoundtableError) -> RoundtableError:
-    """Drop the frames below from an error: their variables hold what the server sent, and it may repeat the key."""
-    below: BaseException | None = error
-    while below is not None:
-        below.__traceback__ = None
-        below = below.__cause__ or below.__context__
+def _without_tracebacks(error: RoundtableError) -> RoundtableError:
+    """Drop the tracebacks of an error and its causes: their frames hold the answer, which may repeat the key."""
+    link: BaseException | None = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__cause__ or link.__context__
     return error

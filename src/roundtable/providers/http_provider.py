@@ -1,4 +1,4 @@
-"""The factory of models of one HTTP provider."""
+"""The factory for the models of an HTTP provider."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from roundtable.errors import ConfigurationError
 from roundtable.http import HttpClient, checked_url
-from roundtable.http.addresses import is_loopback
+from roundtable.http.guard_public import is_loopback
 from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
-from roundtable.providers.shared import Shared
+from roundtable.providers.shared import RefCounted
 
 if TYPE_CHECKING:
     from roundtable.providers.spec import ProviderSpec
@@ -21,7 +21,7 @@ __all__ = ["HttpProvider", "ollama_url"]
 
 
 class HttpProvider:
-    """Makes models of one provider; they share one HTTP client for as long as one of them is open.
+    """Factory for the models of one provider. They share one HTTP client, which is closed with the last of them.
 
     Args:
         spec: The provider.
@@ -37,16 +37,21 @@ class HttpProvider:
 
     def __init__(self, spec: ProviderSpec) -> None:
         self.spec = spec
-        self._clients = Shared[HttpClient]()
+        self._clients = RefCounted[HttpClient]()
 
     def __repr__(self) -> str:
         return f"HttpProvider({self.spec.name!r})"
 
+    @property
+    def requests_per_minute(self) -> float | None:
+        """Default rate of the provider, in calls a minute; `None` where it has none."""
+        return self.spec.requests_per_minute
+
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> HttpChatModel:
-        """Make a model.
+        """Create a model.
 
         Raises:
-            ConfigurationError: Address, key or model is missing or unusable; the message says how to give it.
+            ConfigurationError: Address, key or model is missing or unusable; the message says how to set it.
         """
         spec = self._variant(config.profile)
         base_url, is_host = _base_url(spec, config, settings)
@@ -72,39 +77,39 @@ class HttpProvider:
         if profile is None:
             return self.spec
         if profile not in self.spec.variants:
-            known = ", ".join(sorted(self.spec.variants)) or "none"
+            names = ", ".join(sorted(self.spec.variants)) or "none"
             raise ConfigurationError(
-                f"the provider {self.spec.name!r} has no profile {profile!r}; there are: {known}",
+                f"the provider {self.spec.name!r} has no profile {profile!r}; known profiles: {names}",
                 provider=self.spec.name,
             )
         return self.spec.variants[profile]
 
 
 def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) -> tuple[str, bool]:
-    """Give the root of the API, and whether it comes from the variable that names a host only."""
+    """Return the root of the API, and whether it comes from the variable that names a host only."""
     variable = spec.base_url_env
     if config.base_url is not None:
         return checked_url(config.base_url), False
-    if variable is not None and (found := settings.get(variable)):
-        return checked_url(found, what=variable), False
+    if variable is not None and (url := settings.get(variable)):
+        return checked_url(url, what=variable), False
     if spec.host_env is not None and (host := settings.get(spec.host_env)):
         return checked_url(ollama_url(host), what=spec.host_env), True
     if spec.base_url is None:
-        ways = " or ".join(name for name in (variable, spec.host_env) if name)
+        names = " or ".join(name for name in (variable, spec.host_env) if name)
         raise ConfigurationError(
             f"the provider {spec.name!r} needs the address of a server",
             provider=spec.name,
-            hint=f"Set {ways}, pass base_url in ProviderConfig, or write --base-url {spec.name}=URL for the command.",
+            hint=f"Set {names}, pass base_url in ProviderConfig, or write --base-url {spec.name}=URL for the command.",
         )
     return checked_url(spec.base_url), False
 
 
 def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_url: str) -> str | None:
-    found = ((name, key) for name in spec.key_env if (key := settings.get(name)))
-    source, key = ("api_key", config.api_key) if config.api_key is not None else next(found, ("", None))
+    candidates = ((name, key) for name in spec.key_env if (key := settings.get(name)))
+    source, key = ("api_key", config.api_key) if config.api_key is not None else next(candidates, ("", None))
     key = key and key.strip()
     if not key:
-        # A server on this machine stands in for the vendor; whether it wants a key is its own affair.
+        # A server on this machine replaces the vendor; it may need no key.
         if not spec.key_required or is_loopback(urlsplit(base_url).hostname or ""):
             return None
         raise ConfigurationError(
@@ -113,40 +118,40 @@ def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_ur
             hint=f"Set {' or '.join(spec.key_env)}, or pass api_key in ProviderConfig.",
         )
     if not key.isascii() or not key.isprintable() or " " in key:
-        # The key stays out of the message, however broken it is.
+        # Even a malformed key stays out of the message.
         raise ConfigurationError(
-            f"{source}, the key of {spec.name!r}, holds characters that no key has",
+            f"{source}, the key of {spec.name!r}, contains characters that are not valid in a key",
             provider=spec.name,
             hint="Copy it again: printable ASCII without spaces.",
         )
     return key
 
 
-def _model(spec: ProviderSpec, model: str | None, settings: Settings, last_resort: str | None) -> str:
-    named = settings.get(spec.model_env) if spec.model_env is not None else None
-    found = model or named or spec.default_model or last_resort
-    if found is None:
+def _model(spec: ProviderSpec, model: str | None, settings: Settings, fallback: str | None) -> str:
+    from_env = settings.get(spec.model_env) if spec.model_env is not None else None
+    name = model or from_env or spec.default_model or fallback
+    if name is None:
         name_one = f"Name one: '{spec.name}:MODEL'"
         raise ConfigurationError(
             f"the provider {spec.name!r} needs a model",
             provider=spec.name,
             hint=f"{name_one}, or set {spec.model_env}." if spec.model_env else f"{name_one}.",
         )
-    return found
+    return name
 
 
 def ollama_url(host: str) -> str:
-    """Read an address as Ollama writes it, and give the root of its OpenAI-compatible API.
+    """Parse a host as Ollama writes it, and return the root of its OpenAI-compatible API.
 
     Example:
         >>> ollama_url("0.0.0.0"), ollama_url(":8000"), ollama_url("http://localhost:11434/")
         ('http://127.0.0.1:11434/v1', 'http://127.0.0.1:8000/v1', 'http://localhost:11434/v1')
     """
-    scheme, found, rest = host.strip().rpartition("://")
-    place = rest.rstrip("/")
-    name, colon, port = place.rpartition(":")
+    scheme, has_scheme, address = host.strip().rpartition("://")
+    host_port = address.rstrip("/")
+    name, colon, port = host_port.rpartition(":")
     if not colon or "]" in port:
-        name, port = place, "443" if scheme == "https" else "80" if found else "11434"
-    # A server told to listen on every address is reached on this one; nothing is bound here.
+        name, port = host_port, "443" if scheme == "https" else "80" if has_scheme else "11434"
+    # A server that listens on every address is reached on this one; nothing is bound here.
     name = "127.0.0.1" if name in {"", "0.0.0.0", "[::]"} else name  # noqa: S104
     return f"{scheme or 'http'}://{name}:{port}/v1"

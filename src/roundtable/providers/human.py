@@ -1,63 +1,74 @@
-"""A human at the table: a model that asks a person, through a callback or the terminal."""
+"""A human participant: a model that asks a person through a function of the caller."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import anyio.to_thread
 
-from roundtable.errors import AgentError
+from roundtable.errors import AgentError, ConfigurationError
 from roundtable.prompts import JSON_WANTED
-from roundtable.providers.terminal import ABSTAINS, Terminal, chosen, listed, scored
-from roundtable.providers.whole import WholeAnswers
+from roundtable.providers.http_model import NonStreamingModel
 from roundtable.types import ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import ChatRequest, JsonObject, JsonValue, ProviderConfig
 
-__all__ = ["HumanModel", "HumanProvider", "HumanReply", "HumanTurn", "Terminal"]
+__all__ = ["ABSTAINS", "HumanModel", "HumanProvider", "HumanReply", "HumanTurn", "chosen", "listed", "scored"]
 
+ABSTAINS: Final = frozenset({"abstain", "-"})
+"""Answers that abstain from a vote."""
 _PATIENCE_S: Final = 3600.0
-_LEADING: Final = ("position", "choice", "ranking", "scores", "goal")
+_TRIES: Final = 3
+_FOR_MODELS: Final = frozenset({"bottom_line", "compared"})
+"""Fields that a person is not asked for: a person answers in a few words anyway."""
+_MAIN_FIELDS: Final = ("position", "choice", "ranking", "scores", "goal")
 
 
 @dataclass(frozen=True, slots=True)
 class HumanTurn:
-    """What a person is asked."""
+    """One question to a person."""
 
     agent: str
     """Id of the agent the person speaks for."""
     instructions: str
     """The role and its rules."""
     prompt: str
-    """The question, and what may be seen of earlier answers."""
+    """The question, and the earlier answers that the agent may see."""
     fields: tuple[str, ...]
-    """Members an answer may have, such as `position`, `reasoning` and `confidence` (0 to 100); none for free text."""
+    """Fields of the answer, such as `position`, `reasoning` and `confidence` (0 to 100); none for free text."""
     options: tuple[str, ...] = ()
-    """Options to choose from, where there are any."""
+    """Options to choose from, if there are any."""
+    problem: str = ""
+    """What was wrong with the last answer, when the person is asked again; empty the first time."""
 
 
 HumanReply: TypeAlias = "str | Mapping[str, JsonValue]"
-"""What a person says: a text, taken as the position, vote or ranking asked for, or the members one by one."""
+"""Reply of a person: a text, read as the requested position, vote or ranking, or the fields one by one."""
 
 Asker: TypeAlias = Callable[[HumanTurn], "HumanReply | Awaitable[HumanReply]"]
 
 
-class HumanModel(WholeAnswers):
-    """A `ChatModel` whose answers a person gives, so that a human can take part in every mode.
+class HumanModel(NonStreamingModel):
+    """A `ChatModel` that asks a person, so that a human can take part in every mode.
 
-    A wait for a person can be cancelled like any call. It ends after `patience_s` where the table sets no deadline
-    of its own for the provider `human`.
+    After a choice, ranking or score outside the options, the person is asked again, at most twice; `HumanTurn.problem`
+    says what was wrong. Waiting for a person can be cancelled like any call. It ends after `patience_s`, unless the
+    table sets a deadline for the provider `human`.
 
     Args:
-        ask: Asks the person; plain functions run in a thread, `None` asks on the terminal.
-        model: Name of the person, as recorded.
+        ask: Asks the person; a function that is not async runs in a thread.
+        model: Name of the person in the record.
         patience_s: Seconds to wait for an answer.
+
+    Raises:
+        ConfigurationError: `ask` cannot be called.
 
     Example:
         >>> import anyio
@@ -72,100 +83,158 @@ class HumanModel(WholeAnswers):
         structured_output=True, confidence_scale=100, context_tokens=1_000_000, calls_tools=False
     )
 
-    def __init__(self, ask: Asker | None = None, *, model: str = "human", patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, ask: Asker, *, model: str = "human", patience_s: float = _PATIENCE_S) -> None:
+        if not callable(ask):
+            msg = f"ask must be a function that asks the person, not {ask!r}"
+            raise ConfigurationError(
+                msg, hint="Write HumanModel(lambda turn: input(turn.prompt)) to ask at a terminal."
+            )
         self.model = model
         self.patience_s = patience_s
-        self._ask: Asker = ask or Terminal().ask
+        self._ask = ask
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask the person.
 
         Raises:
-            AgentError: The person gave no answer.
+            AgentError: The person gave no answer, or none of three answers fits the options.
         """
         turn = _turn(request)
-        plain = not inspect.iscoroutinefunction(self._ask)
+        for _ in range(_TRIES):
+            text = _text(await self._ask_person(turn), turn, request)
+            if not text.strip():
+                hint = "Enter an answer, or leave the table."
+                raise AgentError("no answer was given", provider=self.provider, hint=hint)
+            problem = _problem(text, turn)
+            if not problem:
+                return ChatResponse(text=text, usage=Usage(calls=1), model=self.model)
+            turn = replace(turn, problem=problem)
+        msg = f"none of {_TRIES} answers is valid: {turn.problem}"
+        raise AgentError(msg, provider=self.provider, hint="Show the person `turn.problem` and `turn.options`.")
+
+    async def _ask_person(self, turn: HumanTurn) -> object:
+        is_sync = not inspect.iscoroutinefunction(self._ask)
         ask = self._ask
-        replied = await anyio.to_thread.run_sync(ask, turn, abandon_on_cancel=True) if plain else ask(turn)
-        reply: object = await replied if inspect.isawaitable(replied) else replied
-        text = _text(reply, turn, request)
-        if not text.strip():
-            raise AgentError("no answer was given", provider=self.provider, hint="Say something, or leave the table.")
-        return ChatResponse(text=text, usage=Usage(calls=1), model=self.model)
+        reply = await anyio.to_thread.run_sync(ask, turn, abandon_on_cancel=True) if is_sync else ask(turn)
+        return await reply if inspect.isawaitable(reply) else reply
 
     async def aclose(self) -> None:
-        """Do nothing; a person is not released."""
+        """Do nothing; there is nothing to release."""
 
 
 def _turn(request: ChatRequest) -> HumanTurn:
     properties: Mapping[str, JsonValue] = {}
     if request.output_schema is not None:
-        found = request.output_schema.definition.get("properties")
-        properties = found if isinstance(found, dict) else {}
+        fields = request.output_schema.definition.get("properties")
+        properties = fields if isinstance(fields, dict) else {}
     return HumanTurn(
         agent=request.metadata.get("agent", ""),
         instructions="\n\n".join(message.content for message in request.messages if message.role == "system"),
-        prompt="\n\n".join(_asked(message.content) for message in request.messages if message.role == "user"),
-        fields=tuple(properties),
+        prompt="\n\n".join(_without_format(message.content) for message in request.messages if message.role == "user"),
+        fields=tuple(name for name in properties if name not in _FOR_MODELS),
         options=_options(properties),
     )
 
 
-def _asked(content: str) -> str:
-    """Leave out how a model has to write its answer; a person is asked for its members."""
+def _without_format(content: str) -> str:
+    """Remove the format instructions for models; a person is asked for the fields instead."""
     return content.partition(f"\n\n{JSON_WANTED}")[0]
 
 
 def _options(properties: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """Find the options in the schema of an answer: those to choose from, to rank or to score."""
+    """Return the options in the schema of an answer: those to choose from, to rank or to score."""
     scores = properties.get("scores")
     if isinstance(scores, dict):
-        named = scores.get("properties")
-        return tuple(named) if isinstance(named, dict) else ()
-    found: list[JsonValue] = [properties.get("choice"), properties.get("ranking")]
-    for schema in found:
+        by_option = scores.get("properties")
+        return tuple(by_option) if isinstance(by_option, dict) else ()
+    schemas: list[JsonValue] = [properties.get("choice"), properties.get("ranking")]
+    for schema in schemas:
         if isinstance(schema, dict):
             allowed = schema.get("enum")
             if isinstance(allowed, list):
                 return tuple(str(option) for option in allowed)
-            within = schema.get("anyOf")
-            found += [schema.get("items"), *(within if isinstance(within, list) else ())]
+            variants = schema.get("anyOf")
+            schemas += [schema.get("items"), *(variants if isinstance(variants, list) else ())]
     return ()
 
 
 def _text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
-    """Bring what a person said into the form a model would have used."""
+    """Convert the reply of a person to the format that a model uses."""
     if isinstance(reply, Mapping):
         return json.dumps(dict(reply), ensure_ascii=False)
     text = reply if isinstance(reply, str) else ""
     if not text.strip() or request.output_schema is None or text.lstrip().startswith("{"):
         return text
-    kind = next((name for name in _LEADING if name in turn.fields), "")
-    read: dict[str, Callable[[str, HumanTurn], JsonObject]] = {
+    kind = next((name for name in _MAIN_FIELDS if name in turn.fields), "")
+    parsers: dict[str, Callable[[str, HumanTurn], JsonObject]] = {
         "position": _position,
-        "choice": lambda said, _: {"choice": None if said.casefold() in ABSTAINS else said},
-        "ranking": lambda said, _: {"ranking": [*listed(said)]},
-        "scores": lambda said, _: {"scores": scored(said)},
-        "goal": lambda said, _: {"goal": said, "strategy": "", "successCriteria": []},
+        "choice": lambda value, _: {"choice": None if value.casefold() in ABSTAINS else value},
+        "ranking": lambda value, _: {"ranking": [*listed(value)]},
+        "scores": lambda value, _: {"scores": scored(value)},
+        "goal": lambda value, _: {"goal": value, "strategy": "", "successCriteria": []},
     }
-    return json.dumps(read[kind](text.strip(), turn), ensure_ascii=False) if kind else text
+    return json.dumps(parsers[kind](text.strip(), turn), ensure_ascii=False) if kind else text
 
 
-def _position(said: str, turn: HumanTurn) -> JsonObject:
-    option = chosen(said, turn.options)
-    answer: JsonObject = {"position": said, "reasoning": ""}
+def _problem(text: str, turn: HumanTurn) -> str:
+    """Return what is wrong with an answer to a question with options; empty if nothing is."""
+    try:
+        answer = json.loads(text) if turn.options and turn.fields else None
+    except ValueError:
+        return ""  # the parser of the turn handles invalid JSON
+    if not isinstance(answer, dict):
+        return ""
+    named: list[object] = [answer.get("choice")]
+    for value in (answer.get("ranking"), answer.get("scores")):
+        if isinstance(value, list | dict):
+            named += [option for entry in value for option in (entry if isinstance(entry, list) else [entry])]
+    unknown = [option for option in named if option is not None and chosen(str(option).strip(), turn.options) is None]
+    return f"{unknown[0]!r} is not one of the options: {', '.join(turn.options)}" if unknown else ""
+
+
+def _position(text: str, turn: HumanTurn) -> JsonObject:
+    option = chosen(text, turn.options)
+    answer: JsonObject = {"position": text, "reasoning": ""}
     return answer | ({"choice": option} if option is not None else {})
 
 
 class HumanProvider:
-    """Makes models that ask on one terminal: `human` or `human:NAME`."""
+    """Factory of models for people, `human` or `human:NAME`.
+
+    `ProviderConfig(client=ask)` sets the function that asks a person, as in `HumanModel`. Commands set one that asks at
+    the terminal. There is no default: the standard input of a server does not belong to a person.
+    """
 
     patience_s: Final = _PATIENCE_S
-    """Seconds that a call has where nobody states a deadline."""
+    """Seconds for a call without a deadline."""
 
-    def __init__(self) -> None:
-        self._terminal = Terminal()
+    def __call__(self, model: str | None, config: ProviderConfig, _settings: Settings) -> HumanModel:
+        """Create a model for one person.
 
-    def __call__(self, model: str | None, _config: ProviderConfig, _settings: Settings) -> HumanModel:
-        """Make a model for one person."""
-        return HumanModel(self._terminal.ask, model=model or "human")
+        Raises:
+            ConfigurationError: The config has no function that asks a person.
+        """
+        name = model or "human"
+        if config.client is None:
+            raise ConfigurationError(
+                f"{f'human:{model}' if model else 'human'!r} needs a function that asks the person",
+                provider="human",
+                hint=f"Seat HumanModel(ask, model={name!r}) at this table; only commands ask at the terminal.",
+            )
+        return HumanModel(cast("Asker", config.client), model=name)
+
+
+def chosen(text: str, options: tuple[str, ...]) -> str | None:
+    """Return the option that a text names, ignoring case; `None` if there is none."""
+    return next((option for option in options if option.casefold() == text.casefold()), None)
+
+
+def listed(text: str) -> list[str]:
+    """Split a ranking, best first."""
+    return [part.strip() for part in re.split(r"[>\n,;]", text) if part.strip()]
+
+
+def scored(text: str) -> JsonObject:
+    """Parse scores written as option=number."""
+    pairs = re.findall(r"([^=,;\n]+)=\s*(-?\d+(?:\.\d+)?)", text)
+    return {name.strip(): float(number) for name, number in pairs}

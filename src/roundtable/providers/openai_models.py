@@ -1,33 +1,33 @@
-"""What the names of OpenAI's models say about them, whatever the wire."""
+"""What the names of OpenAI's models say about them, for every wire format."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["reasons", "refuses_temperature"]
+__all__ = ["is_reasoning_model", "rejects_temperature"]
 
-_FAMILY: Final = re.compile(r"(?:.*/)?(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!\d))")
-_KEEPS_TEMPERATURE: Final = re.compile(r"gpt-5\.[124](?![\d.])(?!-(?:codex|pro))|-chat")
+_REASONING_MODEL: Final = re.compile(r"(?:.*/)?(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!\d))")
+_TAKES_TEMPERATURE: Final = re.compile(r"gpt-5\.[124](?![\d.])(?!-(?:codex|pro))|-chat")
 
 
-def reasons(model: str) -> bool:
-    """Tell whether a model of OpenAI reasons before it answers.
+def is_reasoning_model(model: str) -> bool:
+    """Check whether a model of OpenAI reasons before it answers.
 
     Example:
-        >>> [reasons(model) for model in ("gpt-5.2", "o4-mini", "gpt-4.1", "gpt-5-chat-latest")]
+        >>> [is_reasoning_model(model) for model in ("gpt-5.2", "o4-mini", "gpt-4.1", "gpt-5-chat-latest")]
         [True, True, False, False]
     """
-    return bool(_FAMILY.match(model)) and "-chat" not in model
+    return bool(_REASONING_MODEL.match(model)) and "-chat" not in model
 
 
-def refuses_temperature(model: str) -> bool:
-    """Tell whether a model refuses a sampling temperature: those do in which reasoning cannot be switched off.
+def rejects_temperature(model: str) -> bool:
+    """Check whether a model rejects a sampling temperature. Models that always reason do.
 
     See https://platform.openai.com/docs/guides/latest-model.
 
     Example:
-        >>> [refuses_temperature(model) for model in ("gpt-5-mini", "o3", "gpt-5.2", "gpt-4.1")]
+        >>> [rejects_temperature(model) for model in ("gpt-5-mini", "o3", "gpt-5.2", "gpt-4.1")]
         [True, True, False, False]
     """
-    return reasons(model) and not _KEEPS_TEMPERATURE.search(model)
+    return is_reasoning_model(model) and not _TAKES_TEMPERATURE.search(model)

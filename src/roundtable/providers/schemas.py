@@ -1,8 +1,8 @@
 """JSON Schema as each provider can enforce it.
 
-One walk serves all dialects: keywords a provider does not know are taken out, and said in the description instead
-where they limit a value. Names of properties are never taken for keywords, what is optional stays optional, and every
-value that fitted the schema still fits what was made of it.
+One walk serves all dialects. Keywords that a provider does not know are removed; those that limit a value move to the
+description. Names of properties are never mistaken for keywords, optional properties stay optional, and every value
+that is valid under the original schema is valid under the transformed one.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI_STRICT", "SchemaDialect", "strict_or_not", "transformed"]
+__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI_STRICT", "SchemaDialect", "strict_schema", "transformed"]
 
 _MAPS: Final = ("properties", "$defs", "definitions")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
-_ONES: Final = ("items", "additionalProperties", "not")
+_SINGLES: Final = ("items", "additionalProperties", "not")
 _COMMON: Final = frozenset(
     {"$defs", "$ref", "type", "description", "enum", "properties", "required", "items", "anyOf", "additionalProperties"}
 )
-_SILENT: Final = frozenset({"$schema", "$id", "$comment", "title", "default", "examples", "definitions", "deprecated"})
+_ANNOTATIONS: Final = frozenset(
+    {"$schema", "$id", "$comment", "title", "default", "examples", "definitions", "deprecated"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaDialect:
-    """What a provider knows of JSON Schema."""
+    """The part of JSON Schema that a provider supports."""
 
     words: frozenset[str]
-    """Keywords it knows."""
+    """Keywords it supports."""
     is_closed: bool = False
     """Whether every object must forbid properties it does not name."""
     renames: tuple[tuple[str, str], ...] = (("oneOf", "anyOf"),)
-    """Keywords that are said with another one."""
+    """Keywords to rename, as pairs of old and new."""
 
 
 ANTHROPIC: Final = SchemaDialect(_COMMON | {"const", "allOf", "format", "title", "default"}, is_closed=True)
@@ -57,7 +59,7 @@ GOOGLE: Final = SchemaDialect(
 
 
 def transformed(schema: JsonObject, dialect: SchemaDialect) -> JsonObject | None:
-    """Give the schema as a dialect knows it; None where it cannot say it without refusing values that fit.
+    """Return the schema in a dialect; `None` if the dialect can express it only by rejecting valid values.
 
     Example:
         >>> transformed({"type": "string", "maxLength": 5}, ANTHROPIC)
@@ -66,85 +68,87 @@ def transformed(schema: JsonObject, dialect: SchemaDialect) -> JsonObject | None
         True
     """
     try:
-        return _schema(schema, dialect)
-    except (_CannotSayError, RecursionError):
+        return _transform(schema, dialect)
+    except (_InexpressibleError, RecursionError):
         return None
 
 
-def strict_or_not(schema: JsonObject) -> tuple[JsonObject, bool]:
-    """Give a schema for OpenAI, and whether it can be enforced strictly; if not, it is given as it was.
+def strict_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
+    """Return a schema for OpenAI, and whether it can be enforced strictly; if not, the schema is unchanged.
 
-    Strict means that every property is required, so that a schema with an optional one is not strict.
+    Strict mode requires every property, so a schema with an optional property is not strict.
 
     Example:
-        >>> strict_or_not({"type": "object", "properties": {"title": {"type": "string", "minLength": 1}}})[1]
+        >>> strict_schema({"type": "object", "properties": {"title": {"type": "string", "minLength": 1}}})[1]
         False
     """
-    made = transformed(schema, OPENAI_STRICT)
-    if made is None or made.get("type") != "object" or not _requires_all(made):
+    strict = transformed(schema, OPENAI_STRICT)
+    if strict is None or strict.get("type") != "object" or not _requires_all(strict):
         return schema, False
-    return made, True
+    return strict, True
 
 
-class _CannotSayError(Exception):
-    """A schema has no equal in a dialect."""
+class _InexpressibleError(Exception):
+    """A dialect cannot express a schema."""
 
 
-def _schema(schema: JsonObject, dialect: SchemaDialect) -> JsonObject:
-    made: JsonObject = {}
+def _transform(schema: JsonObject, dialect: SchemaDialect) -> JsonObject:
+    result: JsonObject = {}
     notes: list[str] = []
     renames = dict(dialect.renames)
     for word, value in schema.items():
         name = renames.get(word, word)
         if word == "const" and "const" not in dialect.words:
-            made["enum"] = [value]
+            result["enum"] = [value]
         elif word == "allOf" and "allOf" not in dialect.words:
-            _merge_only(made, value, dialect)
-        elif name in dialect.words and name not in made:
-            made[name] = _inner(name, value, dialect)
+            _merge_only(result, value, dialect)
+        elif name in dialect.words and name not in result:
+            result[name] = _transform_keyword(name, value, dialect)
         elif word in {"$defs", "definitions", "patternProperties", "if", "not", "dependentSchemas"}:
-            raise _CannotSayError(word)
-        elif word not in _SILENT:
+            raise _InexpressibleError(word)
+        elif word not in _ANNOTATIONS:
             notes.append(f"{word}: {json.dumps(value, ensure_ascii=False)}")
     if notes:
-        said = made.get("description")
-        made["description"] = "; ".join([said, *notes] if isinstance(said, str) and said else notes)
+        description = result.get("description")
+        result["description"] = "; ".join(
+            [description, *notes] if isinstance(description, str) and description else notes
+        )
     if dialect.is_closed:
-        _close(schema, made)
-    return made
+        _close(schema, result)
+    return result
 
 
-def _inner(name: str, value: JsonValue, dialect: SchemaDialect) -> JsonValue:
+def _transform_keyword(name: str, value: JsonValue, dialect: SchemaDialect) -> JsonValue:
     if name in _MAPS and isinstance(value, dict):
-        return {key: _any(item, dialect) for key, item in value.items()}
+        return {key: _transform_value(item, dialect) for key, item in value.items()}
     if name in _LISTS and isinstance(value, list):
-        return [_any(item, dialect) for item in value]
-    if name in _ONES:
-        return _any(value, dialect)
+        return [_transform_value(item, dialect) for item in value]
+    if name in _SINGLES:
+        return _transform_value(value, dialect)
     return value
 
 
-def _any(value: JsonValue, dialect: SchemaDialect) -> JsonValue:
-    return _schema(value, dialect) if isinstance(value, dict) else value
+def _transform_value(value: JsonValue, dialect: SchemaDialect) -> JsonValue:
+    return _transform(value, dialect) if isinstance(value, dict) else value
 
 
-def _merge_only(made: JsonObject, value: JsonValue, dialect: SchemaDialect) -> None:
-    """Put the one schema of an `allOf` in its place; pydantic writes a reference with a description like that."""
+def _merge_only(result: JsonObject, value: JsonValue, dialect: SchemaDialect) -> None:
+    """Replace an `allOf` that holds one schema by this schema; pydantic writes a described reference like that."""
     if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], dict):
-        raise _CannotSayError("allOf")
-    for word, inner in _schema(value[0], dialect).items():
-        made.setdefault(word, inner)
+        raise _InexpressibleError("allOf")
+    for word, inner in _transform(value[0], dialect).items():
+        result.setdefault(word, inner)
 
 
-def _close(schema: JsonObject, made: JsonObject) -> None:
-    """Forbid further properties, where that takes nothing away that an object is meant to hold."""
+def _close(schema: JsonObject, result: JsonObject) -> None:
+    """Forbid additional properties; a schema that allows them cannot be expressed."""
     kind = schema.get("type")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind) and "properties" not in schema:
         return
     extra = schema.get("additionalProperties", False if schema.get("properties") else None)
     if extra is not False:
-        raise _CannotSayError("additionalProperties")
-    made["additionalProperties"] = False
+        raise _InexpressibleError("additionalProperties")
+    result["additionalProperties"] = False
 
 
 def _requires_all(schema: JsonValue) -> bool:
@@ -157,6 +161,6 @@ def _requires_all(schema: JsonValue) -> bool:
             return False
     maps = [schema.get(word) for word in _MAPS]
     lists = [schema.get(word) for word in _LISTS]
-    inner = [item for one in maps if isinstance(one, dict) for item in one.values()]
-    inner += [item for one in lists if isinstance(one, list) for item in one]
+    inner = [item for schemas in maps if isinstance(schemas, dict) for item in schemas.values()]
+    inner += [item for schemas in lists if isinstance(schemas, list) for item in schemas]
     return all(_requires_all(item) for item in [*inner, schema.get("items")])

@@ -1,4 +1,4 @@
-"""A model that says what it is told to say: the double for tests, examples and documentation."""
+"""A model with scripted replies: the test double for tests, examples and documentation."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class Delay:
     seconds: float
     """How long to wait."""
     reply: Reply
-    """What comes then."""
+    """Reply after the wait."""
 
 
 Reply: TypeAlias = "str | Mapping[str, JsonValue] | AgentResponse | ChatResponse | Exception | Delay"
-"""What one call gives: text as it stands, a mapping or position rendered as its JSON, a whole response, or an error.
+"""Reply to one call: a text as it is, a mapping or position rendered as JSON, a whole response, or an error.
 
 A mapping with `toolCalls` asks for tools: `{"toolCalls": [{"name": "price", "args": {"item": "tea"}}]}`.
 
-A text is what a model would send. One that lacks the format of an answer makes an agent ask once more."""
+A text is what a model would send. If it lacks the format of an answer, the agent asks once more."""
 
 Script: TypeAlias = "Sequence[Reply] | Mapping[str, Reply | Sequence[Reply]] | Callable[[ChatRequest], Reply]"
 """Replies in order, replies by key, or a function of the request."""
@@ -54,7 +54,7 @@ ANY: Final = "*"
 
 
 def agent_of(request: ChatRequest) -> str:
-    """Name the agent a request is made for: its `metadata["agent"]`, or `"*"` where there is none."""
+    """Return the agent of a request: its `metadata["agent"]`, or `"*"` if there is none."""
     return request.metadata.get("agent", ANY)
 
 
@@ -65,21 +65,21 @@ class ScriptedModel:
 
     - A sequence: one reply a call, in order. A call after the last one fails.
     - A mapping from a key to a reply or a sequence of replies. A sequence is used up in order, a single
-      reply answers every call. The key `"*"` answers for keys that are not there. Turns of one stage run
-      at once and reach a model in any order, so this is the way to script several agents with one model.
-    - A function of the request, for all else; it must give a reply.
+      reply answers every call. The key `"*"` answers for all other keys. Turns of one stage run
+      at once and reach a model in any order, so use a mapping to script several agents with one model.
+    - A function of the request, for everything else; it must return a reply.
 
-    Calls are recorded in `requests`. A call without a reply left fails with `AgentError`; since a debate
-    records that as a failed turn, end a test with `assert_consumed`, or use `async with`, to be told of
-    unexpected calls and of replies that nobody asked for.
+    Calls are recorded in `requests`. A call without a reply left fails with `AgentError`. A debate
+    records that as a failed turn, so end a test with `assert_consumed`, or use `async with`, to fail on
+    unexpected calls and on unused replies.
 
     Args:
         script: The replies.
-        model: Model id to go by.
-        provider: Provider name to go by.
-        profile: What prompts are made for; the default model with `streams` set if `chunks` is.
-        chunks: In how many pieces `stream` gives a text; 0 gives the response alone.
-        key: How a mapping's key is read from a request; `metadata["agent"]`, which agents fill in with their id.
+        model: Model id.
+        provider: Provider name.
+        profile: Profile that prompts are written for; the default has `streams` set if `chunks` is.
+        chunks: Number of pieces in which `stream` yields a text; 0 yields the response alone.
+        key: Function from a request to the key of a mapping; by default `metadata["agent"]`, the id of the agent.
 
     Example:
         >>> import anyio
@@ -106,7 +106,7 @@ class ScriptedModel:
         self.provider = provider
         self.profile: ModelProfile = ModelProfile(streams=chunks > 0) if profile is None else profile
         self.requests: list[ChatRequest] = []
-        """Every request, in the order of arrival."""
+        """All requests, in the order of arrival."""
         self._chunks = chunks
         self._key = key
         self._function = script if callable(script) else None
@@ -124,7 +124,7 @@ class ScriptedModel:
             if isinstance(script, str):
                 raise TypeError("a script is a sequence, a mapping or a function; put a single text in a list")
             self._queues[ANY] = list(script)
-            self._key = _nobody
+            self._key = _any_key
 
     def __repr__(self) -> str:
         return f"ScriptedModel(model={self.model!r}, calls={self.calls})"
@@ -139,13 +139,13 @@ class ScriptedModel:
         return self._used.get(key, 0)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Give the next reply.
+        """Return the next reply.
 
         Raises:
             AgentError: The script has no reply for this call.
-            Exception: Whatever the script says is to be raised.
+            Exception: The scripted exception.
         """
-        # Taken before the first wait: the order of calls is then the order of replies.
+        # Taken before the first wait, so replies follow the order of calls.
         reply = self._next(request)
         await anyio.lowlevel.checkpoint()
         while isinstance(reply, Delay):
@@ -156,7 +156,7 @@ class ScriptedModel:
         return _response(reply, request, self.model)
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Give the next reply in pieces, then whole; what iterates gets what `complete` raises."""
+        """Yield the next reply in pieces, then whole; the iteration raises the errors of `complete`."""
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
@@ -172,20 +172,20 @@ class ScriptedModel:
         """Do nothing; there is nothing to release."""
 
     def assert_consumed(self) -> None:
-        """Check that every reply was asked for and every call had a reply.
+        """Check that every reply was used and every call had a reply.
 
         Raises:
-            AssertionError: The message lists what was left over and what was unexpected.
+            AssertionError: The message lists unused replies and unexpected calls.
         """
-        faults = [
+        problems = [
             f"{len(queue) - self._used.get(name, 0)} of {len(queue)} replies left for {name!r}"
             for name, queue in self._queues.items()
             if self._used.get(name, 0) < len(queue)
         ]
-        faults += [f"never called for {name!r}" for name in self._always if name != ANY and name not in self._used]
-        faults += self._unexpected
-        if faults:
-            raise AssertionError("the script was not followed: " + "; ".join(faults))
+        problems += [f"never called for {name!r}" for name in self._always if name != ANY and name not in self._used]
+        problems += self._unexpected
+        if problems:
+            raise AssertionError("the script was not followed: " + "; ".join(problems))
 
     async def __aenter__(self) -> Self:
         return self
@@ -209,14 +209,14 @@ class ScriptedModel:
         queue = self._queues.get(name, [])
         used = self._used.get(name, 0)
         if used >= len(queue):
-            fault = f"unexpected call {self.calls} (agent {agent_of(request)!r}): no reply left"
-            self._unexpected.append(fault)
-            raise AgentError(fault, provider=self.provider, hint="Give the script as many replies as calls are made.")
+            problem = f"unexpected call {self.calls} (agent {agent_of(request)!r}): no reply left"
+            self._unexpected.append(problem)
+            raise AgentError(problem, provider=self.provider, hint="Add a reply to the script for each call.")
         self._used[name] = used + 1
         return queue[used]
 
 
-def _nobody(_request: ChatRequest) -> str:
+def _any_key(_request: ChatRequest) -> str:
     return ANY
 
 
@@ -234,7 +234,7 @@ def _response(reply: Reply, request: ChatRequest, model: str) -> ChatResponse:
         text = reply
     else:
         raise TypeError(f"a scripted reply is text, a mapping, a response or an exception, not {type(reply).__name__}")
-    # About four characters a token: the figures only have to be plausible and always the same.
+    # About four characters a token: usage only has to be plausible and deterministic.
     usage = Usage(
         input_tokens=sum(len(message.content) for message in request.messages) // 4,
         output_tokens=-(-len(text) // 4),
@@ -244,25 +244,25 @@ def _response(reply: Reply, request: ChatRequest, model: str) -> ChatResponse:
 
 
 def _calls(reply: Mapping[str, JsonValue]) -> list[JsonValue]:
-    """Give the tool calls of a reply, each with an id."""
+    """Return the tool calls of a reply, each with an id."""
     calls = reply["toolCalls"]
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        msg = "a scripted reply with toolCalls holds a list of objects with a name and args"
+        msg = "toolCalls of a scripted reply must be a list of objects with a name and args"
         raise ConfigurationError(msg, provider="scripted")
-    return [{"id": f"call-{place}", **call} for place, call in enumerate(calls, 1) if isinstance(call, dict)]
+    return [{"id": f"call-{number}", **call} for number, call in enumerate(calls, 1) if isinstance(call, dict)]
 
 
 class ScriptedProvider:
-    """Makes models from `scripted:FILE.json`: the file holds a list or an object as `ScriptedModel` takes it."""
+    """Factory of models from `scripted:FILE.json`; the file holds a list or an object, as for `ScriptedModel`."""
 
     reads_files: Final = True
-    """Whether the name of a model is that of a file here; servers let no caller choose one."""
+    """Whether a model id is the path of a local file; servers do not let callers choose one."""
 
     def __call__(self, model: str | None, _config: ProviderConfig, _settings: Settings) -> ScriptedModel:
-        """Make a model.
+        """Create a model.
 
         Raises:
-            ConfigurationError: No file is named, or it cannot be read as such.
+            ConfigurationError: No file is named, or it is not a valid script.
         """
         hint = "Write 'scripted:FILE.json'; the file holds a list of answers, or an object from agent id to answers."
         if model is None:
@@ -278,5 +278,5 @@ class ScriptedProvider:
         replies = script.values() if isinstance(script, dict) else [script]
         items = [item for reply in replies for item in (reply if isinstance(reply, list) else [reply])]
         if not isinstance(script, list | dict) or not all(isinstance(item, str | dict) for item in items):
-            raise ConfigurationError(f"the script {model!r} holds something else than texts and objects", hint=hint)
+            raise ConfigurationError(f"the script {model!r} may only hold texts and objects", hint=hint)
         return ScriptedModel(script, model=Path(model).name)

@@ -1,4 +1,4 @@
-"""Things that several models of one provider use together."""
+"""Resources that several models of one provider share."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-__all__ = ["Shared"]
+__all__ = ["RefCounted"]
+
 
 T = TypeVar("T")
 
 
-class Shared(Generic[T]):
-    """Keeps one thing per key for as long as somebody uses it.
+class RefCounted(Generic[T]):
+    """One shared resource per key, kept as long as it has users.
 
     Example:
-        >>> shared = Shared[list[str]]()
+        >>> shared = RefCounted[list[str]]()
         >>> shared.take("a", list) is shared.take("a", list), shared.give_back("a"), shared.give_back("a")
         (True, None, [])
     """
 
     def __init__(self) -> None:
-        self._things: dict[Hashable, tuple[T, int]] = {}
+        self._resources: dict[Hashable, tuple[T, int]] = {}
 
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Give the thing of a key, made if nobody has it yet; each taker must give it back once."""
-        thing, users = self._things.get(key) or (make(), 0)
-        self._things[key] = (thing, users + 1)
-        return thing
+        """Return the resource of a key and count one user more; `make` creates it for the first user.
+
+        Each user must call `give_back` once.
+        """
+        resource, users = self._resources.get(key) or (make(), 0)
+        self._resources[key] = (resource, users + 1)
+        return resource
 
     def give_back(self, key: Hashable) -> T | None:
-        """Say that one user is done; gives the thing to the last one, who must close it."""
-        thing, users = self._things.pop(key)
+        """Count one user less. The last user gets the resource and must close it; others get `None`."""
+        resource, users = self._resources.pop(key)
         if users == 1:
-            return thing
-        self._things[key] = (thing, users - 1)
+            return resource
+        self._resources[key] = (resource, users - 1)
         return None

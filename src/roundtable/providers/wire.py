@@ -1,4 +1,4 @@
-"""JSON from a wire, read so that nothing it may hold does harm."""
+"""JSON of requests and answers, read in a way that is safe for untrusted input."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ __all__ = [
 ]
 
 MOST_TOKENS: Final = 10**9
-"""Counts above this are nonsense, and read as this."""
+"""Larger counts are nonsense and are read as this number."""
 
 _DECODER: Final = json.JSONDecoder(parse_constant=lambda _name: None)
+_WHITE: Final = " \t\r\n"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 
 
 def load_json(body: bytes | str) -> JsonValue:
-    r"""Read JSON that a stranger wrote.
+    r"""Parse untrusted JSON.
 
-    A byte order mark is skipped, the last of equal keys wins, a lone surrogate becomes U+FFFD, and NaN and the
-    infinities, which are not JSON, become null.
+    A byte order mark is skipped, the last of equal keys wins, and a lone surrogate becomes U+FFFD. NaN and the
+    infinities are not JSON and become null.
 
     Raises:
         AgentError: It is not JSON, not UTF-8, nested too deeply, or holds a number of thousands of digits.
@@ -48,15 +49,18 @@ def load_json(body: bytes | str) -> JsonValue:
         {'a': '\ufffd', 'b': None}
     """
     try:
-        text = (body.decode() if isinstance(body, bytes) else body).removeprefix("\ufeff")
-        value: JsonValue = _DECODER.decode(text)
-        # An escape is the only way for a surrogate to get in; without one there is nothing to look for.
+        text = (body.decode() if isinstance(body, bytes) else body).removeprefix("\ufeff").strip(_WHITE)
+        value: JsonValue
+        value, end = _DECODER.raw_decode(text)
+        if end < len(text):
+            raise _unreadable("is not JSON")
+        # A surrogate can only come from an escape.
         return _without_surrogates(value) if "\\u" in text else value
-    # The exceptions of both hold the whole body, so they are not kept.
+    # Both exceptions hold the whole body, so they are not chained.
     except UnicodeDecodeError:
-        raise _refusal("is not UTF-8") from None
+        raise _unreadable("is not UTF-8") from None
     except json.JSONDecodeError:
-        raise _refusal("is not JSON" if body.strip() else "is empty") from None
+        raise _unreadable("is not JSON" if body.strip() else "is empty") from None
     except RecursionError as exc:
         raise AgentError("the answer is nested too deeply") from exc
     except ValueError as exc:
@@ -64,7 +68,7 @@ def load_json(body: bytes | str) -> JsonValue:
         raise AgentError("the answer holds a number with too many digits") from exc
 
 
-def _refusal(fault: str) -> AgentError:
+def _unreadable(fault: str) -> AgentError:
     return AgentError(
         f"the answer {fault}",
         retryable=True,
@@ -83,10 +87,10 @@ def _without_surrogates(value: JsonValue) -> JsonValue:
 
 
 def dump_json(value: JsonObject) -> bytes:
-    """Write JSON for a wire: compact UTF-8, lone surrogates replaced.
+    """Serialise a request body: compact UTF-8, lone surrogates replaced.
 
     Raises:
-        AgentError: It holds a number that JSON has no word for.
+        AgentError: It holds a number that JSON cannot express.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -96,22 +100,22 @@ def dump_json(value: JsonObject) -> bytes:
 
 
 def object_of(value: JsonValue) -> JsonObject:
-    """Give an object, empty where there is none."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def items_of(value: JsonValue) -> Sequence[JsonValue]:
-    """Give a list, empty where there is none."""
+    """Return the value if it is a list, else an empty sequence."""
     return value if isinstance(value, list) else ()
 
 
 def text_of(value: JsonValue) -> str:
-    """Give a text, empty where there is none."""
+    """Return the value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def tokens_of(value: JsonValue) -> int:
-    """Give a count of tokens, 0 for what is none.
+    """Return a count of tokens; 0 if the value is not a count.
 
     Example:
         >>> tokens_of(12), tokens_of(-3), tokens_of("many"), tokens_of(10**18)
@@ -123,45 +127,45 @@ def tokens_of(value: JsonValue) -> int:
 
 
 def merged(body: JsonObject, extra: Mapping[str, JsonValue]) -> JsonObject:
-    """Give a request body with further fields; objects are merged, everything else is replaced.
+    """Return a request body with extra fields; objects are merged, other values are replaced.
 
     Example:
         >>> merged({"a": {"b": 1}, "c": 2}, {"a": {"d": 3}, "c": None})
         {'a': {'b': 1, 'd': 3}, 'c': None}
     """
-    made = dict(body)
+    result = dict(body)
     for name, value in extra.items():
-        present = made.get(name)
-        made[name] = merged(present, value) if isinstance(present, dict) and isinstance(value, dict) else value
-    return made
+        present = result.get(name)
+        result[name] = merged(present, value) if isinstance(present, dict) and isinstance(value, dict) else value
+    return result
 
 
 def sent_headers(headers: Mapping[str, str], request: ChatRequest) -> dict[str, str]:
-    """Give the headers of a request with those the caller adds, names in lower case."""
+    """Return the headers of a request with those that the caller adds, names in lower case."""
     return {**headers, **{name.lower(): value for name, value in request.extra_headers.items()}}
 
 
 def load_object(body: bytes, provider: str) -> JsonObject:
-    """Read an answer that must be a JSON object.
+    """Parse an answer that must be a JSON object.
 
     Raises:
         APINetworkError: It is a web page.
-        AgentError: It is no JSON object.
+        AgentError: It is not a JSON object.
     """
     if _PAGE.match(body):
         raise APINetworkError(
-            "a web page came instead of an answer",
+            "the server answered with a web page",
             provider=provider,
             hint="Check the base URL; a proxy or a login page may be in the way.",
         )
     answer = load_json(body)
     if not isinstance(answer, dict):
-        raise AgentError("the answer is no JSON object", provider=provider)
+        raise AgentError("the answer is not a JSON object", provider=provider)
     return answer
 
 
 def price_of(value: JsonValue) -> float | None:
-    """Read a price in US dollars; None for what is none."""
+    """Return a price in US dollars; `None` if the value is not a price."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**6:
         return None
     return float(value)

@@ -1,13 +1,35 @@
-"""Folds, which are pure: events in, sessions and records out; and the way back, for who changes a session by hand."""
+"""Sessions and records from events, and events from edited sessions."""
 
-from roundtable.record.amend import append_response, save_changes, store_whole
-from roundtable.record.archive import ARCHIVE_FORMAT, ARCHIVE_VERSION, archive_parts, read_archive, with_id
-from roundtable.record.course import follow
-from roundtable.record.fold import Fold, fold_debate, fold_session
-from roundtable.record.past import past_until, with_past
-from roundtable.record.progress import Progress, advance, start_progress
-from roundtable.record.team import reports, result_of, team_outcome
-from roundtable.record.versions import read_record
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.record.archive import (
+        ARCHIVE_FORMAT,
+        ARCHIVE_VERSION,
+        archive_parts,
+        read_archive,
+        read_record,
+        with_id,
+    )
+    from roundtable.record.fold import (
+        Fold,
+        Progress,
+        advance,
+        fold_debate,
+        fold_session,
+        reports,
+        result_of,
+        start_progress,
+        team_outcome,
+    )
+    from roundtable.record.session_edit import append_response, save_changes, store_whole
+    from roundtable.record.transitions import follow, rebase_past, shared_past
 
 __all__ = [
     "ARCHIVE_FORMAT",
@@ -20,15 +42,26 @@ __all__ = [
     "fold_debate",
     "fold_session",
     "follow",
-    "past_until",
     "read_archive",
     "read_record",
+    "rebase_past",
     "reports",
     "result_of",
     "save_changes",
+    "shared_past",
     "start_progress",
     "store_whole",
     "team_outcome",
     "with_id",
-    "with_past",
 ]
+
+_NAMES = {
+    "archive": "ARCHIVE_FORMAT ARCHIVE_VERSION archive_parts read_archive read_record with_id",
+    "fold": "Fold Progress advance fold_debate fold_session reports result_of start_progress team_outcome",
+    "session_edit": "append_response save_changes store_whole",
+    "transitions": "follow rebase_past shared_past",
+}
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, {name: home for home, names in _NAMES.items() for name in names.split()})

@@ -1,15 +1,26 @@
 """A session as the fold of its events: one event at a time while it runs, or all at once from storage.
 
-Both ways give the same record, byte for byte.
+Both ways produce the same record, byte for byte.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from roundtable.record.progress import Progress, advance, start_progress
-from roundtable.types import DebateContext, DebateRecord, RoundRecord, Seat, Session, Usage
+from roundtable.types import (
+    AgentResult,
+    DebateContext,
+    DebateRecord,
+    PlanAnswer,
+    RoundRecord,
+    Seat,
+    Session,
+    TeamOutcome,
+    TextAnswer,
+    Usage,
+)
+from roundtable.types.teams import INITIATOR, SUMMARIZER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,9 +45,118 @@ if TYPE_CHECKING:
         SessionStatus,
         SynthesisComplete,
         SynthesisResult,
+        Turn,
     )
 
-__all__ = ["Fold", "fold_debate", "fold_session"]
+__all__ = [
+    "Fold",
+    "Progress",
+    "advance",
+    "fold_debate",
+    "fold_session",
+    "reports",
+    "result_of",
+    "start_progress",
+    "team_outcome",
+]
+
+
+def reports(turns: Iterable[AnyTurn]) -> list[Turn]:
+    """Return the members' answered turns, in order."""
+    return [
+        turn
+        for turn in turns
+        if turn.outcome == "answered" and isinstance(turn.answer, TextAnswer) and turn.stage != SUMMARIZER
+    ]
+
+
+def result_of(turn: Turn) -> AgentResult:
+    """Return the contribution of a member's turn."""
+    assert isinstance(turn.answer, TextAnswer)  # noqa: S101  (only such turns are reports)
+    calls, steps = turn.tools_used, turn.result.usage.calls
+    return AgentResult(agent=turn.agent_id, response=turn.answer.text, tool_calls=calls, steps=steps)
+
+
+def team_outcome(record: DebateRecord) -> TeamOutcome | None:
+    """Return the outcome of a team; `None` for a debate."""
+    if record.session.config.team is None:
+        return None
+    turns = [turn for debate_round in record.rounds for turn in debate_round.turns]
+    answers = {turn.stage: turn.answer for turn in turns if turn.outcome == "answered"}
+    plan, summary = answers.get(INITIATOR), answers.get(SUMMARIZER)
+    has_initiator_turn = any(turn.stage == INITIATOR for turn in turns)
+    return TeamOutcome(
+        goal=plan.goal if isinstance(plan, PlanAnswer) else record.session.config.topic if has_initiator_turn else None,
+        strategy=plan.strategy if isinstance(plan, PlanAnswer) else None,
+        success_criteria=plan.success_criteria if isinstance(plan, PlanAnswer) else (),
+        summary=summary.text if isinstance(summary, TextAnswer) else None,
+        rounds=tuple(tuple(result_of(turn) for turn in reports(debate_round.turns)) for debate_round in record.rounds),
+        execution_time_s=max(0.0, (record.updated_at - record.session.created_at).total_seconds()),
+    )
+
+
+class Progress(NamedTuple):
+    """State and counts of a session."""
+
+    status: SessionStatus
+    """State of the session."""
+    current_round: int
+    """Number of rounds begun."""
+    total_rounds: int
+    """Number of rounds planned, extensions included."""
+    response_count: int
+    """Number of stored positions."""
+
+
+def start_progress(record: SessionRecord) -> Progress:
+    """Return the progress of a session without events."""
+    return Progress("created", 0, record.config.rounds, 0)
+
+
+def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
+    """Return the progress after these events; pure.
+
+    A request to pause or stop changes nothing by itself: the owner of the run answers it with `debate_complete`.
+    `conversation_complete` completes the session of a team. Only `extend` makes a completed session active again, and
+    only `resume` a failed one.
+    """
+    status, current, total, count = progress
+    for event in events:
+        match event.type:
+            case "debate_start" | "conversation_start":
+                status = "active"
+            case "round_start":
+                status, current = "active", max(current, event.round)
+            case "agent_complete":
+                count += event.turn.answer.kind == "position"
+            case "control" if event.action == "extend":
+                status = "active" if status == "completed" else status
+                total = max(current, event.total_rounds or total)
+            case "control" if event.action == "resume":
+                status = status if status == "completed" else "active"
+            case "debate_complete":
+                status = event.status
+            case "conversation_complete":
+                status = "completed"
+            case "error":
+                status = "error"
+            case (
+                "initiator_tool_call"
+                | "initiator_complete"
+                | "agent_tool_call"
+                | "agent_tool_result"
+                | "agent_error"
+                | "consensus"
+                | "context_requested"
+                | "round_complete"
+                | "exit"
+                | "control"
+                | "synthesis_complete"
+            ):
+                pass
+            case _:
+                assert_never(event.type)
+    return Progress(status, current, total, count)
 
 
 @dataclass(slots=True)
@@ -60,8 +180,8 @@ class _Round:
 
     def in_order(self) -> tuple[AnyTurn, ...]:
         if self.ordered is None:
-            stages = {stage: place for place, stage in enumerate(dict.fromkeys(stage for stage, _ in self.turns))}
-            keys = sorted(self.turns, key=lambda key: (stages[key[0]], key[1]))
+            stage_order = {stage: index for index, stage in enumerate(dict.fromkeys(stage for stage, _ in self.turns))}
+            keys = sorted(self.turns, key=lambda key: (stage_order[key[0]], key[1]))
             self.ordered = tuple(self.turns[key] for key in keys)
         return self.ordered
 
@@ -81,7 +201,7 @@ class _Round:
 
 
 class Fold:
-    """The state of one session, grown event by event.
+    """The state of one session, built event by event.
 
     Example:
         >>> from roundtable.types import AgentConfig, DebateConfig, RoundStart, SessionRecord, utc_now
@@ -105,7 +225,7 @@ class Fold:
         self.error: ErrorInfo | None = None
         self.started: bool = False
         self.extended_after: int = 0
-        """Complete rounds when the session, completed, was last extended; 0 when it never was."""
+        """Number of complete rounds when the completed session was last extended; 0 when it never was."""
         self.independent_agreement: float | None = None
         self.independent_reason: str | None = "no round has been measured yet"
         self.context_requests: tuple[ContextRequest, ...] = ()
@@ -115,9 +235,9 @@ class Fold:
         self.next_context: tuple[ContextResult, ...] = ()
         self.pending_control: Control | None = None
         self._seats = _seats(record)
-        self._shared = 0 if record.forked_from is None else record.forked_from.events
+        self._shared_events = 0 if record.forked_from is None else record.forked_from.events
         if record.forked_from is not None:
-            # Whoever forks wants to go on, so what had ended the debate by then has had its say.
+            # A fork continues the debate, so an exit that was already met at the fork does not end it again.
             self.extended_after = record.forked_from.at_round
         for event in events:
             self.apply(event)
@@ -129,18 +249,20 @@ class Fold:
 
     @property
     def concluding(self) -> bool:
-        """Whether the debate is over and only its last event is not stored: it is, or was, being put together."""
+        """Whether the debate is over but its last event is not stored: the synthesis is, or was, being written."""
         return self.progress.status == "active" and self.exit is not None
 
     @property
     def wants_synthesis(self) -> bool:
-        """Whether the debate is still to be put together, with something there to put together."""
+        """Whether a synthesis is requested and missing, and there are answers for it."""
         return (
-            self.record.config.synthesize and self.synthesis is None and any(held.has_answers for held in self.rounds)
+            self.record.config.synthesize
+            and self.synthesis is None
+            and any(debate_round.has_answers for debate_round in self.rounds)
         )
 
     def apply(self, event: DurableEvent) -> None:
-        """Take the next event. Events at or below the last number are passed over."""
+        """Apply the next event; events at or below the last sequence number are ignored."""
         if event.seq and event.seq <= self.last_seq:
             return
         self.last_seq = event.seq or self.last_seq
@@ -148,37 +270,38 @@ class Fold:
         before, self.progress = self.progress.status, advance(self.progress, (event,))
         match event.type:
             case "agent_complete" | "agent_error" | "initiator_complete":
-                self._turn(event.turn)
+                self._add_turn(event.turn)
             case "debate_start" | "conversation_start":
                 self.started = True
             case "round_start":
                 self.error = self.exit = None
-                held = self._find(event.round)
-                held.begun, held.focus_question, held.context_results = (
-                    True,
-                    event.focus_question,
-                    event.context_results,
-                )
+                new_round = self._changing_round(event.round)
+                new_round.begun, new_round.focus_question = True, event.focus_question
+                new_round.context_results = event.context_results
                 self.next_context = ()
             case "consensus":
-                self._measured(event)
+                self._apply_measurement(event)
             case "context_requested":
-                known = {asked.id: asked for asked in (*self.context_requests, *event.requests)}
-                self.context_requests = tuple(known.values())
+                requests = {request.id: request for request in (*self.context_requests, *event.requests)}
+                self.context_requests = tuple(requests.values())
             case "round_complete":
-                self._find(event.round).complete = True
+                self._changing_round(event.round).complete = True
             case "control":
-                self._control(event, before)
+                self._apply_control(event, before)
             case "synthesis_complete":
-                self._synthesized(event)
+                self._apply_synthesis(event)
             case "exit" | "error" | "debate_complete" | "conversation_complete":
-                self._ended(event)
-            case _:
+                self._apply_end(event)
+            case "initiator_tool_call" | "agent_tool_call" | "agent_tool_result":
                 pass
+            case _:
+                assert_never(event.type)
 
-    def _ended(self, event: DebateExit | DebateError | DebateComplete | ConversationComplete) -> None:
+    def _apply_end(self, event: DebateExit | DebateError | DebateComplete | ConversationComplete) -> None:
         if event.type == "exit":
             self.exit = event.exit
+            if event.usage is not None:
+                self._add_turnless_usage(event.usage)
             return
         self.pending_control = None
         if event.type == "error":
@@ -186,54 +309,62 @@ class Fold:
         elif event.type == "conversation_complete":
             self.exit = event.exit
             if event.turn is not None:
-                self._turn(event.turn)
+                self._add_turn(event.turn)
 
-    def _find(self, number: int) -> _Round:
-        """Give a round that is about to change."""
-        for held in reversed(self.rounds):
-            if held.number == number:
-                held.ordered = held.record = None
-                return held
+    def _add_turnless_usage(self, usage: Usage) -> None:
+        """Count calls without a stored turn."""
+        if self.rounds:
+            self._changing_round(self.rounds[-1].number).usage += usage
+        if self._is_own:
+            self.usage += usage
+
+    def _changing_round(self, number: int) -> _Round:
+        """Return a round that is about to change, a new one if needed; drops what was computed from it."""
+        for existing in reversed(self.rounds):
+            if existing.number == number:
+                existing.ordered = existing.record = None
+                return existing
         self.rounds.append(_Round(number, None))
         return self.rounds[-1]
 
-    def _synthesized(self, event: SynthesisComplete) -> None:
+    def _apply_synthesis(self, event: SynthesisComplete) -> None:
         self.synthesis, self.synthesis_error = event.synthesis or self.synthesis, event.error
         if self._is_own:
             self.usage += event.usage or Usage()
 
-    def _turn(self, turn: AnyTurn) -> None:
-        # Whatever is said after a synthesis is not in it.
+    def _add_turn(self, turn: AnyTurn) -> None:
+        # A new turn makes the synthesis outdated.
         self.synthesis = self.synthesis_error = None
-        held = self._find(turn.round)
-        held.turns[turn.stage, turn.slot] = turn
-        spent = turn.result.usage if turn.outcome == "answered" else turn.usage
-        held.usage += spent
+        current = self._changing_round(turn.round)
+        current.turns[turn.stage, turn.slot] = turn
+        usage = turn.result.usage if turn.outcome == "answered" else turn.usage
+        current.usage += usage
         if self._is_own:
-            self.usage += spent
-            self.usage_by_agent[turn.agent_id] = self.usage_by_agent.get(turn.agent_id, Usage()) + spent
+            self.usage += usage
+            self.usage_by_agent[turn.agent_id] = self.usage_by_agent.get(turn.agent_id, Usage()) + usage
 
     @property
     def _is_own(self) -> bool:
-        """Whether the event at hand is of this session, and not of the past it shares with another."""
-        return not self._shared or self.last_seq > self._shared
+        """Whether the current event belongs to this session, not to the past that a fork shares."""
+        return not self._shared_events or self.last_seq > self._shared_events
 
-    def _measured(self, event: ConsensusMeasured) -> None:
-        held = self._find(event.round)
-        held.consensus, held.decision, held.baseline = event.consensus, event.decision, event.baseline
-        held.usage += event.usage or Usage()
+    def _apply_measurement(self, event: ConsensusMeasured) -> None:
+        measured = self._changing_round(event.round)
+        measured.consensus, measured.decision, measured.baseline = event.consensus, event.decision, event.baseline
+        measured.usage += event.usage or Usage()
         if self._is_own:
             self.usage += event.usage or Usage()
         if event.independent_agreement is not None or event.independent_agreement_reason is not None:
             self.independent_agreement = event.independent_agreement
             self.independent_reason = event.independent_agreement_reason
 
-    def _control(self, event: Control, before: SessionStatus) -> None:
+    def _apply_control(self, event: Control, before: SessionStatus) -> None:
         match event.action:
             case "pause":
-                # Nothing to pause where nothing can run; and who was asked to stop does not merely pause.
-                asked = self.pending_control
-                if before in {"created", "active"} and (asked is None or (asked.action == "pause" and event.cancels)):
+                # Only a session that can run can pause, and a pause never replaces a request to stop.
+                pending = self.pending_control
+                is_stronger = pending is None or (pending.action == "pause" and event.cancels)
+                if before in {"created", "active"} and is_stronger:
                     self.pending_control = event
                 return
             case "stop":
@@ -247,7 +378,7 @@ class Fold:
                 self._adopt(event)
             case "extend":
                 if before == "completed" or (before == "active" and self.exit is not None):
-                    self.extended_after = sum(held.complete for held in self.rounds)
+                    self.extended_after = sum(debate_round.complete for debate_round in self.rounds)
                     self.exit = None
             case _:
                 assert_never(event.action)
@@ -256,29 +387,30 @@ class Fold:
         if event.context_results:
             answered = {result.request_id for result in event.context_results}
             self.next_context += event.context_results
-            self.context_requests = tuple(asked for asked in self.context_requests if asked.id not in answered)
+            self.context_requests = tuple(request for request in self.context_requests if request.id not in answered)
 
     def _adopt(self, event: Control) -> None:
-        """Take over the configuration with which somebody goes on."""
+        """Adopt the configuration with which the session is resumed."""
         changed = {"agents": event.agents, "prompt_version": event.prompt_version}
         changed = {name: value for name, value in changed.items() if value is not None}
         if changed:
             self.record = self.record.model_copy(update=changed)
             self._seats = _seats(self.record)
 
-    def view(self, *, without_stage: str | None = None) -> DebateContext:
-        """Give the mode's view: everything said so far.
+    def view(self, *, without_stage: str | None = None, ends: bool = False) -> DebateContext:
+        """Return the mode's view of everything said until now.
 
         Args:
-            without_stage: Leaves out this stage of the current round, for asking the mode again what
-                it had planned before that stage began.
+            without_stage: Leave out this stage of the current round, to ask the mode again for the plan that it made
+                before that stage.
+            ends: Whether an exit criterion ends the debate after the current round.
         """
         config, current = self.record.config, self.current
         turns = tuple(
             turn
-            for held in self.rounds
-            for turn in held.in_order()
-            if not (held is current and turn.stage == without_stage)
+            for debate_round in self.rounds
+            for turn in debate_round.in_order()
+            if not (debate_round is current and turn.stage == without_stage)
         )
         return DebateContext(
             session_id=self.record.id,
@@ -297,15 +429,16 @@ class Fold:
             transcript=turns,
             seed=config.seed,
             team=config.team,
+            ends=ends,
         )
 
     def to_record(self) -> DebateRecord:
-        """Give the record of everything so far."""
+        """Return the record of the session until now."""
         return DebateRecord(
             session=self.record,
             status=self.progress.status,
             total_rounds=self.progress.total_rounds,
-            rounds=tuple(held.to_record() for held in self.rounds),
+            rounds=tuple(debate_round.to_record() for debate_round in self.rounds),
             independent_agreement=self.independent_agreement,
             independent_agreement_reason=self.independent_reason,
             context_requests=self.context_requests,
@@ -320,9 +453,9 @@ class Fold:
         )
 
     def to_session(self) -> Session:
-        """Give the session as the TypeScript API shows it."""
+        """Return the session in the form of `roundtable.types.Session`."""
         config = self.record.config
-        measured = [held.consensus for held in self.rounds if held.consensus is not None]
+        measured = [debate_round.consensus for debate_round in self.rounds if debate_round.consensus is not None]
         return Session(
             id=self.record.id,
             topic=config.topic,
@@ -348,10 +481,10 @@ def _seats(record: SessionRecord) -> tuple[Seat, ...]:
 
 
 def fold_debate(record: SessionRecord, events: Iterable[DurableEvent]) -> DebateRecord:
-    """Give the record of a session from all its events."""
+    """Return the record of a session from all its events."""
     return Fold(record, events).to_record()
 
 
 def fold_session(record: SessionRecord, events: Iterable[DurableEvent]) -> Session:
-    """Give the session of the TypeScript API from all its events."""
+    """Return the session from all its events."""
     return Fold(record, events).to_session()

@@ -1,23 +1,39 @@
-"""Rendering a report view as text, Markdown, HTML or CSV; whatever agents wrote comes out inert."""
+"""Render a report view as text, Markdown, HTML or CSV; all text from agents is escaped."""
 
-from roundtable.report.answers import Words, in_words
-from roundtable.report.cost import cost_in_words
-from roundtable.report.fragment import to_fragment
-from roundtable.report.inert import plain
-from roundtable.report.markdown import markdown_parts, to_markdown
-from roundtable.report.page import page_parts, section_parts, to_page
-from roundtable.report.sheet import csv_parts
-from roundtable.report.style import STYLE
-from roundtable.report.tags import Html
-from roundtable.report.text import to_text
-from roundtable.report.view import CostView, OptionView, Parts, ReportView, RoundView, SourceView, SpeakerView
-from roundtable.report.words import initials
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.report.csv import csv_parts
+    from roundtable.report.html import page_parts, section_parts, to_fragment, to_page
+    from roundtable.report.html_builder import Html
+    from roundtable.report.markdown import markdown_parts, to_markdown
+    from roundtable.report.sanitize import plain
+    from roundtable.report.style import STYLE
+    from roundtable.report.text import Words, cost_in_words, in_words, pair_lines, to_text
+    from roundtable.report.view import (
+        CostView,
+        OptionView,
+        PairTable,
+        Parts,
+        ReportView,
+        RoundView,
+        SourceView,
+        SpeakerView,
+        initials,
+    )
 
 __all__ = [
     "STYLE",
     "CostView",
     "Html",
     "OptionView",
+    "PairTable",
     "Parts",
     "ReportView",
     "RoundView",
@@ -30,6 +46,7 @@ __all__ = [
     "initials",
     "markdown_parts",
     "page_parts",
+    "pair_lines",
     "plain",
     "section_parts",
     "to_fragment",
@@ -37,3 +54,18 @@ __all__ = [
     "to_page",
     "to_text",
 ]
+
+_NAMES = {
+    "csv": "csv_parts",
+    "html": "page_parts section_parts to_fragment to_page",
+    "html_builder": "Html",
+    "markdown": "markdown_parts to_markdown",
+    "sanitize": "plain",
+    "style": "STYLE",
+    "text": "Words cost_in_words in_words pair_lines to_text",
+    "view": "CostView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView initials",
+}
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, {name: home for home, names in _NAMES.items() for name in names.split()})

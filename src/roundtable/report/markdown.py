@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from roundtable.report.inert import plain, safe_url
-from roundtable.report.words import answer_line, heading, percent
+from roundtable.report.sanitize import plain, safe_url
+from roundtable.report.view import answer_line, heading, percent, short_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from roundtable.report.view import ReportView, RoundView, SpeakerView
 
 __all__ = ["markdown_parts", "to_markdown"]
+
+_NAME_CHARS = 60
+"""Longest name in a table, in characters."""
 
 _INLINE = re.compile(
     r"""
@@ -29,29 +32,29 @@ _INLINE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""What may mean something anywhere in a line."""
+"""Characters that can be syntax anywhere in a line."""
 _OPENING = re.compile(r"#(?=#{0,5}(?: |$))|>|[-+*](?=[-+* ]|$)|(?<=\d)[.)](?= |$)")
-"""What may mean something where a block begins."""
+"""Characters that can be syntax at the start of a block."""
 _NUMBER = re.compile(r"[0-9]{1,9}(?=[.)](?: |$))")
 
 
-def _markdown(text: str, *, opens: bool = False) -> str:
-    """Escape what would not be shown as it stands, and nothing else, so that the source stays readable.
+def _escape_text(text: str, *, opens: bool = False) -> str:
+    """Escape only the characters that Markdown would interpret, so that the source stays readable.
 
     Args:
         text: The text.
-        opens: Whether it stands where a block begins, so that its first letters could make it a list or a title.
+        opens: Whether it begins a block, so that its first characters could turn it into a list or a heading.
     """
     clean = plain(text)
     number = _NUMBER.match(clean) if opens else None
     start = number.end() if number else 0
     if not opens or not _OPENING.match(clean, start):
-        return _INLINE.sub(_escaped, clean)
-    return f"{clean[:start]}\\{clean[start]}{_INLINE.sub(_escaped, clean[start + 1 :])}"
+        return _INLINE.sub(_escape, clean)
+    return f"{clean[:start]}\\{clean[start]}{_INLINE.sub(_escape, clean[start + 1 :])}"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return "".join(f"\\{letter}" for letter in found.group())
+def _escape(match: re.Match[str]) -> str:
+    return "".join(f"\\{letter}" for letter in match.group())
 
 
 def to_markdown(view: ReportView) -> str:
@@ -60,26 +63,44 @@ def to_markdown(view: ReportView) -> str:
 
 
 def markdown_parts(view: ReportView) -> Iterator[str]:
-    """Render as Markdown, part by part; a long debate is never held whole."""
-    out = [f"# {_markdown(view.title)}", ""]
-    out += [f"> **Missing** {_markdown(line)}" for line in view.missing]
-    out += ["", f"**Answer:** {_markdown(answer_line(view))}", ""]
-    out += [f"- **{_markdown(label)}:** {_markdown(value)}" for label, value in view.facts]
-    yield "\n".join(out) + "\n"
+    """Render as Markdown, part by part; a long debate is never in memory as a whole."""
+    lines = [f"# {_escape_text(view.title)}", ""]
+    lines += [f"> **Missing** {_escape_text(line)}" for line in view.missing]
+    lines += ["", f"**Answer:** {_escape_text(answer_line(view))}", ""]
+    lines += [f"- **{_escape_text(label)}:** {_escape_text(value)}" for label, value in view.facts]
+    yield "\n".join(lines) + "\n"
+    yield from _pairs_markdown(view)
     yield from _synthesis_markdown(view)
-    for held in view.rounds:
-        yield from _round_markdown(held)
+    for round_view in view.rounds:
+        yield from _round_markdown(round_view)
     yield from _minority_markdown(view)
     yield from _sources_markdown(view)
     yield from _cost_markdown(view)
 
 
-def _round_markdown(held: RoundView) -> Iterator[str]:
-    yield f"\n## {_markdown(heading(held))}\n"
-    if held.summary:
-        yield f"\n{_markdown(held.summary, opens=True)}\n"
-    for speaker in held.speakers:
-        yield "\n".join(["", f"### {_markdown(speaker.name)}", "", *_speaker_markdown(speaker)]) + "\n"
+def _pairs_markdown(view: ReportView) -> Iterator[str]:
+    table = view.pairs
+    if table is None:
+        return
+    numbers = range(1, len(table.names) + 1)
+    lines = [_table_row("", map(str, numbers)), _table_row("---", ("---:" for _ in numbers))]
+    for number, name, cells in zip(numbers, table.names, table.cells, strict=True):
+        lines.append(_table_row(f"{number}. {_escape_text(short_name(name, _NAME_CHARS))}", cells))
+    yield "\n".join([f"\n{_escape_text(table.caption)}\n", *lines]) + "\n"
+
+
+def _table_row(first: str, cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in (first, *cells))} |"
+
+
+def _round_markdown(round_view: RoundView) -> Iterator[str]:
+    yield f"\n## {_escape_text(heading(round_view))}\n"
+    if round_view.summary:
+        yield f"\n{_escape_text(round_view.summary, opens=True)}\n"
+    for speaker in round_view.speakers:
+        role = "" if speaker.role == "participant" else f" ({speaker.role})"
+        title = f"### {_escape_text(f'{speaker.name}{role}')}"
+        yield "\n".join(["", title, "", *_speaker_markdown(speaker)]) + "\n"
 
 
 def _synthesis_markdown(view: ReportView) -> Iterator[str]:
@@ -90,7 +111,7 @@ def _synthesis_markdown(view: ReportView) -> Iterator[str]:
         yield f"\n### {label}\n"
         for part in parts:
             lead = "- " if len(parts) > 1 else ""
-            yield f"\n{lead}{_markdown(part, opens=True)}\n"
+            yield f"\n{lead}{_escape_text(part, opens=True)}\n"
 
 
 def _minority_markdown(view: ReportView) -> Iterator[str]:
@@ -98,8 +119,8 @@ def _minority_markdown(view: ReportView) -> Iterator[str]:
         return
     yield "\n## Minority report\n"
     for speaker in view.minority:
-        held = speaker.choice or speaker.position
-        yield f"\n- **{_markdown(speaker.name)}:** {_markdown(held)}\n"
+        position = speaker.choice or speaker.position
+        yield f"\n- **{_escape_text(speaker.name)}:** {_escape_text(position)}\n"
 
 
 def _sources_markdown(view: ReportView) -> Iterator[str]:
@@ -107,8 +128,8 @@ def _sources_markdown(view: ReportView) -> Iterator[str]:
         return
     yield "\n## Sources\n"
     for source in view.sources:
-        quoted = f" \u201c{_markdown(source.snippet)}\u201d" if plain(source.snippet) else ""
-        yield f"\n{_source_line(source.title, source.url)} ({_markdown(', '.join(source.cited_by))}){quoted}\n"
+        quote = f" \u201c{_escape_text(source.snippet)}\u201d" if plain(source.snippet) else ""
+        yield f"\n{_source_line(source.title, source.url)} ({_escape_text(', '.join(source.cited_by))}){quote}\n"
 
 
 def _cost_markdown(view: ReportView) -> Iterator[str]:
@@ -116,27 +137,27 @@ def _cost_markdown(view: ReportView) -> Iterator[str]:
         return
     yield "\n## Cost\n"
     for row in view.costs:
-        who = f"{row.name} ({row.model})" if row.model else row.name
-        yield f"\n- **{_markdown(who)}:** {_markdown(f'{row.turns}, {row.tokens}, {row.cost}')}\n"
+        name = f"{row.name} ({row.model})" if row.model else row.name
+        yield f"\n- **{_escape_text(name)}:** {_escape_text(f'{row.turns}, {row.tokens}, {row.cost}')}\n"
 
 
 def _speaker_markdown(speaker: SpeakerView) -> list[str]:
     if speaker.error is not None:
-        return [f"*Failed:* {_markdown(speaker.error)}"]
-    lines = [f"**{_markdown(speaker.position)}**"] if plain(speaker.position) else []
-    lines += [f"Choice: {_markdown(speaker.choice)}"] if speaker.choice else []
+        return [f"*Failed:* {_escape_text(speaker.error)}"]
+    lines = [f"**{_escape_text(speaker.position)}**"] if plain(speaker.position) else []
+    lines += [f"Choice: {_escape_text(speaker.choice)}"] if speaker.choice else []
     lines += [f"Confidence: {percent(speaker.confidence)}"] if speaker.confidence is not None else []
     paragraphs = plain(speaker.reasoning, lines=True).splitlines()
-    lines += [_markdown(paragraph, opens=True) for paragraph in paragraphs if paragraph.strip()]
+    lines += [_escape_text(paragraph, opens=True) for paragraph in paragraphs if paragraph.strip()]
     lines += [_source_line(title, url) for title, url in speaker.sources]
-    lines += [f"Tools used: {_markdown(', '.join(speaker.tools))}"] if speaker.tools else []
-    lines += [f"*{_markdown(note)}*" for note in speaker.notes]
+    lines += [f"Tools used: {_escape_text(', '.join(speaker.tools))}"] if speaker.tools else []
+    lines += [f"*{_escape_text(note)}*" for note in speaker.notes]
     return [line for pair in zip(lines, [""] * len(lines), strict=True) for line in pair][:-1]
 
 
 def _source_line(title: str, url: str) -> str:
     target = safe_url(url)
-    name = _markdown(title or url, opens=target is None)
+    name = _escape_text(title or url, opens=target is None)
     return f"- [{name}](<{_url_in_markdown(target)}>)" if target else f"- {name} (unsafe link left out)"
 
 

@@ -1,4 +1,4 @@
-"""The style sheet of a page: light and dark, from a phone to paper, with the fonts that are there."""
+"""The style sheet of a page: light and dark, for phones, screens and print, with system fonts."""
 
 from __future__ import annotations
 
@@ -87,6 +87,7 @@ svg.chart .grid { stroke: var(--rule); stroke-width: 1; }
 svg.chart polyline { fill: none; stroke-linejoin: round; stroke-linecap: round; }
 svg.chart polyline.agreement { stroke: var(--accent); stroke-width: 3; }
 svg.chart circle.agreement { fill: var(--accent); }
+svg.chart line.interval { stroke: var(--accent); stroke-width: 6; stroke-linecap: round; opacity: .35; }
 svg.chart polyline.before { stroke: var(--accent); stroke-width: 1.5; stroke-dasharray: 2 4; }
 svg.chart circle.before { fill: var(--card); stroke: var(--accent); stroke-width: 2; }
 svg.chart polyline.confidence { stroke: var(--soft); stroke-width: 2; stroke-dasharray: 6 4; }
@@ -168,4 +169,4 @@ blockquote { margin: .25rem 0 0; padding-left: .8rem; border-left: 3px solid var
 _DIGEST: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 
 POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
-"""What a browser may do with a page: apply this very style sheet, and nothing else."""
+"""Content Security Policy of a page: the browser may apply this style sheet and load nothing else."""

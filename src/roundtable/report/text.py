@@ -1,57 +1,146 @@
-"""A report as plain lines, for terminals and logs."""
+"""A report as plain lines, for terminals and logs: answers, costs, rounds."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from roundtable.report.inert import plain
-from roundtable.report.words import answer_line, heading, percent
+from roundtable.report.sanitize import plain
+from roundtable.report.view import answer_line, heading, percent, short_name
 
 if TYPE_CHECKING:
-    from roundtable.report.view import ReportView, SpeakerView
+    from roundtable.report.view import PairTable, ReportView, SpeakerView
+    from roundtable.types import Answer, Usage
 
-__all__ = ["to_text"]
+__all__ = ["Words", "cost_in_words", "in_words", "pair_lines", "to_text"]
+
+
+def cost_in_words(usage: Usage) -> str:
+    """Describe the cost of calls in words; if it is unknown, name the known part.
+
+    Example:
+        >>> from roundtable.types import Usage
+        >>> cost_in_words(Usage(calls=1, cost_usd=0.0123)), cost_in_words(Usage(calls=1))
+        ('cost 0.0123 USD', 'cost unknown')
+        >>> cost_in_words(Usage(calls=1, cost_usd=0.5) + Usage(calls=1))
+        'cost unknown (0.5000 USD of it known)'
+    """
+    if usage.cost_usd is not None:
+        return f"cost {usage.cost_usd:.4f} USD"
+    if usage.partial_cost_usd is None:
+        return "cost unknown"
+    return f"cost unknown ({usage.partial_cost_usd:.4f} USD of it known)"
+
+
+class Words(NamedTuple):
+    """An answer in words."""
+
+    says: str
+    """The answer, in one line."""
+    why: str
+    """The reasons, in any number of lines."""
+
+
+def in_words(answer: Answer) -> Words:
+    """Describe an answer and its reasons in words.
+
+    Example:
+        >>> from roundtable.types import BallotAnswer, RankingAnswer
+        >>> in_words(BallotAnswer(choice="Tea", reasoning="It keeps."))
+        Words(says='votes: Tea', why='It keeps.')
+        >>> in_words(RankingAnswer(ranking=(("Tea",), ("Mate", "Milk")))).says
+        'ranks: Tea > Mate = Milk'
+    """
+    match answer.kind:
+        case "position":
+            return Words(answer.position, answer.reasoning)
+        case "ballot":
+            return Words("abstains" if answer.choice is None else f"votes: {answer.choice}", answer.reasoning)
+        case "ranking":
+            order = " > ".join(" = ".join(group) for group in answer.ranking)
+            return Words(f"ranks: {order}" if order else "abstains", answer.reasoning)
+        case "approval":
+            accepted = "abstains" if answer.approved is None else f"accepts: {', '.join(answer.approved) or 'none'}"
+            return Words(accepted, answer.reasoning)
+        case "scores":
+            scores = ", ".join(f"{option} {score:g}" for option, score in answer.scores.items())
+            return Words(f"scores: {scores}" if scores else "abstains", answer.reasoning)
+        case "plan":
+            criteria = "".join(f"\n- {criterion}" for criterion in answer.success_criteria)
+            return Words(f"plans: {answer.goal}", f"{answer.strategy}{criteria}".strip())
+        case "text":
+            first, _, rest = answer.text.strip().partition("\n")
+            return Words(first, rest.strip())
+        case _:
+            assert_never(answer)
+
 
 _WIDTH = 100
+_SHORTEST_NAME = 12
 
 
 def to_text(view: ReportView, *, rounds: bool = True) -> str:
-    """Render as plain lines of at most 100 characters; only addresses may be longer.
+    """Render as plain lines of at most 100 characters; only URLs can be longer.
 
     Args:
-        view: What to render.
-        rounds: Whether to show who said what, beside what it came to.
+        view: The report to render.
+        rounds: Whether to include the rounds, and not only the outcome.
     """
-    out = [*_wrapped(view.title), ""]
-    out += [line for missing in view.missing for line in _wrapped(f"! {missing}", hang=2)]
-    for held in view.rounds if rounds else ():
-        out.append(heading(held))
-        for speaker in held.speakers:
-            out += _speaker_text(speaker)
-        out += _wrapped(held.summary, indent=2) if held.summary else []
-        out.append("")
-    out += _wrapped(f"Answer: {answer_line(view)}", hang=2)
+    lines = [*_wrapped(view.title), ""]
+    lines += [line for missing in view.missing for line in _wrapped(f"! {missing}", hang=2)]
+    for round_view in view.rounds if rounds else ():
+        lines.append(heading(round_view))
+        for speaker in round_view.speakers:
+            lines += _speaker_text(speaker)
+        lines += _wrapped(round_view.summary, indent=2) if round_view.summary else []
+        lines.append("")
+    lines += _wrapped(f"Answer: {answer_line(view)}", hang=2)
     for label, parts in view.synthesis:
-        out += _wrapped(f"{label}: {'; '.join(parts)}", hang=2)
+        lines += _wrapped(f"{label}: {'; '.join(parts)}", hang=2)
     for label, value in view.facts:
-        out += _wrapped(f"{label}: {value}", hang=2)
-    return "\n".join(out) + "\n"
+        lines += _wrapped(f"{label}: {value}", hang=2)
+    lines += [] if view.pairs is None else pair_lines(view.pairs)
+    return "\n".join(lines) + "\n"
+
+
+def pair_lines(table: PairTable, width: int = _WIDTH) -> list[str]:
+    r"""Return a vote's pairs as a caption and aligned lines; names stand last, cut to the width.
+
+    Args:
+        table: The pairs.
+        width: Longest line, in characters.
+
+    Example:
+        >>> from roundtable.report import PairTable
+        >>> table = PairTable(caption="Pairs", names=("Tea", "Milk"), cells=(("-", "2"), ("1", "-")))
+        >>> print("\n".join(pair_lines(table)))
+        Pairs
+             1  2
+          1  -  2  Tea
+          2  1  -  Milk
+    """
+    size = max(len(text) for row in table.cells for text in (f"{len(table.names)}", *row))
+    numbers = range(1, len(table.names) + 1)
+    rows = [f"  {' ' * size}{''.join(f'  {number:>{size}}' for number in numbers)}"]
+    for number, name, cells in zip(numbers, table.names, table.cells, strict=True):
+        row = f"  {number:>{size}}{''.join(f'  {cell:>{size}}' for cell in cells)}  "
+        rows.append(f"{row}{short_name(name, max(width - len(row), _SHORTEST_NAME))}")
+    return [*_wrapped(table.caption), *rows]
 
 
 def _wrapped(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
-    before = " " * indent
-    return textwrap.wrap(plain(text), _WIDTH, initial_indent=before, subsequent_indent=before + " " * hang)
+    prefix = " " * indent
+    return textwrap.wrap(plain(text), _WIDTH, initial_indent=prefix, subsequent_indent=prefix + " " * hang)
 
 
 def _speaker_text(speaker: SpeakerView) -> list[str]:
     role = "" if speaker.role == "participant" else f" ({speaker.role})"
-    who = f"{speaker.name}{role}"
+    name = f"{speaker.name}{role}"
     if speaker.error is not None:
-        return _wrapped(f"{who} FAILED: {speaker.error}", indent=2, hang=2)
-    chosen = f" [{speaker.choice}]" if speaker.choice else ""
-    sure = f" ({percent(speaker.confidence)})" if speaker.confidence is not None else ""
-    lines = _wrapped(f"{who}{sure}:{chosen} {speaker.position}", indent=2, hang=2)
+        return _wrapped(f"{name} FAILED: {speaker.error}", indent=2, hang=2)
+    choice = f" [{speaker.choice}]" if speaker.choice else ""
+    confidence = f" ({percent(speaker.confidence)})" if speaker.confidence is not None else ""
+    lines = _wrapped(f"{name}{confidence}:{choice} {speaker.position}", indent=2, hang=2)
     for paragraph in plain(speaker.reasoning, lines=True).splitlines():
         lines += _wrapped(paragraph, indent=4)
     lines += [f"    source: {plain(title)} {plain(url)}" for title, url in speaker.sources]

@@ -1,11 +1,28 @@
-"""What a report shows; filled by whoever knows results, rendered by functions that know nothing else."""
+"""The content of a report: created from results, and rendered by functions that need nothing else."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["CostView", "OptionView", "Parts", "ReportView", "RoundView", "SourceView", "SpeakerView"]
+from roundtable.report.sanitize import plain
+
+__all__ = [
+    "CostView",
+    "OptionView",
+    "PairTable",
+    "Parts",
+    "ReportView",
+    "RoundView",
+    "SourceView",
+    "SpeakerView",
+    "answer_line",
+    "heading",
+    "initials",
+    "percent",
+    "short_name",
+]
+
 
 Parts: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Headings, each with its paragraphs."""
@@ -18,7 +35,7 @@ class SpeakerView:
     name: str
     """Display name."""
     seat: int = 0
-    """Place at the table, from 0; agents of one place look alike."""
+    """Number of the agent, from 0; it selects the colour."""
     role: str = "participant"
     """Role played."""
     position: str = ""
@@ -26,7 +43,7 @@ class SpeakerView:
     choice: str | None = None
     """Option chosen."""
     reasoning: str = ""
-    """Why."""
+    """Its reasons."""
     confidence: float | None = None
     """Reported confidence in [0, 1]."""
     sources: tuple[tuple[str, str], ...] = ()
@@ -34,9 +51,11 @@ class SpeakerView:
     tools: tuple[str, ...] = ()
     """Names of the tools used."""
     notes: tuple[str, ...] = ()
-    """What the reader should know about this answer."""
+    """Notes for the reader on this answer."""
     error: str | None = None
     """Why there is no answer."""
+    votes: bool = False
+    """Whether it is a vote on motions, not an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +67,22 @@ class RoundView:
     complete: bool
     """Whether it ran to its end."""
     agreement: float | None
-    """Agreement in [0, 1]."""
+    """Agreement in [0, 1]; `None` where there was nothing to compare, or it is an interval."""
+    bounds: tuple[float, float] | None = None
+    """Least and greatest agreement, if it is an interval."""
+    level: str = ""
+    """The agreement as text, if it is not shown as a number with two decimals."""
     summary: str
     """Agreement in words."""
     focus: str = ""
     """The narrower question of the round."""
     speakers: tuple[SpeakerView, ...]
     """Turns in order."""
+
+    @property
+    def shown_level(self) -> str:
+        """The agreement as shown; empty if it was not measured."""
+        return self.level or ("" if self.agreement is None else f"{self.agreement:.2f}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +92,7 @@ class OptionView:
     name: str
     """The option."""
     score: str
-    """Its score, as it is written."""
+    """Its score, as shown."""
     share: float
     """Its score as a share of the largest, in [0, 1]."""
     won: bool
@@ -74,15 +102,27 @@ class OptionView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairTable:
+    """A vote as a table: how many ballots put one motion above another one."""
+
+    caption: str
+    """What the table shows."""
+    names: tuple[str, ...]
+    """The motions, in the order of rows and columns."""
+    cells: tuple[tuple[str, ...], ...]
+    """For each row its figures as shown, one for each column; a dash where a motion meets itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceView:
     """One page that was cited, however often."""
 
     title: str
     """Its title."""
     url: str
-    """Its address, as it was given."""
+    """Its URL, as cited."""
     snippet: str = ""
-    """A passage of it."""
+    """A quote from it."""
     cited_by: tuple[str, ...] = ()
     """Names of those who cited it."""
 
@@ -120,32 +160,69 @@ class ReportView:
     rounds: tuple[RoundView, ...]
     """The rounds."""
     state: str = ""
-    """How far the debate came, in a word or two; empty when it was held to its end."""
+    """State of the debate in a word or two; empty if it was held to its end."""
     about: str = ""
     """Mode, rounds and date, in a line."""
     is_decided: bool = True
     """Whether the decision has a winner."""
     answer_note: str = ""
-    """How the answer was found, or what stands beside it."""
+    """How the answer was found, or a remark on it."""
     seats: tuple[str, ...] = ()
-    """Names of those at the table, by seat."""
+    """Names of the agents, by seat."""
     rule: str = ""
     """Decision rule and its outcome, in words."""
     options: tuple[OptionView, ...] = ()
     """What each option got, best first."""
+    pairs: PairTable | None = None
+    """Motions against each other, if there was a vote on motions by rankings."""
     synthesis: Parts = ()
     """Heading and paragraphs of each part of the synthesis."""
     goal: Parts = ()
-    """What a team works towards, how, and how it knows that it is done; a debate has none."""
+    """Goal, strategy and success criteria of a team; empty for a debate."""
     figures: tuple[tuple[str, str, str], ...] = ()
-    """Label, value and remark of each figure that sums the debate up."""
+    """Label, value and remark of each summary figure."""
     independent: float | None = None
-    """Agreement in [0, 1] of answers given before anyone had heard anyone."""
+    """Agreement in [0, 1] of independent answers, given before the agents read each other."""
     minority: tuple[SpeakerView, ...] = ()
-    """Last positions of those whom the answer does not speak for."""
+    """Last positions of agents who disagree with the answer."""
     sources: tuple[SourceView, ...] = ()
     """Every page that was cited."""
     costs: tuple[CostView, ...] = ()
     """What each agent consumed."""
     cost: str = ""
     """What the whole debate consumed, in words."""
+
+
+def percent(share: float | None) -> str:
+    """Format a share as a percentage; empty for `None`."""
+    return "" if share is None else f"{share:.0%}"
+
+
+def answer_line(view: ReportView) -> str:
+    """Return the answer, or why there is none."""
+    return view.answer if view.answer is not None else f"none: {view.answer_reason}"
+
+
+def heading(held: RoundView) -> str:
+    """Return the heading of a round."""
+    state = "" if held.complete else " (not completed)"
+    level = f", agreement {held.shown_level}" if held.shown_level else ""
+    return f"Round {held.number}{state}{level}"
+
+
+def short_name(name: str, width: int) -> str:
+    """Return a name in one line of at most so many characters.
+
+    Example:
+        >>> short_name("A rather long motion", 10), short_name("Tea", 10)
+        ('A rather \u2026', 'Tea')
+    """
+    text = plain(name)
+    return text if len(text) <= width else f"{text[: width - 1]}\u2026"
+
+
+def initials(name: str) -> str:
+    """Return one or two initials of a name."""
+    words = [word for word in plain(name).split() if word[:1].isalnum()]
+    ends = (words[0], words[-1]) if len(words) > 1 else words
+    return "".join(word[0].upper() for word in ends) or "\u2022"

@@ -1,29 +1,18 @@
-"""Decision rules and agreement metrics: exact, pure, usable without any model.
+"""Ballots, and the rules that decide by them: exact, pure, usable without any model.
 
-Names are loaded when they are asked for.
+Names are loaded at first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.scoring.agreement import (
-        basic_agreement,
-        entropy,
-        entropy_agreement,
-        jensen_shannon,
-        lead_margin,
-        modal_share,
-        pairwise_agreement,
-        tally,
-        total_variation,
-    )
-    from roundtable.scoring.answers import ballot_from_answer
+    from roundtable.scoring.ballot_forms import ballot_from_answer, first_places, order
     from roundtable.scoring.ballots import (
         Abstention,
         Approval,
@@ -37,55 +26,26 @@ if TYPE_CHECKING:
         Trajectory,
         Verdict,
     )
-    from roundtable.scoring.deciding import TieRule, decide
-    from roundtable.scoring.delphi import (
-        coefficient_of_variation,
-        cv_change,
-        interquartile_range,
-        median,
-        quantile,
-        share_near_median,
-        stability,
-        tastle_wierman,
-        van_der_eijk_a,
-    )
-    from roundtable.scoring.dynamics import (
-        Positions,
-        Rounds,
-        conformity,
-        disagreement_collapse,
-        flip_rate,
-        influence_matrix,
-        modal_adoption,
-        obstinacy,
-        position_drift,
-    )
+    from roundtable.scoring.camps import Camp, Camps, OpenAnswer, PairVerdict, Said, find_camps
+    from roundtable.scoring.decision import TieRule, decide
     from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Roll, Vote
-    from roundtable.scoring.gold import (
-        Transitions,
-        brier_score,
-        expected_calibration_error,
-        jury_bound,
-        oracle_gap,
-        transitions,
-    )
-    from roundtable.scoring.measure import Figure, Measure
-    from roundtable.scoring.outcome import Outcome, Parameters, ParameterValue, Rule
-    from roundtable.scoring.precise import Number, exact, share
-    from roundtable.scoring.rank_agreement import kendall_w, mean_spearman, ranks
-    from roundtable.scoring.readings import first_places, order
-    from roundtable.scoring.reliability import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha
+    from roundtable.scoring.motions import Motions, MotionVote, count_vote, find_motions
+    from roundtable.scoring.normalisation import Normalise, casefold, normalise, normaliser
+    from roundtable.scoring.numbers import Figure, Measure, Number, exact, share
+    from roundtable.scoring.open_answers import ABSTAIN, is_abstention, open_key
+    from roundtable.scoring.outcome import BallotForm, Outcome, Parameters, ParameterValue, Rule
     from roundtable.scoring.rules import BUILTIN_RULES, find_rule, rule_registry
-    from roundtable.scoring.rules.condorcet import schulze_paths, schulze_winners
-    from roundtable.scoring.rules.kemeny import kemeny_scores
-    from roundtable.scoring.spelling import Normalise, casefold, normalise, normaliser
-    from roundtable.scoring.transcripts import Transcript, Utterance, read_transcript
+    from roundtable.scoring.rules.ranked import kemeny_scores, schulze_paths, schulze_winners
 
 __all__ = [
+    "ABSTAIN",
     "BUILTIN_RULES",
     "Abstention",
     "Approval",
     "Ballot",
+    "BallotForm",
+    "Camp",
+    "Camps",
     "Choice",
     "Distribution",
     "Electorate",
@@ -93,93 +53,62 @@ __all__ = [
     "InvalidBallot",
     "KeyOf",
     "Measure",
+    "MotionVote",
+    "Motions",
     "Normalise",
     "Number",
+    "OpenAnswer",
     "Outcome",
+    "PairVerdict",
     "ParameterValue",
     "Parameters",
     "Points",
-    "Positions",
     "Prediction",
     "Profile",
     "Ranking",
     "Reading",
     "Roll",
-    "Rounds",
     "Rule",
+    "Said",
     "Scores",
     "TieRule",
     "Trajectory",
-    "Transcript",
-    "Transitions",
-    "Utterance",
     "Verdict",
     "Vote",
     "ballot_from_answer",
-    "basic_agreement",
-    "brier_score",
     "casefold",
-    "coefficient_of_variation",
-    "cohen_kappa",
-    "conformity",
-    "cv_change",
+    "count_vote",
     "decide",
-    "disagreement_collapse",
-    "entropy",
-    "entropy_agreement",
     "exact",
-    "expected_calibration_error",
+    "find_camps",
+    "find_motions",
     "find_rule",
     "first_places",
-    "fleiss_kappa",
-    "flip_rate",
-    "gwet_ac1",
-    "influence_matrix",
-    "interquartile_range",
-    "jensen_shannon",
-    "jury_bound",
+    "is_abstention",
     "kemeny_scores",
-    "kendall_w",
-    "krippendorff_alpha",
-    "lead_margin",
-    "mean_spearman",
-    "median",
-    "modal_adoption",
-    "modal_share",
     "normalise",
     "normaliser",
-    "obstinacy",
-    "oracle_gap",
+    "open_key",
     "order",
-    "pairwise_agreement",
-    "position_drift",
-    "quantile",
-    "ranks",
-    "read_transcript",
     "rule_registry",
     "schulze_paths",
     "schulze_winners",
     "share",
-    "share_near_median",
-    "stability",
-    "tally",
-    "tastle_wierman",
-    "total_variation",
-    "transitions",
-    "van_der_eijk_a",
 ]
 
 _HOMES = {
-    "basic_agreement": "agreement",
-    "entropy": "agreement",
-    "entropy_agreement": "agreement",
-    "jensen_shannon": "agreement",
-    "lead_margin": "agreement",
-    "modal_share": "agreement",
-    "pairwise_agreement": "agreement",
-    "tally": "agreement",
-    "total_variation": "agreement",
-    "ballot_from_answer": "answers",
+    "Camp": "camps",
+    "Camps": "camps",
+    "OpenAnswer": "camps",
+    "PairVerdict": "camps",
+    "Said": "camps",
+    "find_camps": "camps",
+    "ABSTAIN": "open_answers",
+    "open_key": "open_answers",
+    "is_abstention": "open_answers",
+    "ballot_from_answer": "ballot_forms",
+    "first_places": "ballot_forms",
+    "order": "ballot_forms",
     "Abstention": "ballots",
     "Approval": "ballots",
     "Ballot": "ballots",
@@ -191,26 +120,8 @@ _HOMES = {
     "Scores": "ballots",
     "Trajectory": "ballots",
     "Verdict": "ballots",
-    "TieRule": "deciding",
-    "decide": "deciding",
-    "coefficient_of_variation": "delphi",
-    "cv_change": "delphi",
-    "interquartile_range": "delphi",
-    "median": "delphi",
-    "quantile": "delphi",
-    "share_near_median": "delphi",
-    "stability": "delphi",
-    "tastle_wierman": "delphi",
-    "van_der_eijk_a": "delphi",
-    "Positions": "dynamics",
-    "Rounds": "dynamics",
-    "conformity": "dynamics",
-    "disagreement_collapse": "dynamics",
-    "flip_rate": "dynamics",
-    "influence_matrix": "dynamics",
-    "modal_adoption": "dynamics",
-    "obstinacy": "dynamics",
-    "position_drift": "dynamics",
+    "TieRule": "decision",
+    "decide": "decision",
     "Electorate": "electorate",
     "InvalidBallot": "electorate",
     "KeyOf": "electorate",
@@ -218,43 +129,30 @@ _HOMES = {
     "Reading": "electorate",
     "Roll": "electorate",
     "Vote": "electorate",
-    "Transitions": "gold",
-    "brier_score": "gold",
-    "expected_calibration_error": "gold",
-    "jury_bound": "gold",
-    "oracle_gap": "gold",
-    "transitions": "gold",
-    "Figure": "measure",
-    "Measure": "measure",
+    "MotionVote": "motions",
+    "Motions": "motions",
+    "count_vote": "motions",
+    "find_motions": "motions",
+    "Normalise": "normalisation",
+    "casefold": "normalisation",
+    "normalise": "normalisation",
+    "normaliser": "normalisation",
+    "Figure": "numbers",
+    "Measure": "numbers",
+    "Number": "numbers",
+    "exact": "numbers",
+    "share": "numbers",
+    "BallotForm": "outcome",
     "Outcome": "outcome",
     "ParameterValue": "outcome",
     "Parameters": "outcome",
     "Rule": "outcome",
-    "Number": "precise",
-    "exact": "precise",
-    "share": "precise",
-    "kendall_w": "rank_agreement",
-    "mean_spearman": "rank_agreement",
-    "ranks": "rank_agreement",
-    "first_places": "readings",
-    "order": "readings",
-    "cohen_kappa": "reliability",
-    "fleiss_kappa": "reliability",
-    "gwet_ac1": "reliability",
-    "krippendorff_alpha": "reliability",
     "BUILTIN_RULES": "rules",
     "find_rule": "rules",
     "rule_registry": "rules",
-    "schulze_paths": "rules.condorcet",
-    "schulze_winners": "rules.condorcet",
-    "kemeny_scores": "rules.kemeny",
-    "Normalise": "spelling",
-    "casefold": "spelling",
-    "normalise": "spelling",
-    "normaliser": "spelling",
-    "Transcript": "transcripts",
-    "Utterance": "transcripts",
-    "read_transcript": "transcripts",
+    "kemeny_scores": "rules.ranked",
+    "schulze_paths": "rules.ranked",
+    "schulze_winners": "rules.ranked",
 }
 
 __getattr__: Callable[[str], object]

@@ -1,4 +1,4 @@
-"""Ballots: what a voter says, plain or typed."""
+"""Ballots: a voter's input, plain or typed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from roundtable.errors import ConfigurationError
-from roundtable.scoring.precise import Number, exact
+from roundtable.scoring.numbers import Number, exact
 
 __all__ = [
     "Abstention",
@@ -27,9 +27,10 @@ __all__ = [
 ]
 
 
-def _refuse_text(given: object, kind: str) -> None:
-    if isinstance(given, str):
-        raise ConfigurationError(f"{kind} takes options, not the text {given!r}", hint=f"Write {kind}([{given!r}]).")
+def _reject_text(options: object, kind: str) -> None:
+    if isinstance(options, str):
+        hint = f"Write {kind}([{options!r}])."
+        raise ConfigurationError(f"{kind} takes options, not the text {options!r}", hint=hint)
 
 
 Tied: TypeAlias = str | Sequence[str] | AbstractSet[str]
@@ -48,9 +49,9 @@ class Choice:
     option: str | None
     """The option; `None` abstains."""
     confidence: Number | None = None
-    """Reported confidence in [0, 1]; read by the confidence-weighted rules and the soft vote alone."""
+    """Reported confidence in [0, 1]; only the confidence-weighted rules and the soft vote read it."""
     accuracy: Number | None = None
-    """The voter's known share of right answers, strictly between 0 and 1; read by `log-odds` alone."""
+    """The voter's known share of right answers, strictly between 0 and 1; only `log-odds` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,15 @@ class Ranking:
     """
 
     groups: Sequence[Tied]
-    """Options or groups of tied options, best first; an empty group is a gap without meaning."""
+    """Options or groups of tied options, best first; an empty group means nothing."""
 
     def __post_init__(self) -> None:
-        """Check that it is no text.
+        """Check that the value is not text.
 
         Raises:
-            ConfigurationError: It is; its letters are no options.
+            ConfigurationError: It is text; its letters are not options.
         """
-        _refuse_text(self.groups, "Ranking")
+        _reject_text(self.groups, "Ranking")
 
     @classmethod
     def from_ranks(cls, ranks: Mapping[str, Number]) -> Ranking:
@@ -80,26 +81,26 @@ class Ranking:
         Raises:
             ConfigurationError: A rank is not a number.
         """
-        places: dict[Fraction, list[str]] = {}
+        options_at: dict[Fraction, list[str]] = {}
         for option, rank in ranks.items():
-            places.setdefault(exact(rank, f"the rank of {option!r}"), []).append(option)
-        return cls(tuple(tuple(places[rank]) for rank in sorted(places)))
+            options_at.setdefault(exact(rank, f"the rank of {option!r}"), []).append(option)
+        return cls(tuple(tuple(options_at[rank]) for rank in sorted(options_at)))
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Every option the voter can live with; an empty set approves of nobody and still is a vote."""
+    """Every option the voter approves of; an empty set approves of none and still counts as a vote."""
 
     options: AbstractSet[str] | Sequence[str]
     """The options approved."""
 
     def __post_init__(self) -> None:
-        """Check that it is no text.
+        """Check that the value is not text.
 
         Raises:
-            ConfigurationError: It is; its letters are no options.
+            ConfigurationError: It is text; its letters are not options.
         """
-        _refuse_text(self.options, "Approval")
+        _reject_text(self.options, "Approval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Points out of one purse, spread over options."""
+    """A fixed number of points, spread over options."""
 
     points: Mapping[str, Number]
     """Option to points, none below 0."""
@@ -120,7 +121,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How probable the voter holds each option."""
+    """How probable the voter thinks each option is."""
 
     probabilities: Mapping[str, Number]
     """Option to probability; options left out have none."""
@@ -144,12 +145,12 @@ class Trajectory:
     """The answer of each round from the first; `None` where there was none."""
 
     def __post_init__(self) -> None:
-        """Check that it is no text.
+        """Check that the value is not text.
 
         Raises:
-            ConfigurationError: It is; its letters are no answers.
+            ConfigurationError: It is text; its letters are not answers.
         """
-        _refuse_text(self.options, "Trajectory")
+        _reject_text(self.options, "Trajectory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +163,11 @@ class Verdict:
     """
 
     option: str | None
-    """Whom the judge found for; `None` abstains."""
+    """Option the judge chose; `None` abstains."""
     swapped: str | None = None
-    """Whom the same judge found for when the options were shown in reverse order; `None` when not asked."""
+    """Option the same judge chose when the options were shown in reverse order; `None` when not asked."""
     own: Sequence[str] | AbstractSet[str] = ()
-    """Options that were written by a model of the judge's own family."""
+    """Options written by a model of the judge's own family."""
 
 
 @dataclass(frozen=True, slots=True)

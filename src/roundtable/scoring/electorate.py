@@ -1,32 +1,164 @@
-"""The ballots of one decision: spellings become options, nothing is dropped unnamed."""
+"""The ballots of one decision: spellings become options, and each ballot that cannot count is listed with a reason."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from fractions import Fraction
+from typing import Generic, TypeAlias, TypeVar, cast
 
 from roundtable.errors import ConfigurationError
-from roundtable.scoring.ballots import Ballot
-from roundtable.scoring.grouping import Group, Grouped, Weight
-from roundtable.scoring.precise import Number
-from roundtable.scoring.spelling import Normalise, normaliser
-from roundtable.scoring.words import is_list, quoted
+from roundtable.scoring.ballots import Abstention, Approval, Ballot, Choice, Ranking, Trajectory, Verdict
+from roundtable.scoring.normalisation import Normalise, normaliser
+from roundtable.scoring.numbers import LARGEST, Number, exact
+from roundtable.scoring.words import counted, is_list, quoted
 
-__all__ = ["Electorate", "InvalidBallot", "KeyOf", "Profile", "Reading", "Roll", "Vote"]
+__all__ = ["Electorate", "Group", "Grouped", "InvalidBallot", "KeyOf", "Profile", "Reading", "Roll", "Vote", "Weight"]
+
+
+Weight: TypeAlias = int | Fraction
+
+# Keys compare by value: these markers keep sets and mappings apart from lists with the same items.
+_SET, _MAP = object(), object()
+_TYPED = (Abstention, Approval, Choice, Ranking, Trajectory, Verdict)
+
+
+@dataclass(slots=True)
+class Group:
+    """Equal ballots."""
+
+    key: Hashable
+    """What makes them equal."""
+    ballot: Ballot
+    """One of them."""
+    count: int
+    """How many have weight."""
+    weight: Weight
+    """Their total weight."""
+
+
+class Grouped:
+    """Ballots grouped by value, in the order in which each value first appears.
+
+    Args:
+        ballots: The ballots; indices count from 0.
+        weights: One non-negative number per ballot; `None` gives each the weight 1.
+
+    Raises:
+        ConfigurationError: The weights do not fit.
+    """
+
+    def __init__(self, ballots: Sequence[Ballot], weights: Sequence[Number] | None) -> None:
+        self._keys, plain = _keys(ballots)
+        self._weightless: Container[int] = ()
+        if weights is not None:
+            self.groups: list[Group] = self._weigh(ballots, weights)
+            return
+        first = {} if plain else dict(zip(reversed(self._keys), reversed(ballots), strict=True))
+        self.groups = [
+            Group(key, cast("Ballot", key) if plain else first[key], count, count)
+            for key, count in Counter(self._keys).items()
+        ]
+
+    def _weigh(self, ballots: Sequence[Ballot], weights: Sequence[Number]) -> list[Group]:
+        if not is_list(weights):
+            msg = f"weights must be a list with one number per ballot, not {quoted(weights)}"
+            raise ConfigurationError(msg, hint="Leave weights out to count all ballots alike.")
+        weights = list(weights)
+        if len(weights) != len(ballots):
+            raise ConfigurationError(
+                f"{counted(len(ballots), 'ballot needs', 'ballots need')} as many weights, not {len(weights)}"
+            )
+        groups: dict[Hashable, Group] = {}
+        weightless: set[int] = set()
+        for index, number in enumerate(weights):
+            weight = exact(number, f"weight {index}")
+            if weight < 0:
+                raise ConfigurationError(f"weight {index} must not be negative: {number!r}")
+            if weight > LARGEST:
+                raise ConfigurationError(f"weight {index} must be at most 1e100")
+            if not weight:
+                weightless.add(index)
+                continue
+            key = self._keys[index]
+            group = groups.setdefault(key, Group(key, ballots[index], 0, 0))
+            group.count += 1
+            group.weight += weight
+        self._weightless = weightless
+        return list(groups.values())
+
+    @property
+    def size(self) -> int:
+        """How many ballots there are, those without weight included."""
+        return len(self._keys)
+
+    def places(self, reasons: Mapping[Hashable, str]) -> Iterator[tuple[int, str]]:
+        """Yield the index of each ballot that has weight and whose key is in `reasons`, with the reason."""
+        if not reasons:
+            return
+        for index, key in enumerate(self._keys):
+            if key in reasons and index not in self._weightless:
+                yield index, reasons[key]
+
+
+def _keys(ballots: Sequence[Ballot]) -> tuple[Sequence[Hashable], bool]:
+    """Return the key of each ballot, and whether the keys can be read as ballots themselves."""
+    kinds = set(map(type, ballots))
+    if kinds <= {str, type(None)}:
+        return cast("Sequence[Hashable]", ballots), True
+    if kinds == {list}:
+        keys = [tuple(cast("list[Hashable]", ballot)) for ballot in ballots]
+        if _is_hashable(keys):
+            return keys, True
+    return [_ballot_key(ballot) for ballot in ballots], False
+
+
+def _is_hashable(keys: Sequence[Hashable]) -> bool:
+    try:
+        set(keys)
+    except TypeError:
+        return False
+    return True
+
+
+def _ballot_key(ballot: Ballot) -> Hashable:
+    """Return a key that equal ballots share; a ballot that cannot be hashed is equal only to itself."""
+    try:
+        key = _ballot_value(ballot)
+        hash(key)
+    except TypeError:
+        return object()
+    return key
+
+
+def _ballot_value(ballot: Ballot) -> Hashable:
+    if isinstance(ballot, str) or ballot is None:
+        return ballot
+    # Types are part of the key, since True equals 1.
+    if isinstance(ballot, _TYPED):
+        fields = [getattr(ballot, name) for name in type(ballot).__slots__]
+        return (type(ballot), *((type(item), item) for item in fields))
+    if isinstance(ballot, AbstractSet):
+        return (_SET, frozenset(ballot))
+    if isinstance(ballot, Mapping):
+        return (_MAP, frozenset((option, type(number), number) for option, number in ballot.items()))
+    return tuple(ballot) if isinstance(ballot, list | tuple) else object()
+
 
 F = TypeVar("F")
 
 KeyOf: TypeAlias = Callable[[object], str]
-"""Gives the key of the option that a spelling stands for; refuses what is no option."""
+"""Returns the key of the option that a spelling names; raises `InvalidBallot` where it names none."""
 
 Reading: TypeAlias = Callable[[Ballot, KeyOf], F | None]
-"""Reads a ballot in the form a rule needs: `None` abstains, `InvalidBallot` cannot count."""
+"""Reads a ballot in the form a rule needs: returns `None` for an abstention, raises `InvalidBallot` if it
+cannot count."""
 
 
 class InvalidBallot(ValueError):
-    """A ballot cannot count; the message says why. Raised by readings, recorded in the decision."""
+    """A ballot cannot count; the message says why. Readings raise it, the decision records it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +166,7 @@ class Vote(Generic[F]):
     """Equal ballots, in the form a rule reads."""
 
     weight: Weight
-    """Their weight together; their number when all weigh alike."""
+    """Their total weight; their number when all weigh the same."""
     ballots: int
     """How many there are."""
     form: F
@@ -43,31 +175,34 @@ class Vote(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """Who voted and what for, whatever the rule."""
+    """Who voted and for what, independent of the rule."""
 
     options: tuple[str, ...]
     """Keys of the options: in the order declared, else sorted."""
     labels: Mapping[str, str]
-    """Key to label: the spelling declared, else the most frequent one (of equally frequent ones the first sorted)."""
+    """Key to label: the spelling declared; else the most frequent one without white space around it, of equally
+    frequent ones the first in sort order. White space is kept where two options would otherwise share a label."""
     appearance: tuple[str, ...]
     """Keys in the order declared, else in the order in which valid ballots first name them."""
     mapping: Mapping[str, str]
     """Spelling as cast to label."""
     abstained: tuple[int, ...]
-    """Places of ballots that abstained."""
+    """Indices of ballots that abstained."""
     invalid: Mapping[int, str]
-    """Places of ballots that cannot count, and why."""
+    """Index of each ballot that cannot count, and why."""
     cast: int
     """Number of ballots that count."""
     ballots: int
     """Number of ballots that have weight, whether they count or not."""
     weight: Weight
     """Weight of the ballots that count."""
+    seats: Weight = 0
+    """Weight of all ballots, whether they count or not."""
 
     def names(self, keys: Iterable[str]) -> tuple[str, ...]:
-        """Give the labels of these options, in the order of `options`."""
-        chosen = frozenset(keys)
-        return tuple(self.labels[key] for key in self.options if key in chosen)
+        """Return the labels of these options, in the order of `options`."""
+        selected = frozenset(keys)
+        return tuple(self.labels[key] for key in self.options if key in selected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +226,10 @@ class _Speller:
     pending: list[str] = field(default_factory=list)
 
     def key(self, spelling: object) -> str:
-        """Give the option a spelling stands for.
+        """Return the key of the option a spelling names.
 
         Raises:
-            InvalidBallot: It is no text, blank, or none of the options declared.
+            InvalidBallot: It is not text, is blank, or names none of the declared options.
         """
         if not isinstance(spelling, str):
             raise InvalidBallot(f"{quoted(spelling)} is not the name of an option")
@@ -109,20 +244,32 @@ class _Speller:
         return key
 
     def labels(self) -> Mapping[str, str]:
-        """Give each option its label, in the order declared or of first appearance."""
+        """Return the label of each option, in the order declared or of first appearance."""
         if self.declared is not None:
             return self.declared
-        best: dict[str, tuple[int, str]] = {}
+        stripped: Counter[tuple[str, str]] = Counter()
         for spelling, count in self.counts.items():
-            key, rank = self.keys[spelling], (-count, spelling)
-            best[key] = min(best.get(key, rank), rank)
-        return {key: spelling for key, (_, spelling) in best.items()}
+            stripped[self.keys[spelling], spelling.strip()] += count
+        labels = _most_frequent(stripped)
+        shared = Counter(labels.values())
+        if len(shared) < len(labels):  # two options have spellings that differ only in white space
+            exact = _most_frequent({(self.keys[spelling], spelling): count for spelling, count in self.counts.items()})
+            labels = {key: label if shared[label] == 1 else exact[key] for key, label in labels.items()}
+        return labels
+
+
+def _most_frequent(counts: Mapping[tuple[str, str], int]) -> dict[str, str]:
+    best: dict[str, tuple[int, str]] = {}
+    for (key, spelling), count in counts.items():
+        rank = (-count, spelling)
+        best[key] = min(best.get(key, rank), rank)
+    return {key: spelling for key, (_, spelling) in best.items()}
 
 
 def _key_of(spelling: str, normalise: Callable[[str], object]) -> str:
     key = normalise(spelling)
     if not isinstance(key, str):
-        raise ConfigurationError(f"the normalisation must give text, not {key!r}, for {quoted(spelling)}")
+        raise ConfigurationError(f"the normalisation must return text, not {key!r}, for {quoted(spelling)}")
     return key
 
 
@@ -134,9 +281,9 @@ def _declared(options: Iterable[object], normalise: Callable[[str], str]) -> dic
     for option in options:
         if not isinstance(option, str) or not option.strip():
             raise ConfigurationError(f"an option must be a name, not {option!r}")
-        taken = declared.setdefault(_key_of(option, normalise), option)
-        if taken is not option:
-            raise ConfigurationError(f"options {taken!r} and {option!r} count as one; rename one of them")
+        first_spelling = declared.setdefault(_key_of(option, normalise), option)
+        if first_spelling is not option:
+            raise ConfigurationError(f"options {first_spelling!r} and {option!r} count as one; rename one of them")
     return declared
 
 
@@ -144,16 +291,16 @@ class Electorate:
     """Ballots with their weights and options, ready to be read by a rule.
 
     Args:
-        ballots: One per voter; places count from 0.
+        ballots: One per voter; indices count from 0.
         weights: One number from 0 to 1e100 per ballot, no unit; a ballot of weight 0 is absent. `None`: all alike.
-        options: The options there are; `None` takes those that valid ballots name.
+        options: All options; `None` takes those that valid ballots name.
         normalise: When two spellings name one option.
 
     Raises:
         ConfigurationError: Ballots, weights or options do not fit.
 
     Example:
-        >>> from roundtable.scoring.readings import first_places
+        >>> from roundtable.scoring.ballot_forms import first_places
         >>> profile = Electorate(["Tea", "tea.", None, "coffee"]).read(first_places)
         >>> profile.roll.labels, profile.roll.abstained
         ({'tea': 'Tea', 'coffee': 'coffee'}, (2,))
@@ -173,6 +320,11 @@ class Electorate:
         self._normalise = normaliser(normalise)
         self._declared = None if options is None else _declared(options, self._normalise)
         self._grouped = Grouped(list(ballots), weights)
+
+    @property
+    def size(self) -> int:
+        """How many ballots there are, those without weight included."""
+        return self._grouped.size
 
     def read(self, reading: Reading[F]) -> Profile[F]:
         """Read every ballot in the form a rule needs."""
@@ -209,9 +361,10 @@ class Electorate:
             labels=labels,
             appearance=tuple(labels),
             mapping={spelling: labels[speller.keys[spelling]] for spelling in sorted(speller.counts)},
-            abstained=tuple(place for place, _ in self._grouped.places(abstained)),
+            abstained=tuple(index for index, _ in self._grouped.places(abstained)),
             invalid=dict(self._grouped.places(invalid)),
             cast=sum(vote.ballots for vote in votes),
             ballots=sum(group.count for group in groups),
             weight=sum(vote.weight for vote in votes),
+            seats=sum(group.weight for group in groups),
         )

@@ -1,46 +1,48 @@
-"""What a rule makes of the votes, before quorum and the tie rule."""
+"""Rules and their outcomes, before quorum and the tie rule apply."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.electorate import Electorate, Roll
-from roundtable.scoring.measure import Figure
-from roundtable.scoring.precise import Number, exact, share, whole
+from roundtable.scoring.numbers import Figure, Number, exact, share, whole
 from roundtable.types import JsonValue
 
-__all__ = ["Outcome", "ParameterValue", "Parameters", "Rule"]
+__all__ = ["BallotForm", "Outcome", "ParameterValue", "Parameters", "Rule"]
+
+BallotForm: TypeAlias = Literal["choice", "ranking", "approval", "scores"]
+"""What a rule asks of a voter: one option, an order, the options it accepts, or a number for each."""
 
 ParameterValue: TypeAlias = Number | None
-"""What a parameter of a rule can be."""
+"""Type of a rule's parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rule makes of the votes; all names are keys of options."""
+    """Result of a rule's count; options are named by their keys."""
 
     roll: Roll
-    """Who voted and what for."""
+    """Who voted and for what."""
     scores: Mapping[str, Figure]
-    """What each option got, in the rule's own unit."""
+    """Score of each option, in the rule's own unit."""
     leaders: tuple[str, ...]
     """The options that lead, all of them on a tie; none when the rule finds no leader."""
     why: str
-    """The outcome in words."""
+    """The rule's part of the sentence `Decision.why`."""
     passes: bool = True
-    """Whether a leader that stands alone has what the rule asks for."""
+    """Whether a sole leader meets what the rule requires."""
     pairwise: Mapping[str, Mapping[str, Figure]] = field(default_factory=dict)
-    """How much weight puts the row above the column."""
+    """Weight of the ballots that put the row above the column."""
     rounds: tuple[Mapping[str, Figure], ...] = ()
     """The tally of each count."""
 
 
 class Parameters:
-    """The parameters of one call of a rule: its defaults, overridden by what the caller gave.
+    """The parameters of one call of a rule: its defaults, overridden by the caller's values.
 
     Example:
         >>> Parameters("supermajority", {"q": "2/3"}, {"q": 0.75}).share("q")
@@ -56,55 +58,56 @@ class Parameters:
         self.values: dict[str, ParameterValue] = {**defaults, **given}
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Give the parameters as JSON values; exact numbers as text."""
+        """Return the parameters as JSON values; exact numbers as text."""
         return {
             name: value if value is None or isinstance(value, int | float | str) else str(value)
             for name, value in self.values.items()
         }
 
-    def _what(self, name: str) -> str:
+    def _label(self, name: str) -> str:
         return f"{name} of the rule {self.rule!r}"
 
     def share(self, name: str) -> Fraction:
-        """Give a share in [0, 1].
+        """Return a parameter that is a share in [0, 1].
 
         Raises:
-            ConfigurationError: It is none.
+            ConfigurationError: It is not a number in [0, 1].
         """
-        return share(self.values[name], self._what(name))
+        return share(self.values[name], self._label(name))
 
     def number(self, name: str) -> Fraction:
-        """Give a number.
+        """Return a parameter that is a number.
 
         Raises:
-            ConfigurationError: It is none.
+            ConfigurationError: It is not a finite number.
         """
-        return exact(self.values[name], self._what(name))
+        return exact(self.values[name], self._label(name))
 
     def whole(self, name: str, least: int = 0) -> int:
-        """Give a whole number.
+        """Return a parameter that is a whole number.
 
         Raises:
-            ConfigurationError: It is none, or below `least`.
+            ConfigurationError: It is not a whole number, or below `least`.
         """
-        return whole(self.values[name], self._what(name), least)
+        return whole(self.values[name], self._label(name), least)
 
     def one_of(self, name: str, *known: str) -> str:
-        """Give one of several words.
+        """Return a parameter that is one of several words.
 
         Raises:
-            ConfigurationError: It is none of them.
+            ConfigurationError: It is not one of them.
         """
-        found = self.values[name]
-        if not isinstance(found, str) or found not in known:
-            raise ConfigurationError(f"{self._what(name)} must be one of {', '.join(known)}, not {found!r}")
-        return found
+        value = self.values[name]
+        if not isinstance(value, str) or value not in known:
+            choices = " or ".join(f"{name}={word!r}" for word in known)
+            raise ConfigurationError(f"the rule {self.rule!r} takes {choices}, not {value!r}")
+        return value
 
     def optional(self, name: str) -> Fraction | None:
-        """Give a number, or `None` where none is set.
+        """Return a parameter that is a number, or `None` if it is not set.
 
         Raises:
-            ConfigurationError: It is something else.
+            ConfigurationError: It is neither a finite number nor `None`.
         """
         return None if self.values[name] is None else self.number(name)
 
@@ -115,7 +118,7 @@ class Rule:
 
     Example:
         >>> from roundtable.scoring import Outcome, Rule, decide
-        >>> from roundtable.scoring.readings import first_places
+        >>> from roundtable.scoring.ballot_forms import first_places
         >>> def one_view(ballots, parameters):
         ...     profile = ballots.read(first_places)
         ...     named = {option for vote in profile.votes for option in vote.form}
@@ -125,12 +128,14 @@ class Rule:
     """
 
     name: str
-    """Name it is asked for by, words joined by hyphens."""
+    """Name of the rule, words joined by hyphens."""
     count: Callable[[Electorate, Parameters], Outcome]
-    """Reads the ballots and says who leads."""
+    """Counts the ballots and finds the leaders."""
     summary: str = ""
-    """What it does, in a line."""
+    """What it does, in one line."""
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     """Its parameters with their defaults."""
     aliases: tuple[str, ...] = ()
-    """Other names it is known by."""
+    """Other names of the rule."""
+    form: BallotForm = "choice"
+    """What to ask of agents that vote under this rule; other ballots may count too."""

@@ -1,12 +1,11 @@
-"""Outcomes in words."""
+"""Format numbers, lists and values for sentences; `scoring.decision` writes the sentence of a decision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from roundtable.scoring.measure import Figure
-from roundtable.scoring.precise import LARGEST
+from roundtable.scoring.numbers import LARGEST, Figure
 
 __all__ = ["amount", "counted", "is_list", "listing", "percent", "quoted"]
 
@@ -14,14 +13,14 @@ _LONGEST = 80
 
 
 def quoted(text: object) -> str:
-    """Quote a spelling, cut to a readable length."""
+    """Quote a value, cut to a readable length."""
     # Python writes no integer of more than 4,300 digits.
     shown = "a number of many digits" if isinstance(text, int) and abs(text) > LARGEST else repr(text)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
 
 
 def is_list(given: object) -> bool:
-    """Tell whether something can be gone through as a list; a text and a mapping cannot.
+    """Check whether a value can be read as a list; text and mappings cannot.
 
     Example:
         >>> is_list(["a"]), is_list("a"), is_list(None)
@@ -62,12 +61,12 @@ def percent(value: Fraction) -> str:
         ('66.7 %', '100 %', '99.9 %')
     """
     tenths = value * 1000
-    whole = round(tenths)
-    if value < 1 and whole == 1000:
-        whole = 999
-    if value > 0 and whole == 0:
-        whole = 1
-    return f"{whole / 10:.15g} %"
+    rounded = round(tenths)
+    if value < 1 and rounded == 1000:
+        rounded = 999
+    if value > 0 and rounded == 0:
+        rounded = 1
+    return f"{rounded / 10:.15g} %"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

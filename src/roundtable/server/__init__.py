@@ -1,6 +1,6 @@
-"""The HTTP server: teams and debates for web applications, told as server-sent events (extra `server`).
+"""The HTTP server: teams and debates for web applications, streamed as server-sent events (extra `server`).
 
-`roundtable serve` runs it. In a program, or behind an ASGI server of your own:
+`roundtable serve` runs it. In a program, or behind your own ASGI server:
 
 ```python
 from roundtable import Roundtable
@@ -9,22 +9,22 @@ from roundtable.server import create_app
 app = create_app(Roundtable())
 ```
 
-Nothing is loaded before it is asked for.
+Modules are imported on first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.server.accounts import Limits
     from roundtable.server.answers import ErrorBody
     from roundtable.server.app import create_app
-    from roundtable.server.chat import MultiAgentRequest
+    from roundtable.server.quota import Limits
+    from roundtable.server.routes.chat import MultiAgentRequest
     from roundtable.server.serving import serve
     from roundtable.server.state import ServerOptions
 
@@ -36,8 +36,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "ErrorBody": "answers",
-        "Limits": "accounts",
-        "MultiAgentRequest": "chat",
+        "Limits": "quota",
+        "MultiAgentRequest": "routes.chat",
         "ServerOptions": "state",
         "create_app": "app",
         "serve": "serving",

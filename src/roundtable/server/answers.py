@@ -1,4 +1,4 @@
-"""What the server answers, besides results and rounds, which are types of the library."""
+"""Response bodies of the server, except results and rounds, which are types of the library."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from roundtable.api.offered import ModeOffer
 from roundtable.auth import Scope
+from roundtable.server.requests import from_root
 from roundtable.types import (
     AnyConsensus,
     DebateMode,
@@ -41,73 +42,73 @@ __all__ = [
 
 
 class ErrorBody(Value):
-    """What went wrong."""
+    """An error."""
 
     error: str
-    """What happened, in words."""
+    """Message for people."""
     code: str
-    """What happened, for programs; it never changes."""
+    """Stable code for programs."""
     details: dict[str, JsonValue] = Field(default_factory=dict)
-    """Facts that belong to the code, such as `field` and `message` of a request that does not fit."""
+    """Facts that belong to the code, such as `field` and `message` of an invalid request."""
     hint: str | None = None
-    """How to mend it."""
+    """How to fix it."""
     timestamp: Timestamp
-    """When."""
+    """When it happened."""
     request_id: str
-    """Number of the request in the server's log, also in `X-Request-Id`."""
+    """Id of the request in the server's log, also in `X-Request-Id`."""
 
 
 class Links(Value):
-    """Where what belongs to a session is found."""
+    """Paths of a session's endpoints."""
 
     self: str
     """The session, as a result."""
     events: str
-    """What happens, as server-sent events."""
+    """The session's events, as server-sent events."""
     consensus: str
-    """Agreement of its rounds."""
+    """The agreement of its rounds."""
     export: str
     """The session as a document."""
     pause: str
-    """Pauses it."""
+    """Pauses the session."""
     stop: str
-    """Ends it with what it has."""
+    """Stops the session for good with what it has."""
 
 
 def links_of(session_id: str) -> Links:
-    """Give the links of a session."""
-    # One that came from a file may hold anything.
-    place = f"/api/sessions/{quote(session_id, safe='')}"
+    """Return the links of a session."""
+    # The id of an imported session may contain any characters.
+    path = from_root(f"/api/sessions/{quote(session_id, safe='')}")
     return Links(
-        self=place,
-        events=f"{place}/events",
-        consensus=f"{place}/consensus",
-        export=f"{place}/export",
-        pause=f"{place}/pause",
-        stop=f"{place}/stop",
+        self=path,
+        events=f"{path}/events",
+        consensus=f"{path}/consensus",
+        export=f"{path}/export",
+        pause=f"{path}/pause",
+        stop=f"{path}/stop",
     )
 
 
 class Started(Value):
-    """A session that runs by itself."""
+    """A session that runs in the background."""
 
     session_id: str
-    """Its id."""
+    """Id of the session."""
     session_status: SessionStatus
     """Its state now."""
     links: Links
-    """Where it is found."""
+    """Paths of its endpoints."""
 
 
 class SessionEntry(Value):
     """A session in a list."""
 
     session_id: str
-    """Its id."""
+    """Id of the session."""
     topic: str
     """The question."""
     mode: DebateMode
-    """Debate mode; `team` where a team works."""
+    """Debate mode; `team` for the conversation of a team."""
     session_status: SessionStatus
     """Its state."""
     current_round: int
@@ -115,24 +116,26 @@ class SessionEntry(Value):
     total_rounds: int
     """Rounds planned."""
     agents: tuple[str, ...]
-    """Ids of who takes part."""
+    """Ids of the agents."""
     response_count: int
-    """Stored positions."""
+    """Number of stored positions."""
     created_at: Timestamp
     """When it was created."""
     updated_at: Timestamp
     """When it last changed."""
     metadata: dict[str, JsonValue]
-    """The caller's own notes."""
+    """The caller's own metadata."""
+    error: str | None = None
+    """Why it cannot be read, if its entry is damaged."""
 
 
 class SessionPage(Value):
     """Sessions, newest first."""
 
     sessions: tuple[SessionEntry, ...]
-    """Those of this page."""
+    """Sessions of this page."""
     hits: tuple[SearchHit, ...]
-    """Where the words looked for were found in them; empty where none were."""
+    """Where the search words occur in them; empty without a search."""
     next_cursor: str | None
     """`cursor` of the next page; `null` on the last one."""
 
@@ -141,71 +144,77 @@ class ConsensusAnswer(Value):
     """Agreement of one round, as it was measured when the round ended."""
 
     session_id: str
-    """Session."""
+    """Id of the session."""
     session_status: SessionStatus
     """Its state."""
     round: int
-    """Which round."""
+    """Number of the round."""
     responses: int
-    """Positions that were measured."""
+    """Number of positions that were measured."""
     consensus: AnyConsensus
-    """The measure."""
+    """The measured agreement."""
     decision: Decision | None
-    """What the decision rule made of the round."""
+    """Result of the decision rule for the round."""
     independent_agreement: Share | None
-    """Agreement of answers given before anybody had heard anybody."""
+    """Agreement of the answers that agents gave before they saw any other."""
+    independent_agreement_at_most: Share | None
+    """The same if answers that nobody compared say the same."""
     independent_agreement_reason: str | None
-    """Why there is none."""
+    """Why there is no independent agreement."""
     exit: ExitResult | None
     """Why the debate ended or stopped."""
 
 
 class OfferedAgent(Value):
-    """Somebody who can debate."""
+    """An agent that can debate."""
 
     id: str
-    """What `agents` takes."""
+    """Id to send in `agents`."""
     name: str
     """Display name."""
     provider: str
-    """Provider."""
+    """Name of the provider."""
     model: str | None
-    """Model; the provider's default where it is `null`."""
+    """Model id; `null` if a local server decides."""
     persona: str | None
-    """Name of the persona it speaks as."""
+    """Name of its persona."""
+    active: bool = True
+    """Whether it can be used, according to its last call or health check; a refused key makes it false."""
+    error: str | None = None
+    """Why it is not active."""
 
 
 class AgentList(Value):
-    """Who can debate here."""
+    """Agents and models that can debate on this server."""
 
     agents: tuple[OfferedAgent, ...]
-    """Those at the table: they debate where a request names nobody."""
+    """Default agents: they debate if a request names none."""
     models: tuple[str, ...]
     """Further models that a request may name."""
 
 
 class ModeList(Value):
-    """How debates can be held here."""
+    """Debate modes of this server."""
 
     modes: tuple[ModeOffer, ...]
     """Debate modes."""
 
 
 class OfferedProfile(Value):
-    """A specialised agent that a team may be made of."""
+    """A specialised agent for teams."""
 
     name: str
-    """What `agents` of a conversation takes."""
+    """Name to send in `agents` of a conversation."""
     tools: tuple[str, ...]
-    """What it can do besides speaking."""
+    """Names of its tools."""
     max_steps: int
-    """Most model calls of one turn."""
+    """Maximum number of model calls in one turn."""
     on_error: ErrorAction
-    """What follows when its turn fails."""
+    """What happens when its turn fails."""
 
 
 class ProfileList(Value):
-    """Whom teams can be made of here."""
+    """Profiles that teams of this server can use."""
 
     profiles: tuple[OfferedProfile, ...]
     """Specialised agents."""
@@ -215,27 +224,27 @@ class LimitLeft(Value):
     """What is left of one limit."""
 
     limit: Literal["conversations", "rounds", "concurrent"]
-    """Which."""
+    """Name of the limit."""
     quota: int
     """How much it allows."""
     remaining: int
     """How much is left."""
     window_s: int | None
-    """The time it goes by, in seconds; `null` for what counts while it lasts."""
+    """Time window of the limit in seconds; `null` if it counts only what runs now."""
     reset_s: int | None
-    """Seconds until there is more left; `null` where nothing is used."""
+    """Seconds until more is available; `null` if nothing is used."""
 
 
 class Me(Value):
-    """Who calls, and what they may do."""
+    """The caller and their permissions."""
 
     user: str
-    """Whose sessions these are."""
+    """Name of the user."""
     scopes: tuple[Scope, ...]
-    """What they may do."""
+    """Their scopes."""
     token_id: str | None
-    """The token they showed."""
+    """Id of their token."""
     expires_at: Timestamp | None
-    """When it stops working."""
+    """When the token expires."""
     limits: tuple[LimitLeft, ...]
     """What is left of their limits."""

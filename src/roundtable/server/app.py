@@ -1,21 +1,31 @@
-"""The application: what stands before the endpoints, and which there are."""
+"""The FastAPI application: middleware, routes, startup and shutdown."""
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
+from math import inf
 from typing import TYPE_CHECKING, Unpack
 
-from roundtable._clock import SystemClock
+from roundtable._core.clock import SystemClock
 from roundtable._version import __version__
+from roundtable.api.teams import check_profiles
+from roundtable.api.tenants import TenantSessions
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
-from roundtable.auth.guard import Guard, Manners
-from roundtable.auth.nearby import Nearby
-from roundtable.auth.values import values_of
+from roundtable.auth.guard import AccessGuard, GuardBehavior, check_hosts, cors_options
+from roundtable.auth.identity import values_of
+from roundtable.auth.listening import LocalOnly
 from roundtable.errors import ConfigurationError
+from roundtable.server.connections import ListenerTracker
+from roundtable.server.health import Readiness
+from roundtable.server.limits import Limits, UserLimits
+from roundtable.server.metrics import GAUGES, Exposition
+from roundtable.server.state import ServerState
+from roundtable.server.streams import Streams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable, Collection
     from contextlib import AbstractAsyncContextManager
 
     from fastapi import FastAPI
@@ -24,74 +34,146 @@ if TYPE_CHECKING:
     from roundtable.auth import Authenticator
     from roundtable.auth.guard import GuardOptions, Message
     from roundtable.protocols import SleepingClock
-    from roundtable.server.pages.entrance import Entrance
+    from roundtable.server.metrics_observer import MetricsObserver
+    from roundtable.server.pages.login import BrowserLogin
     from roundtable.server.state import ServerOptions
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "lifetime"]
+
+
+def lifetime(
+    table: Roundtable,
+    browser_login: BrowserLogin,
+    figures: MetricsObserver,
+    clock: SleepingClock,
+    options: ServerOptions,
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Return the lifespan of the application. It creates the objects that endpoints get from `state_of`.
+
+    Raises:
+        ConfigurationError: The storage has no key-value store.
+    """
+    values = values_of(table.wiring.storage, "limits")
+    configured = options.get("limits") or Limits.from_settings(table.wiring.settings)
+    limits = UserLimits(values, configured, clock=clock, refused=figures.refused)
+
+    attendance = ListenerTracker(values, options.get("pause_after_s", table.wiring.settings.pause_after_s), clock)
+
+    @asynccontextmanager
+    async def alive(app: FastAPI) -> AsyncGenerator[None]:
+        try:
+            # Tenant sessions close before limits and metrics: their runs end before their places are released.
+            async with (
+                figures.open(),
+                limits.open(),
+                TenantSessions(lambda tenant: table.for_tenant(tenant, observers=[figures])) as tenant_sessions,
+                Streams(limits.limits, options, figures.refused, attendance) as streams,
+            ):
+                readers = {"conversations_running": lambda: limits.running, "streams_open": lambda: len(streams)}
+                gauges = {name: (description, readers[name]) for name, description in GAUGES.items()}
+                app.state.roundtable = ServerState(
+                    table=table,
+                    tenant_sessions=tenant_sessions,
+                    browser_login=browser_login,
+                    limits=limits,
+                    clock=clock,
+                    streams=streams,
+                    figures=figures,
+                    exposition=Exposition(figures.total, gauges),
+                    readiness=Readiness(values),
+                    options=options,
+                )
+                yield
+        finally:
+            await table.aclose()
+
+    return alive
 
 
 def create_app(table: Roundtable, *, auth: Authenticator | None = None, **options: Unpack[ServerOptions]) -> FastAPI:
-    """Make the HTTP server as an ASGI application, to be run by any ASGI server on one event loop of asyncio.
+    """Create the HTTP server as an ASGI application. Any ASGI server can run it, on one asyncio event loop.
 
-    Each user has sessions of their own; models, tools, budget and storage are the table's.
+    Each user has their own sessions; models, tools, budget and storage come from the table.
 
     Args:
-        table: Who debates, with what, and where sessions are kept. It is closed when the application ends.
-        auth: Recognises callers; tokens that `roundtable tokens create` makes when left out.
+        table: Agents, models and storage of the server. It is closed when the application ends.
+        auth: Identifies callers; when left out, by tokens from `roundtable tokens create`.
         options: See `ServerOptions`.
 
     Raises:
-        ConfigurationError: The extra `server` is not installed, or the storage keeps no values beside sessions.
+        ConfigurationError: The extra `server` is not installed, the storage has no key-value store, a profile of the
+            table names an unknown tool, or an entry of `hosts` or `origins` is not valid.
     """
     if find_spec("fastapi") is None:
         raise ConfigurationError(
             "the HTTP server needs the extra 'server'", hint="Install it: pip install 'roundtable-sdk[server]'"
         )
-    from roundtable.server.cors import let_pages_in
-    from roundtable.server.failures import LastResort, error_body, tell_failures
-    from roundtable.server.figures import Figures
-    from roundtable.server.intake import READ_S, Intake
-    from roundtable.server.lifetime import lifetime
+    from roundtable.server.body_limits import READ_S, BodyLimit
+    from roundtable.server.errors import UnexpectedErrors, add_error_handlers, error_body
+    from roundtable.server.metrics_observer import MetricsObserver
     from roundtable.server.monitoring import RequestTimes
-    from roundtable.server.pages.entrance import Entrance
-    from roundtable.server.pages.forgery import ForgeryGuard
+    from roundtable.server.pages.csrf import ForgeryGuard
+    from roundtable.server.pages.login import BrowserLogin
     from roundtable.server.requests import RequestNumbers
 
+    check_profiles(table.wiring)
+    _check_pause_after(options.get("pause_after_s"))
     storage = table.wiring.storage
     authenticator = auth or TokenAuthenticator(TokenStore.of(storage), audience="http")
     clock = options.get("clock") or SystemClock()
-    entrance = Entrance.of(storage, authenticator, clock, https=options.get("https"))
-    figures = Figures(values_of(storage, "figures"), clock=clock)
-    app = _application(lifetime(table, entrance, figures, clock, options))
+    browser_login = BrowserLogin.of(storage, authenticator, clock, https=options.get("https"))
+    figures = MetricsObserver(values_of(storage, "figures"), clock=clock)
+    app = _application(lifetime(table, browser_login, figures, clock, options))
     app.state.asks = not isinstance(auth, LocalUser)
-    tell_failures(app)
+    add_error_handlers(app)
     app.add_middleware(ForgeryGuard, error_body)
-    app.add_middleware(Intake, options.get("read_s", READ_S))
-    app.add_middleware(Guard, entrance.people, _manners(entrance, options), **_guarding(options, clock))
+    app.add_middleware(BodyLimit, options.get("read_s", READ_S))
+    app.add_middleware(
+        AccessGuard, browser_login.people, _guard_manners(browser_login, options), **_guard_options(options, clock)
+    )
     if isinstance(authenticator, LocalUser):
-        app.add_middleware(Nearby, error_body)
+        app.add_middleware(LocalOnly, error_body)
     app.add_middleware(RequestTimes, figures, clock)
-    app.add_middleware(LastResort)
+    app.add_middleware(UnexpectedErrors)
     app.add_middleware(RequestNumbers)
-    let_pages_in(app, options.get("origins", ()))
+    _add_cors(app, options.get("origins", ()))
     return app
 
 
+def _check_pause_after(pause_after_s: float | None) -> None:
+    if pause_after_s is None:
+        return
+    if isinstance(pause_after_s, bool) or not isinstance(pause_after_s, int | float) or not 0 < pause_after_s < inf:
+        msg = f"pause_after_s must be a number of seconds above 0, or None, not {pause_after_s!r}"
+        raise ConfigurationError(msg, hint="Such as 60; None never pauses runs without listeners.")
+
+
+def _add_cors(app: FastAPI, origins: Collection[str]) -> None:
+    """Allow pages of these origins to call the server."""
+    if origins:
+        from fastapi.middleware.cors import CORSMiddleware
+
+        exposed = ["location", "ratelimit", "ratelimit-policy", "retry-after", "x-request-id"]
+        cors = cors_options(origins, headers=["idempotency-key", "last-event-id"], exposed=exposed)
+        app.add_middleware(CORSMiddleware, **cors)
+
+
 def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
-    """Put the endpoints together."""
+    """Create the application with all its endpoints."""
     from fastapi import Depends
 
-    from roundtable.server import chat, control, debates, health, monitoring, offers, openapi, reading, sessions
+    from roundtable.server import health, monitoring, openapi, request_bodies
     from roundtable.server.pages import routers as pages
+    from roundtable.server.routes import catalog, chat, control, debates, sessions
 
     app = openapi.Application(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
-        dependencies=[Depends(monitoring.note_route), Depends(reading.check_query)],
-        openapi_url=None,  # `openapi.router` has it
+        dependencies=[Depends(monitoring.note_route), Depends(request_bodies.check_query)],
+        openapi_url=None,  # `openapi.router` serves it
         separate_input_output_schemas=False,
-        # The pages that FastAPI brings along load their scripts from elsewhere.
+        # FastAPI's own documentation pages load scripts from other hosts.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -100,7 +182,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
         health.router,
         monitoring.router,
         openapi.router,
-        offers.router,
+        catalog.router,
         chat.router,
         debates.router,
         sessions.router,
@@ -112,32 +194,32 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     return app
 
 
-def _manners(entrance: Entrance, options: ServerOptions) -> Manners:
-    from roundtable.server.failures import error_body, error_event
+def _guard_manners(browser_login: BrowserLogin, options: ServerOptions) -> GuardBehavior:
+    from roundtable.server.errors import error_body, error_event
     from roundtable.server.rendering import refusal
 
-    return Manners(
-        credential=entrance.cookie.credential,
+    return GuardBehavior(
+        credential=browser_login.cookie.credential,
         is_open=partial(_is_open, scrapes=options.get("open_metrics", False)),
         body=error_body,
         last_event=error_event,
-        instead=refusal,
+        refusal_app=refusal,
     )
 
 
-def _guarding(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
-    guarding: GuardOptions = {"clock": clock, "origins": options.get("origins", ())}
+def _guard_options(options: ServerOptions, clock: SleepingClock) -> GuardOptions:
+    guard: GuardOptions = {"clock": clock, "origins": options.get("origins", ())}
     if "hosts" in options:
-        guarding["hosts"] = options["hosts"]
+        guard["hosts"] = check_hosts(options["hosts"])
     if "check_s" in options:
-        guarding["check_s"] = options["check_s"]
-    return guarding
+        guard["check_s"] = options["check_s"]
+    return guard
 
 
 def _is_open(scope: Message, *, scrapes: bool) -> bool:
-    """Tell whether a request needs nobody to be known."""
+    """Check whether a request needs no authentication."""
     from roundtable.server.monitoring import is_scrape_from_here
 
     path = scope["path"]
-    shown = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")
-    return shown or (scrapes and is_scrape_from_here(scope))
+    is_public = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")
+    return is_public or (scrapes and is_scrape_from_here(scope))

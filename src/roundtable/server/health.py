@@ -1,4 +1,4 @@
-"""Whether the server runs, and whether it can be used."""
+"""Health endpoints: whether the server runs, and whether it is ready."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ __all__ = ["Readiness", "router"]
 
 router: APIRouter = APIRouter(tags=["health"])
 
-_PATIENCE_S: Final = 2.0
-_OBSTACLES: Final = "It cannot be used now; `reason` is `storage` or `ending`."
+_ANSWER_S: Final = 2.0
+_NOT_READY: Final = "The server is not ready; `reason` is `storage` or `ending`."
 _TENANT: Final = ":health"  # no user is called so
 
 
 class Readiness:
-    """Whether a server can be used now.
+    """Readiness of a server.
 
     Args:
-        values: The storage, which has to answer.
-        patience_s: Seconds in which it has to.
+        values: Key-value store that has to answer.
+        patience_s: Seconds within which it has to answer.
     """
 
-    def __init__(self, values: KeyValue, *, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, values: KeyValue, *, patience_s: float = _ANSWER_S) -> None:
         self.is_ending: bool = False
-        """Whether the server takes leave: others should be asked."""
+        """Whether the server is shutting down, so that requests should go to others."""
         self._values = values
         self._patience_s = patience_s
 
     async def obstacle(self) -> str | None:
-        """Say what stands in the way: `ending` or `storage`; `None` where nothing does."""
+        """Return why the server is not ready: `ending` or `storage`; `None` if it is ready."""
         if self.is_ending:
             return "ending"
         try:
@@ -54,13 +54,13 @@ class Readiness:
 
 @router.get("/health", operation_id="getHealth")
 async def health() -> dict[str, str]:
-    """Say that the server runs."""
+    """Confirm that the server runs."""
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/ready", operation_id="getReadiness", responses={503: {"description": _OBSTACLES}})
+@router.get("/ready", operation_id="getReadiness", responses={503: {"description": _NOT_READY}})
 async def ready(request: Request) -> JSONResponse:
-    """Say whether the server can be used now: whether its storage answers, and whether it is not about to end."""
+    """Check whether the server is ready: its storage answers, and it is not shutting down."""
     obstacle = await state_of(request).readiness.obstacle()
     body = {"status": "ready"} if obstacle is None else {"status": "unavailable", "reason": obstacle}
     return JSONResponse(body, 200 if obstacle is None else 503, {"cache-control": "no-store"})

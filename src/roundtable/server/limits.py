@@ -1,4 +1,4 @@
-"""How much each user may do, right across processes: counted in the storage, in one transaction each time."""
+"""Limits per user, counted in the storage across processes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.logs import ROOT
-from roundtable.server.accounts import DAY_S, LEASE_S, Account, Further, Limits, Request, Standing
-from roundtable.storage.text import micros
+from roundtable.server.quota import DAY_S, LEASE_S, Account, Further, Limits, LimitUsage, Request
+from roundtable.storage.rules import to_micros
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -24,14 +24,21 @@ if TYPE_CHECKING:
 
     from roundtable.protocols import KeyValue, SleepingClock
 
-__all__ = ["Admission", "Further", "Limits", "RateLimited", "UserLimits"]
+__all__ = [
+    "Admission",
+    "Further",
+    "Limits",
+    "RateLimited",
+    "UserLimits",
+]
+
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.server")
 
 _TENANT: Final = ":limits"  # no user is called so
 _KEY: Final = "user/"
 _RENEW_S: Final = LEASE_S / 3
-_SAY: Final = {
+_MESSAGES: Final = {
     "conversations": "No more than {quota} conversations per hour",
     "rounds": "No more than {quota} rounds per day",
     "concurrent": "No more than {quota} conversations at the same time",
@@ -40,13 +47,13 @@ _SAY: Final = {
 
 
 class RateLimited(RoundtableError):
-    """A user has used up one of their limits. `headers` belong to the answer; `limit` names the limit.
+    """A user has used up one of their limits. `limit` names it; `headers` belong to the response.
 
     Args:
         limit: `conversations`, `rounds`, `concurrent` or `streams`.
         quota: How much it allows.
-        window_s: The time it goes by.
-        retry_after_s: Seconds until the same request may pass; `None` when that cannot be known.
+        window_s: Time window of the limit in seconds.
+        retry_after_s: Seconds until the same request may succeed; `None` if unknown.
         headers: `RateLimit` and `RateLimit-Policy`.
     """
 
@@ -66,9 +73,9 @@ class RateLimited(RoundtableError):
         details: dict[str, JsonValue] = {"limit": limit, "quota": quota}
         if window_s is not None:
             details["windowS"] = window_s
-        hint = "Wait as long as Retry-After says." if retry_after_s is not None else "Ask for less at once."
+        hint = "Wait as long as Retry-After says." if retry_after_s is not None else "Request less at once."
         super().__init__(
-            _SAY[limit].format(quota=f"{quota:,}"),
+            _MESSAGES[limit].format(quota=f"{quota:,}"),
             hint=hint,
             retryable=retry_after_s is not None,
             retry_after_s=retry_after_s,
@@ -79,22 +86,22 @@ class RateLimited(RoundtableError):
 
 
 class Running(Protocol):
-    """What holds a place: a `DebateHandle`."""
+    """Something that occupies a place until it ends, such as a `DebateHandle`."""
 
     async def wait(self) -> None:
-        """Wait until it is over."""
+        """Wait until it has ended."""
 
 
 class UserLimits:
-    """The limits of all users of a server. Processes that share a storage share what is counted.
+    """The limits of all users of a server. Processes that share a storage share the counts.
 
-    A request counts for the user who is recognised, with whatever token and from whatever address.
+    A request counts for the authenticated user, whatever token or address they use.
 
     Args:
-        values: Where it is counted.
+        values: Key-value store that holds the counts.
         limits: How much each user may do.
-        clock: Decides what still counts.
-        refused: Is told the name of a limit that somebody met.
+        clock: Clock that decides what still counts.
+        refused: Called with the name of a limit when a request exceeds it.
     """
 
     def __init__(
@@ -111,23 +118,23 @@ class UserLimits:
         self._clock = clock
         self._group: TaskGroup | None = None
         self.running: int = 0
-        """Conversations and debates that run at this process."""
+        """Number of conversations and debates that run in this process."""
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[UserLimits]:
-        """Renew the places of what runs; on leaving, wait until places are given back, but not for ever."""
+        """Renew the places of running sessions; on exit, wait up to two seconds until they are released."""
         async with anyio.create_task_group() as group:
             self._group = group
             yield self
             group.cancel_scope.deadline = anyio.current_time() + 2
 
     async def admit(self, user: str, *, rounds: int, begins: bool = True) -> Admission:
-        """Count a request, right before what it asks for begins; one that is refused counts for nothing.
+        """Count a request right before its run starts; a refused request is not counted.
 
         Args:
-            user: Who asks.
-            rounds: How many rounds may be held, 0 where none is added.
-            begins: Whether a conversation begins; not where one goes on.
+            user: Who makes the request.
+            rounds: How many rounds it may run; 0 if it adds none.
+            begins: Whether it starts a conversation, rather than continuing one.
 
         Raises:
             RateLimited: A limit is used up.
@@ -137,11 +144,11 @@ class UserLimits:
         return await self._admit(user, request, lambda _account, _now_us: request)
 
     async def go_on(self, user: str, further: Further) -> Admission:
-        """Count that a session goes on: its place, and those of its rounds that were not counted yet.
+        """Count a resumed session: its place, and those of its rounds that were not counted yet.
 
         Args:
-            user: Who asks.
-            further: The rounds that it may hold.
+            user: Who makes the request.
+            further: Rounds that it may run.
 
         Raises:
             RateLimited: A limit is used up.
@@ -149,18 +156,18 @@ class UserLimits:
         """
         request = Request(secrets.token_hex(8), 0, 0, further.session, further.through)
 
-        def counted(account: Account, now_us: int) -> Request:
+        def with_missing_rounds(account: Account, now_us: int) -> Request:
             return request._replace(rounds=account.missing(further, now_us=now_us))
 
-        return await self._admit(user, request, counted)
+        return await self._admit(user, request, with_missing_rounds)
 
-    async def _admit(self, user: str, asked: Request, counted: Callable[[Account, int], Request]) -> Admission:
-        admission = Admission(self, user, asked)
-        standings: list[tuple[Standing, ...]] = []
+    async def _admit(self, user: str, template: Request, resolve: Callable[[Account, int], Request]) -> Admission:
+        admission = Admission(self, user, template)
+        standings: list[tuple[LimitUsage, ...]] = []
 
         def take(account: Account, now_us: int) -> Account:
-            before, request = account.standings(self.limits, now_us=now_us), counted(account, now_us)
-            _refuse(before, request)
+            before, request = account.standings(self.limits, now_us=now_us), resolve(account, now_us)
+            _check_standings(before, request)
             after = account.taking(request, now_us=now_us)
             standings.append(after.standings(self.limits, now_us=now_us))
             return after
@@ -171,7 +178,7 @@ class UserLimits:
             self.refused(error.limit)
             raise
         except anyio.get_cancelled_exc_class():
-            # A transaction that was handed over is done all the same.
+            # The storage may complete a transaction that was already handed over.
             with anyio.move_on_after(2, shield=True):
                 await admission.undo()
             raise
@@ -179,35 +186,35 @@ class UserLimits:
         return admission
 
     async def check(self, user: str, *, rounds: int) -> None:
-        """Refuse a conversation that `admit` would refuse now, and count nothing: before work is put into it.
+        """Check that `admit` would accept a new conversation now, without counting it.
 
         Args:
-            user: Who asks.
-            rounds: How many rounds may be held.
+            user: Who makes the request.
+            rounds: How many rounds it may run.
 
         Raises:
             RateLimited: A limit is used up.
             StorageError: The storage does not answer.
         """
         try:
-            _refuse(await self.standings(user), Request("", 1, rounds))
+            _check_standings(await self.standings(user), Request("", 1, rounds))
         except RateLimited as error:
             self.refused(error.limit)
             raise
 
-    async def standings(self, user: str) -> tuple[Standing, ...]:
-        """Say where a user stands, without counting anything."""
+    async def standings(self, user: str) -> tuple[LimitUsage, ...]:
+        """Return the state of a user's limits, without counting anything."""
         value = await self._values.get(_KEY + user, tenant=_TENANT)
-        return _read(value).standings(self.limits, now_us=micros(self._clock.now()))
+        return _parse_account(value).standings(self.limits, now_us=to_micros(self._clock.now()))
 
     async def forget(self, user: str, request_id: str) -> None:
-        """Take a request back, with its place."""
+        """Remove a request and its place from the counts."""
         await self._change(user, lambda account, now_us: account.without(request_id, now_us=now_us))
 
     def keep(self, user: str, request: Request, running: Running) -> None:
-        """Renew a place as long as something runs, then give it back."""
+        """Renew a place while something runs, then release it."""
         if self._group is None:
-            raise RuntimeError("places are held only while `open` is entered")
+            raise RuntimeError("places can be kept only inside `async with limits.open()`")
         self._group.start_soon(self._keep, user, request, running)
 
     async def _keep(self, user: str, request: Request, running: Running) -> None:
@@ -215,87 +222,93 @@ class UserLimits:
         request_id = request.id
         try:
             if request.conversations and request.session:
-                await self._try(user, lambda account, _: account.naming(request))
+                await self._try_change(user, lambda account, _: account.naming(request))
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew, user, request_id)
                 await running.wait()
                 group.cancel_scope.cancel()
         finally:
             self.running -= 1
-        await self._try(user, lambda account, now_us: account.leaving(request_id, now_us=now_us))
+        await self._try_change(user, lambda account, now_us: account.leaving(request_id, now_us=now_us))
 
     async def _renew(self, user: str, request_id: str) -> None:
         while True:
             await self._clock.sleep(_RENEW_S)
-            await self._try(user, lambda account, now_us: account.holding(request_id, now_us=now_us))
+            await self._try_change(user, lambda account, now_us: account.holding(request_id, now_us=now_us))
 
-    async def _try(self, user: str, change: Callable[[Account, int], Account]) -> None:
+    async def _try_change(self, user: str, change: Callable[[Account, int], Account]) -> None:
         try:
             await self._change(user, change)
-        except Exception as error:  # noqa: BLE001  (whatever a storage raises, conversations of others go on)
-            # This one goes on too; the place comes free by itself when its lease ends.
-            logger.warning("the place of a conversation of %r could not be noted: %s", user, error)
+        except Exception as error:  # noqa: BLE001  (whatever a storage raises, other conversations continue)
+            # This conversation continues too; its place becomes free when its lease ends.
+            logger.warning("the place of a conversation of %r could not be stored: %s", user, error)
 
     async def _change(self, user: str, change: Callable[[Account, int], Account]) -> None:
         def changed(value: JsonValue) -> JsonValue:
-            return change(_read(value), micros(self._clock.now())).stored()
+            return change(_parse_account(value), to_micros(self._clock.now())).stored()
 
         await self._values.update(_KEY + user, changed, ttl_s=DAY_S, tenant=_TENANT)
 
 
 class Admission:
-    """A request that was counted. `undo` or `hold` it; else its place comes free within half a minute."""
+    """A request that was counted. Call `undo` or `hold`; otherwise its place becomes free within half a minute."""
 
     def __init__(self, limits: UserLimits, user: str, request: Request) -> None:
         self._limits = limits
         self._user = user
         self._request = request
         self.headers: dict[str, str] = {}
-        """`RateLimit` and `RateLimit-Policy` of the answer; empty where there are no limits."""
+        """`RateLimit` and `RateLimit-Policy` of the response; empty without limits."""
 
     async def undo(self) -> None:
-        """Count it for nothing after all: what was asked for could not begin."""
+        """Remove the request from the counts, because its run could not start."""
         await self._limits.forget(self._user, self._request.id)
 
     def hold(self, running: Running, *, session: str = "", through: int = 0) -> None:
-        """Keep the place as long as this runs.
+        """Keep the place while something runs.
 
         Args:
-            running: What runs.
-            session: The session that began, so that its rounds are not counted again when it goes on.
+            running: The run that occupies the place.
+            session: Id of the session that started, so that its rounds are not counted again when it is resumed.
             through: Number of the last round that was counted.
         """
         request = self._request._replace(session=session, through=through) if session else self._request
         self._limits.keep(self._user, request, running)
 
 
-def _refuse(standings: Sequence[Standing], request: Request) -> None:
-    """Refuse what does not fit, by the limit that has to be waited for longest."""
-    wanted = {"conversations": request.conversations, "rounds": request.rounds, "concurrent": 1}
-    waits = [(standing.wait_s(wanted[standing.name]), standing) for standing in standings]
-    wait_s, worst = max(waits, key=lambda one: math.inf if one[0] is None else one[0], default=(0, None))
+def _check_standings(standings: Sequence[LimitUsage], request: Request) -> None:
+    """Raise an error for the limit with the longest wait if a request exceeds one.
+
+    Raises:
+        RateLimited: A limit is used up.
+    """
+    amounts = {"conversations": request.conversations, "rounds": request.rounds, "concurrent": 1}
+    waits = [(standing.wait_s(amounts[standing.name]), standing) for standing in standings]
+    wait_s, worst = max(waits, key=lambda wait: math.inf if wait[0] is None else wait[0], default=(0, None))
     if worst is not None and wait_s != 0:
         raise RateLimited(
             worst.name, worst.quota, window_s=worst.window_s, retry_after_s=wait_s, headers=_headers(standings)
         )
 
 
-def _headers(standings: Sequence[Standing]) -> dict[str, str]:
-    """Tell limits as draft-ietf-httpapi-ratelimit-headers has it."""
+def _headers(standings: Sequence[LimitUsage]) -> dict[str, str]:
+    """Return the headers of draft-ietf-httpapi-ratelimit-headers."""
     if not standings:
         return {}
     policies = (
-        f'"{one.name}";q={one.quota}' + ("" if one.window_s is None else f";w={one.window_s}") for one in standings
+        f'"{limit.name}";q={limit.quota}' + ("" if limit.window_s is None else f";w={limit.window_s}")
+        for limit in standings
     )
-    left = (
-        f'"{one.name}";r={one.remaining}' + ("" if one.window_s is None or not one.spent else f";t={one.reset_s}")
-        for one in standings
+    remaining = (
+        f'"{limit.name}";r={limit.remaining}'
+        + ("" if limit.window_s is None or not limit.spent else f";t={limit.reset_s}")
+        for limit in standings
     )
-    return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(left)}
+    return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(remaining)}
 
 
-def _read(value: JsonValue) -> Account:
+def _parse_account(value: JsonValue) -> Account:
     try:
         return Account.read(value)
     except ValidationError as error:
-        raise StorageError("what a user has used of their limits cannot be read", cause=error) from error
+        raise StorageError("the stored usage of a user's limits cannot be read", cause=error) from error

@@ -1,10 +1,10 @@
-"""What the figures of a server say about a period, as `GET /api/admin/metrics` answers it."""
+"""Reports of a server's metrics in a period, as `GET /api/admin/metrics` returns them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.server.tallies import Tally
+from roundtable.server.metrics import Tally
 from roundtable.types import Share, Timestamp
 from roundtable.types.base import Value
 
@@ -26,22 +26,22 @@ __all__ = [
 
 
 class ConversationFigures(Value):
-    """Conversations and debates. One that is resumed ends once more, so more may end than begin."""
+    """Conversations and debates. A resumed one ends again, so more may end than begin."""
 
     begun: int
-    """How many began."""
+    """How many started."""
     completed: int
-    """Runs that came to their end, or were stopped for good."""
+    """Runs that were completed, or stopped for good."""
     paused: int
-    """Runs that were left, paused or cut short, and can go on."""
+    """Runs that were paused or cut short, and can be resumed."""
     broken: int
     """Runs that ended with an error."""
     completion_rate: Share | None
-    """Share of completed runs among those that ended; `None` when none did."""
+    """Share of completed runs among those that ended; `None` if none ended."""
     mean_s: float | None
-    """Seconds that a run took on average."""
+    """Average seconds of a run."""
     p95_s: float | None
-    """Seconds within which 19 of 20 runs ended, read off classes of durations."""
+    """Seconds within which 19 of 20 runs ended, estimated from a histogram."""
 
 
 class AgentFigures(Value):
@@ -52,9 +52,9 @@ class AgentFigures(Value):
     turns: int
     """Turns it took."""
     failed: int
-    """Turns of these that failed."""
+    """Turns that failed."""
     mean_s: float
-    """Seconds of a turn on average."""
+    """Average seconds of a turn."""
     p95_s: float
     """Seconds within which 19 of 20 turns ended."""
 
@@ -67,18 +67,18 @@ class ToolFigures(Value):
     calls: int
     """Calls made."""
     failed: int
-    """Calls of these that failed."""
+    """Calls that failed."""
     success_rate: Share
     """Share of calls that did not fail."""
     mean_s: float
-    """Seconds of a call on average."""
+    """Average seconds of a call."""
 
 
 class Counted(Value):
     """How often something happened."""
 
     name: str
-    """What."""
+    """What happened."""
     count: int
     """How often."""
 
@@ -87,21 +87,21 @@ class RequestFigures(Value):
     """Requests of one kind."""
 
     method: str
-    """Method."""
+    """HTTP method."""
     route: str
-    """Path with its parameters in braces; `-` where no endpoint was found."""
+    """Path with its parameters in braces; `-` if no endpoint was found."""
     status: int
-    """Status of the answer."""
+    """HTTP status of the response."""
     count: int
-    """How many."""
+    """Number of requests."""
     mean_s: float
-    """Seconds until the answer began, on average."""
+    """Average seconds until the response started."""
     p95_s: float
-    """Seconds within which 19 of 20 answers began."""
+    """Seconds within which 19 of 20 responses started."""
 
 
 class UsageFigures(Value):
-    """What model calls consumed."""
+    """Tokens and cost of model calls."""
 
     calls: int
     """Model calls."""
@@ -110,13 +110,13 @@ class UsageFigures(Value):
     output_tokens: int
     """Tokens generated."""
     cost_usd: float
-    """What is known of the price, in US dollars."""
+    """Known cost in US dollars."""
     unpriced: int
-    """Answers whose price is unknown in part or as a whole; `cost_usd` is then a lower bound."""
+    """Answers whose price is partly or completely unknown; `cost_usd` is then a lower bound."""
     tokens_per_conversation: float | None
-    """Tokens for each conversation that began; `None` when none did."""
+    """Tokens for each conversation that started; `None` if none did."""
     cost_usd_per_conversation: float | None
-    """US dollars for each conversation that began; `None` when none did."""
+    """US dollars for each conversation that started; `None` if none did."""
 
 
 class Step(Value):
@@ -125,11 +125,11 @@ class Step(Value):
     since: Timestamp
     """When it begins."""
     begun: int
-    """Conversations and debates that began."""
+    """Conversations and debates that started."""
     completed: int
     """Runs that were completed."""
     paused: int
-    """Runs that can go on."""
+    """Runs that can be resumed."""
     broken: int
     """Runs that ended with an error."""
     failed_turns: int
@@ -137,9 +137,9 @@ class Step(Value):
     tokens: int
     """Tokens sent and generated."""
     cost_usd: float
-    """What is known of the price, in US dollars."""
+    """Known cost in US dollars."""
     refusals: int
-    """Requests that met a limit."""
+    """Requests that exceeded a limit."""
 
 
 class MetricsReport(Value):
@@ -150,11 +150,11 @@ class MetricsReport(Value):
     since: Timestamp
     """When its first hour begins."""
     until: Timestamp
-    """When it was looked at."""
+    """When the report was made."""
     conversations: ConversationFigures
     """Conversations and debates."""
     usage: UsageFigures
-    """What they consumed."""
+    """Their tokens and cost."""
     agents: tuple[AgentFigures, ...]
     """Turns by agent, the busiest first."""
     tools: tuple[ToolFigures, ...]
@@ -162,15 +162,15 @@ class MetricsReport(Value):
     errors: tuple[Counted, ...]
     """Errors of turns and runs by code, the most frequent first."""
     refusals: tuple[Counted, ...]
-    """Requests that met a limit, by limit."""
+    """Requests that exceeded a limit, by limit."""
     requests: tuple[RequestFigures, ...]
     """Requests by method, route and status, the most frequent first."""
     series: tuple[Step, ...]
-    """The same by hour for `24h`, by 24 hours else."""
+    """The same by hour for `24h`, otherwise by 24 hours."""
 
 
 def report_of(period: str, since: datetime, until: datetime, steps: Sequence[tuple[datetime, Tally]]) -> MetricsReport:
-    """Sum up the steps of a period."""
+    """Create the report of a period from its steps."""
     whole = Tally()
     for _, tally in steps:
         whole.add(tally)
@@ -221,7 +221,7 @@ def _agents(whole: Tally) -> tuple[AgentFigures, ...]:
         )
         for name, tally in whole.agents.items()
     )
-    return tuple(sorted(figures, key=lambda one: (-one.turns, one.agent)))
+    return tuple(sorted(figures, key=lambda agent: (-agent.turns, agent.agent)))
 
 
 def _tools(whole: Tally) -> tuple[ToolFigures, ...]:
@@ -236,7 +236,7 @@ def _tools(whole: Tally) -> tuple[ToolFigures, ...]:
         for name, tally in whole.tools.items()
         if tally.times.count
     )
-    return tuple(sorted(figures, key=lambda one: (-one.calls, one.tool)))
+    return tuple(sorted(figures, key=lambda tool: (-tool.calls, tool.tool)))
 
 
 def _requests(whole: Tally) -> tuple[RequestFigures, ...]:
@@ -253,11 +253,13 @@ def _requests(whole: Tally) -> tuple[RequestFigures, ...]:
                 p95_s=times.quantile_s(0.95) or 0.0,
             )
         )
-    return tuple(sorted(figures, key=lambda one: (-one.count, one.route, one.method, one.status)))
+    return tuple(sorted(figures, key=lambda row: (-row.count, row.route, row.method, row.status)))
 
 
 def _counted(counts: Iterable[tuple[str, int]]) -> tuple[Counted, ...]:
-    return tuple(Counted(name=name, count=count) for name, count in sorted(counts, key=lambda one: (-one[1], one[0])))
+    return tuple(
+        Counted(name=name, count=count) for name, count in sorted(counts, key=lambda item: (-item[1], item[0]))
+    )
 
 
 def _step(begins: datetime, tally: Tally) -> Step:

@@ -1,4 +1,4 @@
-"""A number for each request, which the log and the answer share."""
+"""The id of each request, for the log and the response."""
 
 from __future__ import annotations
 
@@ -12,16 +12,29 @@ from roundtable.logs import ROOT
 if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
 
-__all__ = ["REQUEST_ID", "RequestNumbers", "logger"]
+__all__ = ["REQUEST_ID", "ROOT_PATH", "RequestNumbers", "from_root", "logger"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.server")
 
 REQUEST_ID: Final[ContextVar[str]] = ContextVar("roundtable_request_id", default="")
-"""Number of the request that is being answered."""
+"""Id of the request that is being handled."""
+
+ROOT_PATH: Final[ContextVar[str]] = ContextVar("roundtable_root_path", default="")
+"""Path under which the application is mounted in another one; empty if it is not."""
+
+
+def from_root(path: str) -> str:
+    """Return a path of this server as clients reach it, with the path of its mount.
+
+    Example:
+        >>> from_root("/login")
+        '/login'
+    """
+    return ROOT_PATH.get() + path
 
 
 class RequestNumbers:
-    """Numbers requests: `X-Request-Id` of the answer, and `REQUEST_ID` while it is made.
+    """ASGI middleware that sets `REQUEST_ID` for each request and sends it as `X-Request-Id`.
 
     Args:
         app: The server.
@@ -35,12 +48,12 @@ class RequestNumbers:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        number = uuid.uuid4().hex
-        REQUEST_ID.set(number)
+        request_id = uuid.uuid4().hex
+        REQUEST_ID.set(request_id)
 
-        async def numbered(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", number.encode())]}
+                message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", request_id.encode())]}
             await send(message)
 
-        await self._app(scope, receive, numbered)
+        await self._app(scope, receive, send_with_id)

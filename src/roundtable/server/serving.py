@@ -1,40 +1,222 @@
-"""Running the server: listening, and leaving in good order."""
+"""Run the server: listen, serve HTTP through uvicorn, and shut down gracefully."""
 
 from __future__ import annotations
 
 import gc
-import signal
 import socket
 import sys
+import uuid
 from contextlib import contextmanager
-from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.lowlevel
+import h11
 import uvicorn
+from pydantic_core import to_json
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from roundtable._core.eventloop import ends_at_once, hearing
 from roundtable.auth.guard import is_this_machine
-from roundtable.auth.ports import BACKLOG, address_of, listen
-from roundtable.errors import ConfigurationError
-from roundtable.server.wire import WireProtocol
+from roundtable.auth.listening import BACKLOG, address_of, listen
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.server.connections import shutdown
+from roundtable.server.errors import answer, error_body, status_of
+from roundtable.server.requests import REQUEST_ID, logger
+from roundtable.server.streams import ABORT, WRITE
 
 if TYPE_CHECKING:
+    import asyncio  # noqa: TID251  (uvicorn supports nothing else)
+    import signal
     from collections.abc import Callable, Generator
+    from typing import Any
 
-    from anyio.abc import TaskStatus
     from fastapi import FastAPI
+    from uvicorn.config import Config
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+    from uvicorn.server import ServerState as UvicornState
 
+    from roundtable.auth.guard import ASGIApp, Message, Receive, Send
     from roundtable.server.state import ServerState
 
-__all__ = ["serve"]
+__all__ = ["WireProtocol", "serve"]
+
+
+_MALFORMED: Final = RoundtableError("the request is not valid HTTP/1.1", code="VALIDATION_ERROR")
+_SLOW: Final = RoundtableError("the head of the request did not arrive in time", code="REQUEST_TIMEOUT")
+_FULL: Final = RoundtableError(
+    "the server has too many open connections",
+    code="SERVER_BUSY",
+    retryable=True,
+    retry_after_s=5,
+    hint="Try again in a few seconds.",
+)
+
+
+class _PartWriter:
+    """Writes parts of one response directly to the connection; see `WRITE`."""
+
+    __slots__ = ("_cycle", "_is_chunked")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._is_chunked = False
+
+    def write(self, part: bytes) -> bool:
+        """Send a part if that is possible without waiting; return whether it was sent."""
+        cycle = self._cycle
+        is_open = cycle.response_started and not cycle.response_complete and not cycle.disconnected
+        if not is_open or cycle.flow.write_paused or cycle.scope["method"] == "HEAD" or not part:
+            return False
+        framed = b"%x\r\n%b\r\n" % (len(part), part)
+        if not self._is_chunked:
+            # h11 decides how the response is framed; its first part shows how. Its state does not change after that.
+            chunk, framed = framed, cycle.conn.send(h11.Data(data=part)) or b""
+            self._is_chunked = framed == chunk
+        cycle.transport.write(framed)
+        return True
+
+
+class WireProtocol(H11Protocol):
+    """One connection of `uvicorn.Config(app, http=WireProtocol)`.
+
+    The head of a request has to arrive within `header_s` seconds. The rest of a refused body is read for `drain_s`
+    seconds. A client that reads nothing for `stall_s` seconds is disconnected. Beyond `most_connections`, requests are
+    answered with 503. Data that is not HTTP gets an error in the usual format. Subclass it to set other values.
+    """
+
+    header_s: float = 10.0
+    """Seconds from the first byte of a connection, or of a further request on it, to the end of its head."""
+    drain_s: float = 2.0
+    """Seconds for which the rest of a body is read after the response, so that the response is not lost."""
+    stall_s: float = 30.0
+    """Seconds for which data may wait to be sent; streams have their own shorter limit."""
+    most_connections: int = 5_000
+    """Maximum number of open connections."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: UvicornState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._inner = self.app
+        self.app: ASGIApp = self._handle
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    async def _handle(self, scope: Message, receive: Receive, send: Send) -> None:
+        if len(self.connections) > self.most_connections:
+            await answer(_FULL)(scope, receive, send)
+            return
+        cycle = self.cycle
+        extensions = {ABORT: self.transport.abort, WRITE: _PartWriter(cycle).write}
+        scope["extensions"] = {**scope.get("extensions", {}), **extensions}
+        try:
+            await self._inner(scope, receive, send)
+        except anyio.get_cancelled_exc_class():
+            # Only a server that shuts down cancels requests, after their grace period.
+            logger.warning("%s %s was cancelled: the server is shutting down", scope["method"], scope["path"])
+            if cycle.response_started:
+                self.transport.abort()
+                await anyio.lowlevel.checkpoint()  # the connection is closed before uvicorn checks it
+            else:
+                await answer(shutdown())(scope, receive, send)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        """Wait for a request, with a time limit."""
+        super().connection_made(transport)
+        connection: socket.socket = transport.get_extra_info("socket")
+        if connection.family in {socket.AF_INET, socket.AF_INET6}:
+            # asyncio does this by itself only if the listening socket names the protocol TCP. Otherwise the second half
+            # of each response waits until the client acknowledges the first, which takes Linux 40 ms.
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._set_timer("head", self.header_s, self._on_late_head)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse received data; a request head that has started gets a time limit."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._cancel_timer("head")
+        elif "head" not in self._timers and not self.transport.is_closing():
+            self._set_timer("head", self.header_s, self._on_late_head)
+
+    def on_response_complete(self) -> None:
+        """Read the rest of a refused body, with a time limit."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._set_timer("drain", self.drain_s, self.transport.abort)
+        else:
+            self._cancel_timer("drain")
+
+    def pause_writing(self) -> None:
+        """Stop sending until the client reads, with a time limit."""
+        super().pause_writing()
+        self._set_timer("stall", self.stall_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Continue sending."""
+        super().resume_writing()
+        self._cancel_timer("stall")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel all timers of the closed connection."""
+        for name in tuple(self._timers):
+            self._cancel_timer(name)
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer data that is not valid HTTP."""
+        self._refuse(_MALFORMED)
+
+    def _on_late_head(self) -> None:
+        if self.conn.trailing_data[0]:
+            self._refuse(_SLOW)
+        else:
+            self.transport.close()  # no request has started
+
+    def _refuse(self, error: RoundtableError) -> None:
+        """Send an error outside any request, and close the connection."""
+        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            self.transport.close()  # a response that has started can only break off
+            return
+        request_id = uuid.uuid4().hex
+        reset_token = REQUEST_ID.set(request_id)
+        content = to_json(error_body(error))
+        REQUEST_ID.reset(reset_token)
+        headers = {
+            "content-type": "application/json",
+            "content-length": str(len(content)),
+            "cache-control": "no-store",
+            "x-request-id": request_id,
+            "connection": "close",
+        }
+        for event in (
+            h11.Response(status_code=status_of(error), headers=list(headers.items())),
+            h11.Data(data=content),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _set_timer(self, name: str, after_s: float, callback: Callable[[], None]) -> None:
+        self._cancel_timer(name)
+        self._timers[name] = self.loop.call_later(after_s, callback)
+
+    def _cancel_timer(self, name: str) -> None:
+        timer = self._timers.pop(name, None)
+        if timer is not None:
+            timer.cancel()
+
 
 _GRACE_S: Final = 5
-"""Seconds that requests under way have to end; streams are told to."""
+"""Seconds that running requests have to end after their streams were ended."""
 _KEEP_ALIVE_S: Final = 75
-"""Longer than proxies keep an idle connection, so that none is closed just as a request comes along it."""
-_MOST_FILES: Final = 16_384
+"""Longer than proxies keep an idle connection, so that the server never closes one as a request arrives."""
+_MAX_FILES: Final = 16_384
 _SEND_BYTES: Final = 64 * 1024
-"""What the system keeps for a client that does not read, doubled by Linux; without it, megabytes."""
+"""Send buffer of the system for each client, which Linux doubles; the default is megabytes."""
 
 
 async def serve(
@@ -46,49 +228,47 @@ async def serve(
     drain_s: float = 0.0,
     listening: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve an application of `create_app` until the process is asked to end, by SIGINT or SIGTERM.
+    """Serve an application of `create_app` until SIGINT, SIGTERM or SIGHUP.
 
-    Then `/ready` says no; after `drain_s` seconds nothing new is accepted, each open stream gets a last event,
-    requests have five seconds to end, and debates that run are paused, to be resumed by whoever serves next. A second
-    signal gives up requests at once.
+    After a signal, `/ready` answers 503. `drain_s` seconds later the server stops accepting connections, each open
+    stream gets a last event, requests have five seconds to end, and running debates are paused so that the next server
+    can resume them. A second signal cancels requests at once.
 
     Args:
         app: The application.
         host: Address to listen on.
-        port: Port; 0 takes a free one.
+        port: Port; 0 picks a free one.
         reuse_port: Whether several processes may listen on the same port; the system spreads connections over them.
-        drain_s: Seconds for which it goes on when asked to end, so that a load balancer learns that it is not ready.
-        listening: Is told the URL once requests are answered.
+        drain_s: Seconds to keep serving after a signal, so that a load balancer notices that the server is not ready.
+        listening: Called with the URL once the server accepts requests.
 
     Raises:
-        ConfigurationError: The port is taken, or everybody on the network could use the server without a token.
+        ConfigurationError: The port is taken, or anyone on the network could use the server without a token.
     """
     if not app.state.asks and not is_this_machine(host):
-        msg = f"a server that asks for no token may only listen on this machine, not on {host!r}"
+        msg = f"a server without tokens may only listen on this machine, not on {host!r}"
         raise ConfigurationError(msg, hint="Leave out `auth=LocalUser()`, or listen on 127.0.0.1.")
-    _allow_files()
+    _raise_file_limit()
     server = _Server(app, drain_s)
-    with listen(host, port, reuse_port=reuse_port) as taken:
-        # Connections take it over.
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-        with _heap_at_rest():
-            await _run(server, taken, listening)
+    with listen(host, port, reuse_port=reuse_port) as listener:
+        # Accepted connections inherit this option.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+        with _frozen_heap():
+            await _run(server, listener, listening)
 
 
-async def _run(server: _Server, taken: socket.socket, listening: Callable[[str], None]) -> None:
-    async with anyio.create_task_group() as group:
-        if sys.platform != "win32" and current_thread() is main_thread():
-            await group.start(server.hear_signals)
-        group.start_soon(server.tell, address_of(taken), listening)
-        await server.serve([taken])
+async def _run(server: _Server, listener: socket.socket, listening: Callable[[str], None]) -> None:
+    async with hearing(server.on_signal), anyio.create_task_group() as group:
+        group.start_soon(server.report_start, address_of(listener), listening)
+        await server.serve([listener])
         group.cancel_scope.cancel()
 
 
 @contextmanager
-def _heap_at_rest() -> Generator[None]:
-    """Have looks for garbage pass over all that is there before the first request: modules, schemas, routes.
+def _frozen_heap() -> Generator[None]:
+    """Exclude objects from before the first request, such as modules, schemas and routes, from garbage collection.
 
-    Each full look goes through all of it else, finds nothing, and stops every request and stream meanwhile.
+    Otherwise each full collection walks through all of them, finds nothing, and blocks every request and stream.
     """
     gc.collect()
     gc.freeze()
@@ -99,7 +279,7 @@ def _heap_at_rest() -> Generator[None]:
 
 
 class _Server(uvicorn.Server):
-    """Takes leave of those who listen before it waits for them."""
+    """A uvicorn server that ends event streams before it waits for requests to finish."""
 
     def __init__(self, app: FastAPI, drain_s: float) -> None:
         config = uvicorn.Config(
@@ -109,7 +289,7 @@ class _Server(uvicorn.Server):
             log_config=None,
             access_log=False,
             server_header=False,
-            # Who calls is known by a token, never by what a header says of an address.
+            # Callers are identified by tokens, never by an address in a header.
             proxy_headers=False,
             timeout_graceful_shutdown=_GRACE_S,
             timeout_keep_alive=_KEEP_ALIVE_S,
@@ -118,27 +298,26 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
         self._drain_s = drain_s
-        self._hurried = anyio.Event()
+        self._stop_requested = False
+        self._hurry = anyio.Event()
 
-    async def hear_signals(self, *, task_status: TaskStatus[None]) -> None:
-        """Take the first signal for a request to end, and the second for one to hurry."""
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            task_status.started()
-            async for _ in signals:
-                if self.should_exit:
-                    self._hurried.set()
-                    self._drop()
-                self.should_exit = True
+    def on_signal(self, number: signal.Signals) -> None:
+        """Shut down at the first signal, and cancel requests at the second."""
+        if self._stop_requested and ends_at_once(number):
+            self._hurry.set()
+            self._cancel_requests()
+        self._stop_requested = self._stop_requested or ends_at_once(number)
+        self.should_exit = True
 
-    async def tell(self, url: str, listening: Callable[[str], None]) -> None:
-        """Say that requests are answered, once they are."""
-        while not self.started:  # noqa: ASYNC110  (uvicorn tells nobody)
+    async def report_start(self, url: str, listening: Callable[[str], None]) -> None:
+        """Call `listening` once the server accepts requests."""
+        while not self.started:  # noqa: ASYNC110  (uvicorn has no event for it)
             await anyio.sleep(0.01)
         listening(url)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave signals to `hear_signals`: uvicorn would raise them again at the end."""
+        """Leave signals to `on_signal`: uvicorn would raise them again at the end."""
         if sys.platform == "win32":
             with super().capture_signals():
                 yield
@@ -146,31 +325,31 @@ class _Server(uvicorn.Server):
             yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say that others should be asked, then end streams, and then all else."""
+        """Report that the server is not ready, end streams, and then shut down."""
         state: ServerState = self._app.state.roundtable
         state.readiness.is_ending = True
         with anyio.move_on_after(self._drain_s):
-            await self._hurried.wait()
+            await self._hurry.wait()
         state.streams.end()
-        if self._hurried.is_set():
-            self._drop()
+        if self._hurry.is_set():
+            self._cancel_requests()
         await super().shutdown(sockets)
 
-    def _drop(self) -> None:
-        """Give up all requests under way."""
+    def _cancel_requests(self) -> None:
+        """Cancel all running requests."""
         for task in self.server_state.tasks:
             task.cancel()
         for connection in self.server_state.connections:
             connection.transport.abort()
 
 
-def _allow_files() -> None:
-    """Let as many connections be open as the system allows this process; many begin with 1,024."""
+def _raise_file_limit() -> None:
+    """Raise the limit of open files to what the system allows; the default of many systems is 1,024."""
     if sys.platform == "win32":
         return
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

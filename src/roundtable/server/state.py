@@ -1,4 +1,4 @@
-"""What endpoints work with: the objects of one server, and who calls."""
+"""Dependencies of endpoints: the objects of one server, and the caller of a request."""
 
 from __future__ import annotations
 
@@ -12,42 +12,45 @@ from roundtable.auth.guard import IDENTITY, GuardOptions
 
 if TYPE_CHECKING:
     from roundtable.api import Roundtable
-    from roundtable.api.desks import Desk, Desks
+    from roundtable.api.tenants import TenantSession, TenantSessions
     from roundtable.auth import Identity, Scope
     from roundtable.protocols import SleepingClock
-    from roundtable.server.exposition import Exposition
-    from roundtable.server.figures import Figures
     from roundtable.server.health import Readiness
     from roundtable.server.limits import Limits, UserLimits
-    from roundtable.server.pages.entrance import Entrance
+    from roundtable.server.metrics import Exposition
+    from roundtable.server.metrics_observer import MetricsObserver
+    from roundtable.server.pages.login import BrowserLogin
     from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
 
 
 class ServerOptions(GuardOptions, total=False):
-    """What may be said about a server; see `GuardOptions` for what stands before it."""
+    """Options of a server, in addition to those of its `AccessGuard`."""
 
     https: bool
-    """Whether browsers reach it over https, as through a proxy that ends TLS; by the scheme of each request when left
-    out."""
+    """Whether browsers use https, such as through a proxy that terminates TLS; decided by the scheme of each request
+    when left out."""
     limits: Limits
-    """How much each user may do; as the environment says when left out, else as `Limits()`."""
+    """How much each user may do; from the environment when left out, else `Limits()`."""
     models: Collection[str]
-    """Models that callers may name beside the table's agents, as `"provider:model"`; none when left out."""
+    """Models that callers may use in addition to the table's agents, as `"provider:model"`; none when left out."""
     most_calls: int
-    """Most model calls that a debate may take as planned, or a conversation where everybody takes all steps; 500 when
-    left out."""
+    """Maximum number of model calls of a debate as planned, or of a conversation in which every agent takes all its
+    steps; 500 when left out."""
     open_metrics: bool
-    """Whether programs of this machine may read `/metrics` without a token; not when left out."""
+    """Whether programs on this machine may read `/metrics` without a token; false when left out."""
     heartbeat_s: float
-    """Seconds of silence after which a stream sends a comment, so that nobody takes it for dead; 15 when left out."""
+    """Seconds of silence after which a stream sends a comment to show that it is alive; 15 when left out."""
     send_s: float
-    """Seconds that a client may let pass without reading, before its stream is cut; 10 when left out."""
+    """Seconds after which the stream of a client that does not read is cut; 10 when left out."""
     read_s: float
-    """Seconds in which the body of a request has to come; 30 when left out."""
+    """Seconds within which the body of a request has to arrive; 30 when left out."""
+    pause_after_s: float | None
+    """Seconds after which a run that was started with a stream is paused once its last listener has left; more than 0,
+    or `None` for never. From the environment when left out, else 60. Runs started without a stream are not paused."""
     conversation_s: float
-    """Seconds that a conversation of a team may take, from its beginning or whenever it goes on; 600 when left out."""
+    """Maximum seconds of a team conversation, counted from each start or resume; 600 when left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,64 +58,64 @@ class ServerState:
     """The objects of one server while it runs."""
 
     table: Roundtable
-    """What all users share."""
-    desks: Desks
-    """A table for each user, with the debates that run at it."""
-    entrance: Entrance
-    """Who calls, and the logins of browsers."""
+    """The table that all users share."""
+    tenant_sessions: TenantSessions
+    """The table and running debates of each user."""
+    browser_login: BrowserLogin
+    """Authentication of callers, and the logins of browsers."""
     limits: UserLimits
-    """Counts what each user may do."""
+    """Limits of each user."""
     clock: SleepingClock
-    """What is waited on."""
+    """Clock to sleep on."""
     streams: Streams
-    """The open streams."""
-    figures: Figures
-    """Counts what happens."""
+    """Open event streams."""
+    figures: MetricsObserver
+    """Counts events and requests."""
     exposition: Exposition
-    """Gives the figures of this process to Prometheus."""
+    """Exports the metrics of this process to Prometheus."""
     readiness: Readiness
-    """Knows whether the server can be used now."""
+    """Whether the server is ready."""
     options: ServerOptions
-    """What was said about the server."""
+    """Options of the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a request, and what they work with."""
+    """The caller of a request, with their tenant session and the server."""
 
     identity: Identity
-    """Who they are."""
-    desk: Desk
+    """Their identity."""
+    tenant_session: TenantSession
     """Their table and running debates."""
     state: ServerState
     """The server."""
 
 
 def state_of(request: Request) -> ServerState:
-    """Give the objects of the server that a request came to."""
+    """Return the objects of the server that handles a request."""
     state: ServerState = request.app.state.roundtable
     return state
 
 
 def _caller_with(scope: Scope) -> Callable[[Request], Awaitable[Caller]]:
-    """Give a dependency: who calls, if they may.
+    """Return a dependency that requires a scope and returns the caller.
 
     Raises:
-        Forbidden: Their scopes do not include it.
+        Forbidden: The caller does not have the scope.
     """
 
     async def caller(request: Request) -> Caller:
         identity: Identity = request.scope[IDENTITY]
         identity.require(scope)
         state = state_of(request)
-        return Caller(identity=identity, desk=await state.desks.of(identity.tenant), state=state)
+        return Caller(identity=identity, tenant_session=await state.tenant_sessions.of(identity.tenant), state=state)
 
     return caller
 
 
 Reader = Annotated[Caller, Depends(_caller_with("read"))]
-"""Somebody who may look at sessions."""
+"""A caller who may read sessions."""
 Writer = Annotated[Caller, Depends(_caller_with("write"))]
-"""Somebody who may run debates."""
+"""A caller who may run debates."""
 Admin = Annotated[Caller, Depends(_caller_with("admin"))]
-"""Somebody who may see the figures of all users."""
+"""A caller who may see the metrics of all users."""

@@ -1,7 +1,8 @@
-"""A session told as server-sent events: every durable event once and in order, whoever runs the session."""
+"""Sessions as server-sent events: each durable event once and in order, with heartbeats, from any process."""
 
 from __future__ import annotations
 
+import logging
 import re
 import weakref
 from collections import OrderedDict
@@ -15,12 +16,10 @@ from fastapi import Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from roundtable.api.stream import ends_run
+from roundtable.api.runs import ends_run
 from roundtable.errors import RoundtableError, SessionBusy
-from roundtable.server.failures import answer, error_event
-from roundtable.server.feeds import Feed
-from roundtable.server.heartbeats import Heartbeats
-from roundtable.server.holding import BUSY_S, Held, Listener, shutdown
+from roundtable.server.connections import BUSY_S, Listener, WaitingResponse, shutdown
+from roundtable.server.errors import answer, error_event
 from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
 
@@ -29,77 +28,188 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from roundtable.api.desks import Desk
+    from roundtable.api.runs import DebateHandle
+    from roundtable.api.tenants import TenantSession
     from roundtable.auth.guard import Message, Receive, Send
     from roundtable.engine import Subscription
+    from roundtable.server.connections import ListenerTracker
     from roundtable.server.limits import Limits
     from roundtable.server.state import Caller, ServerOptions
     from roundtable.types import Event, JsonObject
 
-__all__ = ["ABORT", "WRITE", "EventStream", "Speak", "Streams", "event_stream", "resume_point", "whole"]
+__all__ = [
+    "ABORT",
+    "WRITE",
+    "EventFormatter",
+    "EventStream",
+    "Heartbeats",
+    "StoragePoller",
+    "Streams",
+    "event_stream",
+    "resume_point",
+    "whole",
+]
 
-Speak: TypeAlias = Callable[["Event"], "JsonObject | None"]
-"""Says what a stream tells of an event; `None` where nothing."""
+
+class Heartbeats:
+    """Wakes the streams that have sent nothing for some time, so that they send a heartbeat.
+
+    One queue for all streams is cheaper than a timer for each, which every event would have to reset.
+
+    Args:
+        every_s: Seconds of silence after which a stream is woken.
+    """
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+        self._due: OrderedDict[Subscription, float] = OrderedDict()  # in order of time, since all intervals are equal
+
+    def put_off(self, place: Subscription) -> float:
+        """Restart the interval of a stream; return the current time of `anyio.current_time`."""
+        now = anyio.current_time()
+        self._due[place] = now + self._every_s
+        self._due.move_to_end(place)
+        return now
+
+    def forget(self, place: Subscription) -> None:
+        """Remove a stream that has ended."""
+        del self._due[place]
+
+    async def run(self) -> None:
+        """Wake streams when they are due, until cancelled."""
+        while True:
+            # A stream that opens during the sleep is due after all others, and not before the sleep ends.
+            await anyio.sleep(self._left_s())
+            subscription = next(iter(self._due), None)
+            if subscription is not None and self._left_s() <= 0:
+                subscription.wake()
+                self.put_off(subscription)
+
+    def _left_s(self) -> float:
+        """Return the seconds until the next stream is due."""
+        now = anyio.current_time()
+        return max(0.0, next(iter(self._due.values()), now + self._every_s) - now)
+
+
+_POLL_S: Final = 0.25
+_POLL_HERE_S: Final = 1.0
+
+
+class StoragePoller:
+    """Polls the storage for events of a session that another process may run, for all its streams in this process.
+
+    Args:
+        tenant_session: Tenant session of its owner.
+        session_id: Id of the session.
+        attendance: Receives notes that this process has listeners.
+    """
+
+    def __init__(self, tenant_session: TenantSession, session_id: str, attendance: ListenerTracker) -> None:
+        self.places: set[Subscription] = set()
+        """Subscriptions of the streams."""
+        self.scope: anyio.CancelScope = anyio.CancelScope()
+        """Cancels the poller."""
+        self._tenant_session = tenant_session
+        self._session_id = session_id
+        self._attendance = attendance
+        self._last = 0
+
+    async def run(self) -> None:
+        """Poll until cancelled."""
+        with self.scope:
+            while True:
+                # A run in this process may still be waiting for another process to end its run.
+                here = self._tenant_session.running(self._session_id) is not None
+                await anyio.sleep(_POLL_HERE_S if here else _POLL_S)
+                await self._poll()
+
+    async def _poll(self) -> None:
+        if not self.places:
+            return  # the last stream ended just now
+        wiring = self._tenant_session.table.wiring
+        self._last = max(self._last, min(subscription.last_seq for subscription in self.places))
+        try:
+            if self._tenant_session.running(self._session_id) is None:
+                await self._attendance.note(self._tenant_session, self._session_id)
+            _, events = await wiring.storage.read(self._session_id, self._last, tenant=wiring.options.tenant)
+        except Exception as error:  # noqa: BLE001  (whatever it is, streams of other sessions continue)
+            level = logging.DEBUG if isinstance(error, RoundtableError) else logging.ERROR
+            logger.log(level, "cannot read new events: %s", error, extra={"session": self._session_id})
+            for subscription in self.places:
+                subscription.fall_behind()  # each stream then reads by itself, and reports the error
+            return
+        for event in events:
+            self._last = event.seq
+            for subscription in self.places:
+                subscription.offer(event)
+
+
+EventFormatter: TypeAlias = Callable[["Event"], "JsonObject | None"]
+"""Converts an event to what a stream sends; `None` skips the event."""
 
 ABORT: Final = "roundtable.abort"
-"""Name of the ASGI extension that cuts a connection at once, whatever is still to be sent."""
+"""Name of the ASGI extension that closes a connection at once and drops unsent data."""
 WRITE: Final = "roundtable.write"
-"""Name of the ASGI extension that sends a part of the answer under way, `bytes`, and says whether it did: not where
-that would have to wait, or the answer has ended."""
+"""Name of the ASGI extension that sends part of the open response (`bytes`) without waiting. It returns whether it did:
+false if sending would have to wait, or the response has ended."""
 
 _ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
-_KEPT: Final = 1024
-_KEPT_BYTES: Final = 16 * 1024 * 1024
+_MAX_CACHED: Final = 1024
+_MAX_CACHED_BYTES: Final = 16 * 1024 * 1024
 _SETTLE_S: Final = 0.02
-_LARGE: Final = 16 * 1024
-_BEAT: Final = b": keep-alive\n\n"
+_BATCH_BYTES: Final = 16 * 1024
+_HEARTBEAT: Final = b": keep-alive\n\n"
 
 
 def whole(event: Event) -> JsonObject:
-    """Tell an event with all its fields, `sessionId` and `seq` or `after` among them."""
+    """Return an event with all its fields, including `sessionId` and `seq` or `after`."""
     return event.to_wire()
 
 
 def resume_point(request: Request, session_id: str | None = None) -> tuple[str | None, int, bool]:
-    """Read where a client was when its stream broke off, and whether it wants ids.
+    """Parse where a client's last stream stopped, and whether the client wants ids.
 
-    Ids are `<session>:<number of the event>`; the number alone is taken as well where the session is known.
+    Ids are `<session>:<number of the event>`; the number alone is enough if the path names the session.
 
     Args:
-        request: Its request: `Last-Event-ID`, or `?ids=1` for a new client that wants ids.
-        session_id: Session it asks for, if the path names one; an id of another one counts from the start.
+        request: Request with `Last-Event-ID`, or with `?ids=1` from a new client that wants ids.
+        session_id: Session that the path names, if any; an id of another session starts from the beginning.
 
     Returns:
-        Session, number of the last event the client has, and whether ids are to be sent.
+        Session, number of the last event that the client has, and whether to send ids.
     """
-    given = request.headers.get("last-event-id", "").strip()
-    found = _ID.fullmatch(given)
-    ids = bool(given) or request.query_params.get("ids", "0") not in {"0", "", "false"}
-    if found is None or (session_id is not None and found[1] not in {None, session_id}):
+    last_id = request.headers.get("last-event-id", "").strip()
+    match = _ID.fullmatch(last_id)
+    ids = bool(last_id) or request.query_params.get("ids", "0") not in {"0", "", "false"}
+    if match is None or (session_id is not None and match[1] not in {None, session_id}):
         return session_id, 0, ids
-    return found[1] or session_id, int(found[2]), ids
+    return match[1] or session_id, int(match[2]), ids
 
 
 class Streams:
     """The open streams of a server; used with `async with`.
 
     Args:
-        limits: How many there may be, in all and of each user.
+        limits: Maximum numbers of streams, in total and per user.
         options: See `ServerOptions`.
-        refused: Is told when somebody met a limit, and which.
+        refused: Called with the name of a limit when a request exceeds it.
+        attendance: Tracks which sessions have listeners.
     """
 
-    def __init__(self, limits: Limits, options: ServerOptions, refused: Callable[[str], None]) -> None:
+    def __init__(
+        self, limits: Limits, options: ServerOptions, refused: Callable[[str], None], attendance: ListenerTracker
+    ) -> None:
         self._limits = limits
         self._refused = refused
+        self._attendance = attendance
         self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
         self.beats: Final = Heartbeats(self.heartbeat_s)
         self.send_s: Final = options.get("send_s", 10.0)
-        self._open: set[Listener | Held] = set()
+        self._open: set[Listener | WaitingResponse] = set()
         self._is_ending = False
-        self._feeds: dict[tuple[Desk, str], Feed] = {}
-        self._lines: OrderedDict[tuple[int, Speak, bool], tuple[Event, bytes]] = OrderedDict()
-        self._kept_bytes = 0
+        self._pollers: dict[tuple[TenantSession, str], StoragePoller] = {}
+        self._lines: OrderedDict[tuple[int, EventFormatter, bool], tuple[Event, bytes]] = OrderedDict()
+        self._cached_bytes = 0
         self._group: TaskGroup = anyio.create_task_group()
 
     async def __aenter__(self) -> Self:
@@ -116,56 +226,63 @@ class Streams:
         return len(self._open)
 
     @contextmanager
-    def room(self, desk: Desk) -> Generator[Held]:
-        """Count an answer that is held back like an open stream, while the block is open.
+    def room(self, tenant_session: TenantSession) -> Generator[WaitingResponse]:
+        """Count a response that waits for the end of a run as an open stream, while the block is open.
 
         Raises:
             RateLimited: As `check_room`.
             RoundtableError: As `check_room`.
         """
-        self.check_room(desk)
-        held = Held(desk)
-        self._open.add(held)
+        self.check_room(tenant_session)
+        waiting = WaitingResponse(tenant_session)
+        self._open.add(waiting)
         try:
-            yield held
+            yield waiting
         finally:
-            self._open.discard(held)
+            self._open.discard(waiting)
 
-    def check_room(self, desk: Desk) -> None:
-        """Refuse a stream beyond those that a server, or one of its users, may have.
+    def check_room(self, tenant_session: TenantSession) -> None:
+        """Check that the server and the user may have one more stream.
 
         Raises:
-            RateLimited: The user has as many.
-            RoundtableError: The server has as many, or is about to end; the code is `SERVER_BUSY` or `SERVER_SHUTDOWN`.
+            RateLimited: The user has too many.
+            RoundtableError: The server has too many, or is shutting down; the code is `SERVER_BUSY` or
+                `SERVER_SHUTDOWN`.
         """
         if self._is_ending:
             raise shutdown()
-        total, each = self._limits.streams_total, self._limits.streams_per_user
-        if each is not None and sum(listener.desk is desk for listener in self._open) >= each:
+        total, per_user = self._limits.streams_total, self._limits.streams_per_user
+        if (
+            per_user is not None
+            and sum(listener.tenant_session is tenant_session for listener in self._open) >= per_user
+        ):
             self._refused("user_streams")
-            raise RateLimited("streams", each, retry_after_s=BUSY_S)
+            raise RateLimited("streams", per_user, retry_after_s=BUSY_S)
         if total is not None and len(self._open) >= total:
             self._refused("streams")
-            msg = "the server has as many open streams as it may have"
+            msg = "the server has too many open streams"
             raise RoundtableError(
                 msg, code="SERVER_BUSY", retryable=True, retry_after_s=BUSY_S, hint="Try again in a few seconds."
             )
 
     def end(self) -> None:
-        """End all streams with a last word, such as before the server ends; sessions go on or can be resumed."""
+        """End all streams with a last event, such as before shutdown; sessions continue or can be resumed."""
         self._is_ending = True
-        for one in self._open:
-            one.end()
+        for connection in self._open:
+            connection.end()
 
     @contextmanager
-    def listening(self, desk: Desk, place: Subscription) -> Generator[Listener]:
-        """Feed a place in a session while the block is open."""
-        listener, session_id = Listener(desk, place), place.session_id
-        feed = self._feeds.get((desk, session_id))
-        if feed is None:
-            feed = self._feeds[desk, session_id] = Feed(desk, session_id)
-            self._group.start_soon(feed.run)
-        feed.places.add(place)
+    def listening(self, tenant_session: TenantSession, place: Subscription) -> Generator[Listener]:
+        """Deliver new events of a session to a subscription while the block is open."""
+        listener, session_id = Listener(tenant_session, place), place.session_id
+        poller = self._pollers.get((tenant_session, session_id))
+        if poller is None:
+            poller = self._pollers[tenant_session, session_id] = StoragePoller(
+                tenant_session, session_id, self._attendance
+            )
+            self._group.start_soon(poller.run)
+        poller.places.add(place)
+        self._attendance.came(tenant_session, session_id)
         self._open.add(listener)
         self.beats.put_off(place)
         if self._is_ending:
@@ -175,31 +292,38 @@ class Streams:
         finally:
             self._open.discard(listener)
             self.beats.forget(place)
-            feed.places.discard(place)
+            poller.places.discard(place)
             place.close()
-            if not feed.places:
-                feed.scope.cancel()
-                del self._feeds[desk, session_id]
+            if not poller.places:
+                poller.scope.cancel()
+                del self._pollers[tenant_session, session_id]
+                self._attendance.left(tenant_session, session_id, self._group)
 
-    def line(self, event: Event, speak: Speak, *, ids: bool) -> bytes:
-        """Give the bytes that tell an event, made once for all who hear it; none where nothing is said."""
-        key = (id(event), speak, ids)
-        held = self._lines.get(key)
-        if held is not None:
-            return held[1]
-        told = speak(event)
-        line = b"" if told is None else b"data: " + to_json(told) + b"\n\n"
+    def attend(self, tenant_session: TenantSession, handle: DebateHandle) -> None:
+        """Register a run that was started with a stream: it is paused after its last listener has left."""
+        self._attendance.begin(tenant_session, handle)
+        if (tenant_session, handle.session_id) not in self._pollers:  # the client that started it may never connect
+            self._attendance.left(tenant_session, handle.session_id, self._group)
+
+    def line(self, event: Event, format_event: EventFormatter, *, ids: bool) -> bytes:
+        """Return the bytes of an event, cached for all its streams; empty if `format_event` skips the event."""
+        key = (id(event), format_event, ids)
+        cached = self._lines.get(key)
+        if cached is not None:
+            return cached[1]
+        message = format_event(event)
+        line = b"" if message is None else b"data: " + to_json(message) + b"\n\n"
         if ids and line and event.durable:
             line = f"id: {event.session_id}:{getattr(event, 'seq', 0)}\n".encode() + line
-        self._lines[key] = (event, line)  # the event is kept too: nothing else may get its id meanwhile
-        self._kept_bytes += len(line)
-        while len(self._lines) > _KEPT or self._kept_bytes > _KEPT_BYTES:
-            self._kept_bytes -= len(self._lines.popitem(last=False)[1][1])
+        self._lines[key] = (event, line)  # the event is stored too, so that no other object gets its id
+        self._cached_bytes += len(line)
+        while len(self._lines) > _MAX_CACHED or self._cached_bytes > _MAX_CACHED_BYTES:
+            self._cached_bytes -= len(self._lines.popitem(last=False)[1][1])
         return line
 
 
 class EventStream(Response):
-    """The answer that tells a session as it happens; made by `event_stream`."""
+    """The response that streams the events of a session; created by `event_stream`."""
 
     media_type = "text/event-stream"
 
@@ -210,120 +334,123 @@ class EventStream(Response):
         *,
         has_room: bool,
         at_end: bool,
-        speak: Speak,
+        format_event: EventFormatter,
         ids: bool,
         headers: Mapping[str, str],
     ) -> None:
         super().__init__(headers={"cache-control": "no-cache", "x-accel-buffering": "no", **headers})
         del self.headers["content-length"]
         self._streams = caller.state.streams
-        self._desk = caller.desk
-        self._place = place
+        self._tenant_session = caller.tenant_session
+        self._subscription = place
         self._has_room = has_room
         self._at_end = at_end
-        self._speak = speak
+        self._speak = format_event
         self._ids = ids
         self._sent_at = 0.0
-        self._alone = 0
-        self._patience = anyio.CancelScope()
-        self._write: Callable[[bytes], bool] = _never
-        weakref.finalize(self, place.close).atexit = False  # of an answer that is never given
+        self._checks_without_run = 0
+        self._send_scope = anyio.CancelScope()
+        self._write: Callable[[bytes], bool] = _no_write
+        weakref.finalize(self, place.close).atexit = False  # for a response that is never sent
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Tell the session until a run of it ends, the client leaves, or it does not read."""
+        """Stream events until a run ends, the client disconnects, or it stops reading."""
         try:
-            if not self._has_room:  # else nobody would hear of what has begun, and was promised room
-                self._streams.check_room(self._desk)
+            if not self._has_room:  # else the run has started, and room was reserved for its stream
+                self._streams.check_room(self._tenant_session)
         except RoundtableError as error:
             await answer(error)(scope, receive, send)
             return
-        self._write = scope.get("extensions", {}).get(WRITE, _never)
-        with self._streams.listening(self._desk, self._place) as listener:
+        self._write = scope.get("extensions", {}).get(WRITE, _no_write)
+        with self._streams.listening(self._tenant_session, self._subscription) as listener:
             async with anyio.create_task_group() as group:
 
-                async def leave() -> None:
+                async def wait_for_disconnect() -> None:
                     while (await receive())["type"] != "http.disconnect":
                         pass
                     group.cancel_scope.cancel()
 
-                group.start_soon(leave)
-                with self._patience:
-                    await self._told(listener, send)
-                if self._patience.cancelled_caught:
-                    logger.info("a client that did not read was dropped", extra={"session": self._place.session_id})
+                group.start_soon(wait_for_disconnect)
+                with self._send_scope:
+                    await self._respond(listener, send)
+                if self._send_scope.cancelled_caught:
+                    logger.info(
+                        "a client that stopped reading was disconnected",
+                        extra={"session": self._subscription.session_id},
+                    )
                     abort = scope.get("extensions", {}).get(ABORT)
                     if abort is not None:
                         abort()
-                        return  # and wait until the connection is gone
+                        return  # and wait until the connection is closed
                 group.cancel_scope.cancel()
 
-    async def _told(self, listener: Listener, send: Send) -> None:
+    async def _respond(self, listener: Listener, send: Send) -> None:
         await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         last = b""
         try:
-            await self._tell(listener, send)
+            await self._stream_events(listener, send)
             if listener.dismissed:
                 last = error_event(shutdown())
         except RoundtableError as error:
             last = error_event(error)
-        except Exception as error:  # noqa: BLE001  (the stream has begun: it can be told in no other way)
-            logger.error("a stream broke", exc_info=error, extra={"request": REQUEST_ID.get()})
+        except Exception as error:  # noqa: BLE001  (the stream has started, so the error can only be its last event)
+            logger.error("a stream failed", exc_info=error, extra={"request": REQUEST_ID.get()})
             last = error_event(RoundtableError("Internal server error", code="INTERNAL_ERROR"))
         await self._send(send, {"type": "http.response.body", "body": last, "more_body": False})
 
-    async def _tell(self, listener: Listener, send: Send) -> None:
-        place, at_end = listener.place, self._at_end
+    async def _stream_events(self, listener: Listener, send: Send) -> None:
+        subscription, at_end = listener.place, self._at_end
         while True:
-            wait_s, goes_on = None, False  # until a heartbeat is due
+            wait_s, is_running = None, False  # until a heartbeat is due
             if at_end:
-                goes_on = self._desk.running(place.session_id) is not None
-                # A run that goes on here will store something yet, or be over at once.
-                wait_s = _SETTLE_S if goes_on else 0
-            event = await place.take(wait_s)
+                is_running = self._tenant_session.running(subscription.session_id) is not None
+                # A run in this process will either store another event or end at once.
+                wait_s = _SETTLE_S if is_running else 0
+            event = await subscription.take(wait_s)
             lines: list[bytes] = []
-            # What waits already goes along, so that a server that is behind catches up.
+            # Queued events are sent together, so that a slow server catches up.
             while event is not None:
                 lines.append(self._streams.line(event, self._speak, ids=self._ids))
                 at_end = ends_run(event, so_far=at_end)
                 if at_end:
-                    place.fall_behind()
-                event = place.at_hand() if sum(map(len, lines)) < _LARGE else None
+                    subscription.fall_behind()
+                event = subscription.next_queued() if sum(map(len, lines)) < _BATCH_BYTES else None
             if not lines:
-                if listener.dismissed or (at_end and not goes_on):
+                if listener.dismissed or (at_end and not is_running):
                     return
                 if anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
-                    await self._check_unbroken()
-                    lines.append(_BEAT)
+                    await self._check_still_running()
+                    lines.append(_HEARTBEAT)
             if body := b"".join(lines):
                 if self._write(body):
-                    self._sent_at = self._streams.beats.put_off(place)
+                    self._sent_at = self._streams.beats.put_off(subscription)
                 else:
                     await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
 
-    async def _check_unbroken(self) -> None:
-        """Raise what keeps the session from going on and no event tells: its run broke here, or its process died."""
-        session_id = self._place.session_id
-        handle = self._desk.handle(session_id)
+    async def _check_still_running(self) -> None:
+        """Raise an error that stopped the session without an event: its run failed here, or its process died."""
+        session_id = self._subscription.session_id
+        handle = self._tenant_session.handle(session_id)
         if handle is not None and handle.done:
-            with suppress(SessionBusy):  # another process runs it
+            with suppress(SessionBusy):  # another process is running it
                 await handle.result()
-        here = self._desk.running(session_id) is not None
-        is_run = here or await self._desk.table.wiring.sessions.is_run(session_id)
-        self._alone = self._alone + 1 if is_run is False else 0
-        if self._alone > 1:  # somebody may just be about to go on with it
-            msg = f"nobody runs session {session_id!r} any more"
+        runs_here = self._tenant_session.running(session_id) is not None
+        is_run = runs_here or await self._tenant_session.table.wiring.sessions.is_run(session_id)
+        self._checks_without_run = self._checks_without_run + 1 if is_run is False else 0
+        if self._checks_without_run > 1:  # after the first check, another process may just be resuming it
+            msg = f"no process runs session {session_id!r} any more"
             raise RoundtableError(msg, code="SESSION_INTERRUPTED", hint="Resume it.")
 
     async def _send(self, send: Send, message: Message) -> None:
-        """Send; a client that does not take it in time has no patience left."""
-        self._patience.deadline = anyio.current_time() + self._streams.send_s
+        """Send a message; a client that does not read it in time is disconnected."""
+        self._send_scope.deadline = anyio.current_time() + self._streams.send_s
         await send(message)
-        self._patience.deadline = inf
-        self._sent_at = self._streams.beats.put_off(self._place)
+        self._send_scope.deadline = inf
+        self._sent_at = self._streams.beats.put_off(self._subscription)
 
 
-def _never(_: bytes) -> bool:
-    """Leave it to `send`."""
+def _no_write(_: bytes) -> bool:
+    """Stand in for a missing `WRITE` extension, so that `send` is used."""
     return False
 
 
@@ -334,43 +461,52 @@ async def event_stream(
     after: int = 0,
     begun: bool = False,
     has_room: bool = False,
-    speak: Speak = whole,
+    format_event: EventFormatter = whole,
     ids: bool = False,
     headers: Mapping[str, str] | None = None,
 ) -> EventStream:
-    """Give the answer that tells a session, from the event after number `after`, until its latest run ends.
+    """Return the response that streams a session from the event after number `after` until its latest run ends.
 
-    Live events are told of sessions that run in this process. A client that reads too slowly for the 256 events that
-    wait for it loses live ones; durable ones it gets from the storage. One that takes nothing for `send_s` seconds is
-    dropped.
+    Live events are sent only of sessions that run in this process. A client that is more than 256 events behind loses
+    live events; it gets durable ones from the storage. A client that reads nothing for `send_s` seconds is
+    disconnected.
 
     Args:
         caller: Who listens.
-        session_id: To what.
-        after: Number of the last event the client has; one that the session does not have counts as 0.
-        begun: Whether it has just begun here and this is called before anything else is waited for: its very first
-            event is then told, live ones too.
-        has_room: Whether this is called in a block of `Streams.room`, so that it is refused no more.
-        speak: What is told of an event; everything when left out. A function of a module, since what it gives is kept.
+        session_id: Id of the session.
+        after: Number of the last event that the client has; a number that the session does not have counts as 0.
+        begun: Whether the session was just started here, with no `await` in between: the stream then has all its
+            events, including live ones.
+        has_room: Whether this is called in a block of `Streams.room`, so that it is not refused any more.
+        format_event: Converts events; `whole` when left out. It must be a module-level function, because results are
+            cached.
         ids: Whether durable events have an `id` line before their `data` line.
         headers: Further headers.
 
     Raises:
-        SessionNotFound: There is no such session, or it is somebody else's.
-        RateLimited: The user has as many open streams as they may have.
-        RoundtableError: The server has; the code is `SERVER_BUSY`.
+        SessionNotFound: There is no such session, or it belongs to another user.
+        RateLimited: The user has too many open streams.
+        RoundtableError: The server has too many open streams; the code is `SERVER_BUSY`.
         StorageError: The session could not be read.
     """
-    wiring, at_end = caller.desk.table.wiring, False
+    wiring, at_end = caller.tenant_session.table.wiring, False
     if not begun:
         if not has_room:
-            caller.state.streams.check_room(caller.desk)
+            caller.state.streams.check_room(caller.tenant_session)
         _, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
         after = after if 0 <= after <= (events[-1].seq if events else 0) else 0
         for event in events:
             if event.seq <= after:
                 at_end = ends_run(event, so_far=at_end)
-    place = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
+    subscription = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
     if not begun:
-        place.fall_behind()
-    return EventStream(caller, place, has_room=has_room, at_end=at_end, speak=speak, ids=ids, headers=headers or {})
+        subscription.fall_behind()
+    return EventStream(
+        caller,
+        subscription,
+        has_room=has_room,
+        at_end=at_end,
+        format_event=format_event,
+        ids=ids,
+        headers=headers or {},
+    )

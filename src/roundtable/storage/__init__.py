@@ -1,27 +1,27 @@
-"""Where sessions are kept: an append-only log of events per session, in memory or in one SQLite file.
+"""Storage of sessions: an append-only log of events per session, in memory or in one SQLite file.
 
-Nothing is loaded before it is asked for, so that importing this package costs next to nothing.
+Modules are loaded on first use, so that importing this package is fast.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable._owner import current_owner, is_provably_dead
-    from roundtable.storage.factories import open_memory, open_sqlite
+    from roundtable._core.owner import current_owner, is_provably_dead
+    from roundtable.storage.locations import open_memory, open_sqlite
     from roundtable.storage.memory import MemoryStorage
-    from roundtable.storage.seed_methods import SeedStorageMethods
     from roundtable.storage.sqlite import SQLiteStorage
+    from roundtable.storage.whole_sessions import WholeSessionMethods
 
 __all__ = [
     "MemoryStorage",
     "SQLiteStorage",
-    "SeedStorageMethods",
+    "WholeSessionMethods",
     "current_owner",
     "is_provably_dead",
     "open_memory",
@@ -31,11 +31,11 @@ __all__ = [
 _HOME = {
     "MemoryStorage": "memory",
     "SQLiteStorage": "sqlite",
-    "SeedStorageMethods": "seed_methods",
-    "current_owner": "._owner",
-    "is_provably_dead": "._owner",
-    "open_memory": "factories",
-    "open_sqlite": "factories",
+    "WholeSessionMethods": "whole_sessions",
+    "current_owner": "._core.owner",
+    "is_provably_dead": "._core.owner",
+    "open_memory": "locations",
+    "open_sqlite": "locations",
 }
 
 __getattr__: Callable[[str], object]

@@ -1,23 +1,227 @@
-"""One SQLite file: opening it safely, and saying in words what went wrong with it."""
+"""One SQLite file: its schema, how to open it safely, and its errors as `StorageError`s."""
 
 from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sqlite3
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from roundtable.errors import ConfigurationError, StorageError
-from roundtable.storage.schema import MIGRATIONS, check_format, migrate
-from roundtable.storage.text import has_notes
+from roundtable.storage.rules import has_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
-__all__ = ["Database", "file_identity", "is_spoilt", "storage_error", "unreadable"]
+__all__ = [
+    "APPLICATION_ID",
+    "MIGRATIONS",
+    "Database",
+    "check_format",
+    "file_identity",
+    "migrate",
+    "needs_reconnect",
+    "storage_error",
+    "unreadable",
+]
+
+
+APPLICATION_ID = 0x5254_424C
+"""Marks the files of this library: "RTBL"."""
+
+_SCHEMA_1 = (
+    # One row per session. All but `record` is computed from its events, so that lists need not read them.
+    """
+    CREATE TABLE sessions (
+        tenant TEXT NOT NULL,
+        id TEXT NOT NULL,
+        record TEXT NOT NULL,
+        topic TEXT NOT NULL,
+        topic_searched TEXT NOT NULL,
+        mode TEXT NOT NULL,
+        agent_ids TEXT NOT NULL,
+        status TEXT NOT NULL,
+        current_round INTEGER NOT NULL,
+        total_rounds INTEGER NOT NULL,
+        response_count INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL,
+        created_us INTEGER NOT NULL,
+        updated_us INTEGER NOT NULL,
+        PRIMARY KEY (tenant, id)
+    )
+    """,
+    "CREATE INDEX sessions_by_age ON sessions (tenant, created_us, id)",
+    """
+    CREATE TABLE events (
+        tenant TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        timestamp_us INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (tenant, session_id, seq),
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
+    )
+    """,
+    # The event of each turn: a turn is stored once, however often it is sent.
+    """
+    CREATE TABLE turns (
+        tenant TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        round INTEGER NOT NULL,
+        stage TEXT NOT NULL,
+        slot INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (tenant, session_id, round, stage, slot, attempt),
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE leases (
+        tenant TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        token INTEGER NOT NULL,
+        owner TEXT,
+        expires_us INTEGER NOT NULL,
+        PRIMARY KEY (tenant, session_id),
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
+    ) WITHOUT ROWID
+    """,
+    # The last token issued, outside of `leases`: a session that is deleted and created again under the same id
+    # must not accept a token of the deleted one.
+    "CREATE TABLE tokens (tenant TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE key_values (
+        tenant TEXT NOT NULL,
+        key TEXT NOT NULL,
+        value TEXT NOT NULL,
+        expires_us INTEGER,
+        PRIMARY KEY (tenant, key)
+    )
+    """,
+    "CREATE INDEX key_values_by_expiry ON key_values (tenant, expires_us) WHERE expires_us IS NOT NULL",
+)
+
+_SCHEMA_2 = (
+    # The caller's metadata, so that lists can be filtered by it. A damaged row must not prevent opening the file.
+    "ALTER TABLE sessions ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",
+    """
+    UPDATE sessions
+    SET metadata = coalesce(CASE WHEN json_valid(record) THEN json_extract(record, '$.config.metadata') END, '{}')
+    """,
+    # The event of each position; its text is in the full-text index under the same row id. `statements.delete` deletes
+    # both, because SQLite does not let a trigger change the index while `trusted_schema` is off.
+    """
+    CREATE TABLE positions (
+        place INTEGER PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        agent_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
+    )
+    """,
+    "CREATE INDEX positions_by_session ON positions (tenant, session_id)",
+    """
+    CREATE VIRTUAL TABLE position_texts
+    USING fts5(position, reasoning, tokenize = 'unicode61 remove_diacritics 2')
+    """,
+    """
+    INSERT INTO positions (tenant, session_id, seq, round, agent_id, agent_name)
+    SELECT tenant, session_id, seq, json_extract(body, '$.turn.round'), json_extract(body, '$.turn.agentId'),
+           json_extract(body, '$.turn.agentName')
+    FROM events
+    WHERE type = 'agent_complete'
+      AND CASE WHEN json_valid(body) THEN json_extract(body, '$.turn.result.answer.kind') END = 'position'
+    ORDER BY tenant, session_id, seq
+    """,
+    """
+    INSERT INTO position_texts (rowid, position, reasoning)
+    SELECT place, json_extract(body, '$.turn.result.answer.position'),
+           json_extract(body, '$.turn.result.answer.reasoning')
+    FROM positions JOIN events USING (tenant, session_id, seq)
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2)
+"""The statements that upgrade the schema from version n to n + 1, starting with an empty file."""
+
+
+def check_format(connection: sqlite3.Connection, path: str, known: int = len(MIGRATIONS)) -> int:
+    """Return the schema version of a file; 0 for an empty one. Writes nothing.
+
+    Args:
+        connection: An open connection.
+        path: The file, for messages.
+        known: The newest version that this library can read.
+
+    Raises:
+        StorageError: The file belongs to another application, or to a newer version of this library.
+    """
+    version = _query_int(connection, "PRAGMA user_version")
+    application_id = _query_int(connection, "PRAGMA application_id")
+    tables = _query_int(connection, "SELECT count(*) FROM sqlite_master")
+    if application_id != APPLICATION_ID and (application_id or version or tables):
+        raise StorageError(
+            f"{path!r} is a database of another application",
+            hint=f"Choose another path than {path!r}; the file was not changed.",
+            details={"path": path, "reason": "foreign"},
+        )
+    if version > known:
+        raise StorageError(
+            f"{path!r} was written by a newer version of roundtable-sdk: schema {version}, newest known {known}",
+            hint=f"Upgrade roundtable-sdk, or choose another path than {path!r}; the file was not changed.",
+            details={"path": path, "reason": "newer", "found": version, "known": known},
+        )
+    return version
+
+
+def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[tuple[str, ...]] = MIGRATIONS) -> None:
+    """Upgrade a file to the newest schema version in one transaction, all or nothing.
+
+    Args:
+        connection: An open connection in autocommit mode.
+        path: The file, for messages.
+        migrations: The statements of each upgrade.
+
+    Raises:
+        StorageError: As for `check_format`.
+    """
+    newest = len(migrations)
+    if check_format(connection, path, newest) == newest:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Check again under the lock: another process may have upgraded the file.
+        for statements in migrations[check_format(connection, path, newest) :]:
+            for statement in statements:
+                connection.execute(statement)
+        _set_version(connection, newest)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _set_version(connection: sqlite3.Connection, version: int) -> None:
+    # A pragma takes no bound parameters; both values are integers from this module.
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
+    connection.execute(f"PRAGMA user_version = {version:d}")
+
+
+def _query_int(connection: sqlite3.Connection, query: str) -> int:
+    number: int = connection.execute(query).fetchone()[0]
+    return number
+
 
 _log: logging.Logger = logging.getLogger(__name__)
 
@@ -27,59 +231,57 @@ _CHECKPOINT_WAIT_S = 0.1
 _FIXED_RESET_RACE = (3, 51, 3)
 
 
-class _Kind(NamedTuple):
+class _ErrorKind(NamedTuple):
     reason: str
     message: str
     hint: str
     retryable: bool = False
 
 
-_BUSY = _Kind(
+_BUSY = _ErrorKind(
     "locked",
     "{path!r} is locked by another process",
-    "Wait for the other process, or end what keeps {path!r} open for writing, then try again.",
+    "Wait for the other process, or end the process that writes to {path!r}, then try again.",
     retryable=True,
 )
-_UNREADABLE = _Kind(
+_UNREADABLE = _ErrorKind(
     "corrupt",
-    "{path!r} is damaged or no SQLite database",
-    "Restore a backup, or save what can be read into a new file: roundtable doctor --db FILE --salvage NEW; "
+    "{path!r} is damaged or not a SQLite database",
+    "Restore a backup, or copy what can be read to a new file: roundtable doctor --db FILE --salvage NEW; "
     "{path!r} was not changed.",
 )
-_UNREACHABLE = _Kind(
+_UNREACHABLE = _ErrorKind(
     "unreachable",
     "{path!r} cannot be opened",
-    "Check that the folder of {path!r} exists, that it may be written to, and that the path names a file.",
+    "Check that the folder of {path!r} exists and is writable, and that the path is not a folder.",
 )
-_FORBIDDEN = _Kind(
+_FORBIDDEN = _ErrorKind(
     "unreachable",
-    "{path!r} may not be read by this user",
-    "Ask the owner of {path!r} for the right to read it, or give the path of another file.",
+    "this user has no permission to read {path!r}",
+    "Ask the owner of {path!r} for read permission, or choose another file.",
 )
-_READ_ONLY = _Kind(
+_READ_ONLY = _ErrorKind(
     "read-only",
     "{path!r} cannot be written to",
-    "Check the permissions of {path!r} and of its folder, or give the path of another file; what is stored can "
-    "still be shown.",
+    "Check the permissions of {path!r} and of its folder, or choose another file; stored sessions can still be shown.",
 )
-_LOG_OUT_OF_REACH = _Kind(
+_UNREADABLE_LOG = _ErrorKind(
     "read-only",
-    "{path!r} has a log beside it that cannot be read where nothing may be written",
-    "Copy {path!r} and the file of its name with '-wal' behind it to a folder that may be written to, and read "
-    "it there.",
+    "{path!r} has a write-ahead log, which cannot be read in a folder without write permission",
+    "Copy {path!r} and the '-wal' file of the same name to a writable folder, and read the copy.",
 )
-_NEVER_FILLED = _Kind(
+_OLD_SCHEMA = _ErrorKind(
     "read-only",
-    "{path!r} is empty or of an older version, and cannot be written to",
-    "Make {path!r} and its folder writable once, so that it can be brought to the present version.",
+    "{path!r} is empty or has an older schema, and cannot be written to",
+    "Make {path!r} and its folder writable once, so that the schema can be upgraded.",
 )
-_KINDS = {
+_ERROR_KINDS = {
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
-    sqlite3.SQLITE_FULL: _Kind(
+    sqlite3.SQLITE_FULL: _ErrorKind(
         "full",
-        "there is no room left for {path!r}",
-        "Free space on the disk of {path!r}, then try again; what was stored before is unharmed.",
+        "the disk of {path!r} is full",
+        "Free space on the disk of {path!r}, then try again; stored sessions are not affected.",
         retryable=True,
     ),
     sqlite3.SQLITE_READONLY: _READ_ONLY,
@@ -87,33 +289,35 @@ _KINDS = {
     sqlite3.SQLITE_NOTADB: _UNREADABLE,
     sqlite3.SQLITE_CANTOPEN: _UNREACHABLE,
     sqlite3.SQLITE_PERM: _UNREACHABLE,
-    sqlite3.SQLITE_IOERR: _Kind(
+    sqlite3.SQLITE_IOERR: _ErrorKind(
         "io",
-        "the medium of {path!r} failed to read or write",
+        "reading or writing {path!r} failed",
         "Check the disk and the file system of {path!r}, then try again.",
         retryable=True,
     ),
-    sqlite3.SQLITE_TOOBIG: _Kind(
+    sqlite3.SQLITE_TOOBIG: _ErrorKind(
         "too-big", "a value is too large for {path!r}", "Store less than a gigabyte in one event or value in {path!r}."
     ),
 }
-_OTHER = _Kind("other", "the database {path!r} failed", "Check {path!r}; the cause says what SQLite made of it.")
+_OTHER_ERROR = _ErrorKind("other", "the database {path!r} failed", "Check {path!r}; the cause is the error of SQLite.")
 _HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_TOOBIG})
 
 
 def storage_error(error: sqlite3.Error | UnicodeDecodeError, path: str) -> StorageError:
-    """Say in words what SQLite said in codes; the hint names the path.
+    """Return the `StorageError` for an error of SQLite; its hint names the path.
 
-    A damaged file can make SQLite quote bytes that are no text, which Python reports in place of SQLite's error.
+    SQLite may quote invalid UTF-8 from a damaged file in its message; Python then raises `UnicodeDecodeError` instead.
     """
-    kind = _UNREADABLE if isinstance(error, UnicodeDecodeError) else _KINDS.get(_code(error), _OTHER)
-    return _fault(kind, path, error)
+    kind = _UNREADABLE if isinstance(error, UnicodeDecodeError) else _ERROR_KINDS.get(_error_code(error), _OTHER_ERROR)
+    return _error_of_kind(kind, path, error)
 
 
-def _fault(kind: _Kind, path: str, cause: sqlite3.Error | UnicodeDecodeError | None = None) -> StorageError:
-    told = "" if cause is None else f": {cause}"
+def _error_of_kind(
+    kind: _ErrorKind, path: str, cause: sqlite3.Error | UnicodeDecodeError | None = None
+) -> StorageError:
+    detail = "" if cause is None else f": {cause}"
     return StorageError(
-        f"{kind.message.format(path=path)}{told}",
+        f"{kind.message.format(path=path)}{detail}",
         hint=kind.hint.format(path=path),
         retryable=kind.retryable,
         cause=cause,
@@ -122,100 +326,101 @@ def _fault(kind: _Kind, path: str, cause: sqlite3.Error | UnicodeDecodeError | N
 
 
 def unreadable(path: str, what: str, cause: ValueError) -> StorageError:
-    """Make the error for a row that is whole but says nothing this version understands."""
+    """Return the error for a row that exists but holds a value this version cannot parse."""
     return StorageError(
         f"{what} in {path!r} holds a value that this version cannot read",
-        hint=f"Restore {path!r} from a backup, or delete {what}; everything else is not affected.",
+        hint=f"Restore {path!r} from a backup, or delete {what}; nothing else is affected.",
         cause=cause,
         details={"path": path, "reason": "corrupt"},
     )
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Tell which file stands at a path; None when there is none."""
+    """Return device and inode of the file at a path; None if there is no file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-def is_spoilt(error: sqlite3.Error | UnicodeDecodeError) -> bool:
-    """Tell whether the connection should be opened anew after this error."""
-    return _code(error) not in _HARMLESS
+def needs_reconnect(error: sqlite3.Error | UnicodeDecodeError) -> bool:
+    """Check whether the connection should be closed and opened again after this error."""
+    return _error_code(error) not in _HARMLESS
 
 
-def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
+def _error_code(error: sqlite3.Error | UnicodeDecodeError) -> int:
     # The low byte is the primary code; errors of the Python layer have none.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 class Database:
-    """Where a SQLite file is and how connections to it are made.
+    """Open connections to one SQLite file.
 
-    The rule for the write-ahead log: it is carried over into the file by nobody but the writer, and
-    only while it holds the lock against every other writer. SQLite before 3.51.3 can lose a transaction
-    when one connection does that while another one writes.
+    Only the writer checkpoints the write-ahead log, and only while it holds the write lock. SQLite before 3.51.3 can
+    lose a transaction if one connection checkpoints while another one writes.
 
     Args:
         path: The file.
-        busy_timeout_s: How long to wait for a lock held by another process, in seconds.
+        busy_timeout_s: Longest wait for a lock that another process holds, in seconds.
+        make_folder: Whether to create missing folders.
 
     Raises:
-        ConfigurationError: The path cannot be that of a file.
+        ConfigurationError: The path is not a valid file path, or `busy_timeout_s` is out of range.
     """
 
-    def __init__(self, path: str, busy_timeout_s: float) -> None:
+    def __init__(self, path: str, busy_timeout_s: float, *, make_folder: bool = False) -> None:
         if not path or "\0" in path or path == ":memory:":
             raise ConfigurationError(
-                f"{path!r} is no path of a database file",
-                hint="Give a file's path; 'memory://' keeps sessions in memory.",
+                f"{path!r} is not a valid path of a database file",
+                hint="Pass the path of a file; 'memory://' stores sessions in memory.",
             )
         if not 0 <= busy_timeout_s <= 3600:
             raise ConfigurationError(f"busy_timeout_s must be from 0 to 3600 seconds, not {busy_timeout_s!r}")
         self.path: Path = Path(path).absolute()
         self.name: str = str(self.path)
         self._busy_timeout_s = busy_timeout_s
+        self._make_folder = make_folder
         self._log_file = Path(f"{self.name}-wal")
         self._log_index = Path(f"{self.name}-shm")
         self._next_checkpoint = _CHECKPOINT_BYTES
 
     def open_writer(self) -> sqlite3.Connection:
-        """Open the connection that writes; creates the file, or brings it to the present version.
+        """Open the connection that writes; creates the file, or upgrades its schema.
 
         Raises:
-            StorageError: The file cannot be used; it is left as it was.
+            StorageError: The file cannot be used; it is not changed.
         """
         if sqlite3.sqlite_version_info < _FIXED_RESET_RACE:
-            _log.debug("SQLite %s: checkpoints are made under the write lock", sqlite3.sqlite_version)
-        if self.may_only_be_read():
-            raise _fault(_READ_ONLY if os.access(self.path, os.R_OK) else _FORBIDDEN, self.name)
+            _log.debug("SQLite %s: checkpoints run under the write lock", sqlite3.sqlite_version)
+        if self.is_read_only():
+            raise _error_of_kind(_READ_ONLY if os.access(self.path, os.R_OK) else _FORBIDDEN, self.name)
         self._next_checkpoint = _CHECKPOINT_BYTES
         return self._open()
 
-    def may_only_be_read(self) -> bool:
-        """Tell whether the file is there but, itself or for the sake of its folder, cannot be written to."""
+    def is_read_only(self) -> bool:
+        """Check whether the file exists, but the file or its folder is not writable."""
         if not self.path.is_file():
             return False
         return not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK | os.X_OK))
 
     def open_reader(self) -> sqlite3.Connection:
-        """Open a connection that only reads; in a place that may only be read, one for a single look.
+        """Open a read-only connection; if the file is not writable, use it for one transaction only.
 
         Raises:
-            StorageError: The file cannot be used; it is left as it was.
+            StorageError: The file cannot be used; it is not changed.
         """
-        if self.may_only_be_read():
+        if self.is_read_only():
             return self._open_unwritable()
         connection = self._open()
         connection.execute("PRAGMA query_only = ON")
         return connection
 
     def checkpoint(self, connection: sqlite3.Connection) -> None:
-        """Carry the write-ahead log over into the file once it has grown.
+        """Checkpoint the write-ahead log once it has grown.
 
-        `TRUNCATE` takes the write lock first, see the class. A reader that stays long in the way makes
-        this wait a moment and try again when the log has grown by as much again.
+        `TRUNCATE` takes the write lock first, see the class. If a long read blocks the checkpoint, it is
+        tried again when the log has grown by the same amount.
         """
         size = self._log_size()
         if size < self._next_checkpoint:
@@ -225,24 +430,24 @@ class Database:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
             _set_busy_timeout(connection, self._busy_timeout_s)
-        left = self._log_size()
-        self._next_checkpoint = left + _CHECKPOINT_BYTES
-        if left >= _WARN_BYTES:
-            _log.warning("%s has grown to %d MiB: a reader keeps it from being emptied", self._log_file, left >> 20)
+        remaining = self._log_size()
+        self._next_checkpoint = remaining + _CHECKPOINT_BYTES
+        if remaining >= _WARN_BYTES:
+            _log.warning("%s has grown to %d MiB: a long read prevents the checkpoint", self._log_file, remaining >> 20)
 
     def _open(self) -> sqlite3.Connection:
-        """Open, waiting for a lock as long as is allowed.
+        """Open a connection, and wait up to the busy timeout for a lock.
 
-        SQLite's own waiting does not cover the moment in which another process switches the file to
-        write-ahead logging.
+        SQLite's own busy timeout does not apply while another process switches the file to write-ahead
+        logging.
         """
         deadline = time.monotonic() + self._busy_timeout_s
         while True:
             try:
-                self._make_file()
+                self._create_file()
                 return self._connect()
             except (sqlite3.Error, UnicodeDecodeError) as error:
-                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                if _error_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                     raise storage_error(error, self.name) from error
                 time.sleep(0.01)
 
@@ -250,7 +455,7 @@ class Database:
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode=rw", uri=True, timeout=self._busy_timeout_s, isolation_level=None
         )
-        with _closing_on_failure(connection):
+        with _close_on_error(connection):
             check_format(connection, self.name)  # before anything that writes
             _add_functions(connection)
             connection.execute("PRAGMA journal_mode = WAL")
@@ -263,32 +468,52 @@ class Database:
         return connection
 
     def _open_unwritable(self) -> sqlite3.Connection:
-        """Open what may only be read, and make no file beside it: one of a stranger would lock the owner out.
+        """Open a file that is not writable, without creating a `-shm` file, which would lock the owner out.
 
-        Somebody who writes keeps an index beside the log, which can be shared. Where neither is there, the file
-        is whole by itself (`immutable`), for as long as nobody writes: do not keep the connection.
+        A process that writes has an index (`-shm`) of the log, which can be shared. Without log and index the file
+        is complete (`immutable`), until somebody writes: do not reuse the connection.
         """
         if self._log_size() and not self._log_index.exists():
-            raise _fault(_LOG_OUT_OF_REACH, self.name)
-        alone = "" if self._log_index.exists() else "&immutable=1"
+            raise _error_of_kind(_UNREADABLE_LOG, self.name)
+        options = "" if self._log_index.exists() else "&immutable=1"
         try:
             connection = sqlite3.connect(
-                f"{self.path.as_uri()}?mode=ro{alone}", uri=True, timeout=self._busy_timeout_s, isolation_level=None
+                f"{self.path.as_uri()}?mode=ro{options}", uri=True, timeout=self._busy_timeout_s, isolation_level=None
             )
-            with _closing_on_failure(connection):
+            with _close_on_error(connection):
                 version = check_format(connection, self.name)
                 _add_functions(connection)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if os.access(self.path, os.R_OK):
                 raise storage_error(error, self.name) from error
-            raise _fault(_FORBIDDEN, self.name, error) from error
+            raise _error_of_kind(_FORBIDDEN, self.name, error) from error
         if version < len(MIGRATIONS):
             connection.close()
-            raise _fault(_NEVER_FILLED, self.name)
+            raise _error_of_kind(_OLD_SCHEMA, self.name)
         return connection
 
-    def _make_file(self) -> None:
-        """Make the file and the folders it lacks, for this user only."""
+    def check_new(self) -> None:
+        """Check that the file can be created, without creating it.
+
+        Raises:
+            StorageError: It cannot be created.
+        """
+        self._check_folder()
+        folder = self.path.parent
+        while not folder.exists():
+            folder = folder.parent
+        try:
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise self._creation_error(error) from error
+
+    def _create_file(self) -> None:
+        """Create the file with mode 0600, and missing folders if `make_folder` allows it.
+
+        Raises:
+            StorageError: It cannot be created; by default a typo in a path creates no folders.
+        """
+        self._check_folder()
         try:
             for folder in reversed(self.path.parents):
                 if not folder.exists():
@@ -297,12 +522,30 @@ class Database:
                 flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
                 os.close(os.open(self.path, flags, 0o600))
         except OSError as error:
+            raise self._creation_error(error) from error
+
+    def _check_folder(self) -> None:
+        parent = self.path.parent
+        if self.path.is_dir():
             raise StorageError(
-                f"{self.name!r} cannot be created: {error.strerror or error}",
-                hint=f"Check that the folder of {self.name!r} may be written to, or give the path of another file.",
-                cause=error,
+                f"{self.name!r} is a folder; name a file in it",
+                hint=f"For example {str(self.path / 'debates.db')!r}.",
                 details={"path": self.name, "reason": "unreachable"},
-            ) from error
+            )
+        if not self._make_folder and not parent.exists():
+            raise StorageError(
+                f"{self.name!r} cannot be created: there is no folder {str(parent)!r}",
+                hint=f"Create it with mkdir -p {shlex.quote(str(parent))}, or choose another path than {self.name!r}.",
+                details={"path": self.name, "reason": "unreachable"},
+            )
+
+    def _creation_error(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"{self.name!r} cannot be created: {error.strerror or error}",
+            hint=f"Check that the folder of {self.name!r} is writable, or choose another file.",
+            cause=error,
+            details={"path": self.name, "reason": "unreachable"},
+        )
 
     def _log_size(self) -> int:
         try:
@@ -312,7 +555,7 @@ class Database:
 
 
 @contextmanager
-def _closing_on_failure(connection: sqlite3.Connection) -> Generator[None]:
+def _close_on_error(connection: sqlite3.Connection) -> Generator[None]:
     try:
         yield
     except BaseException:
@@ -321,10 +564,10 @@ def _closing_on_failure(connection: sqlite3.Connection) -> Generator[None]:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """Give the queries the functions they use besides those of SQLite."""
-    connection.create_function("has_notes", 2, has_notes, deterministic=True)
+    """Register the SQL functions that the queries use."""
+    connection.create_function("has_metadata", 2, has_metadata, deterministic=True)
 
 
 def _set_busy_timeout(connection: sqlite3.Connection, seconds: float) -> None:
-    # A pragma takes no bound parameters; the value is a number.
+    # A pragma takes no bound parameters; the value is an integer.
     connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000):d}")

@@ -1,4 +1,4 @@
-"""Where sessions go when nobody says where."""
+"""The default place of sessions, and storages from a URL."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roundtable.errors import ConfigurationError
+from roundtable.http import masked_url
+
 if TYPE_CHECKING:
     from roundtable.settings import Settings
+    from roundtable.storage.memory import MemoryStorage
+    from roundtable.storage.sqlite import SQLiteStorage
 
-__all__ = ["default_database", "writable_database"]
+__all__ = ["default_database", "open_memory", "open_sqlite", "writable_database"]
 
 
 def default_database(settings: Settings) -> Path:
-    """Give the file of the default storage.
+    """Return the file of the default storage.
 
-    A file that somebody chose is taken as it stands: using it fails when it cannot be used, rather than
-    sessions going where nobody looks for them. Only the one that nobody chose may be replaced, with a warning.
+    A configured file is always used: if it cannot be written, storing fails, and sessions never go to a place where
+    nobody looks for them. Only the built-in default may be replaced, with a warning.
 
     Example:
         >>> from roundtable.settings import Settings
@@ -31,18 +36,18 @@ def default_database(settings: Settings) -> Path:
 
 
 def writable_database(wanted: Path, data_home: Path | str | None = None) -> Path:
-    """Give the wanted file, or one in the user's data folder when that cannot be written; says so once.
+    """Return the wanted file, or one in the user's data folder if it cannot be written; warns once.
 
     Args:
-        wanted: The file asked for, made by the storage on first use.
-        data_home: The user's data folder; `~/.local/share` when left out.
+        wanted: The preferred file; the storage creates it on first use.
+        data_home: The user's data folder; `~/.local/share` by default.
     """
     if _can_write(wanted):
         return wanted
     folder = Path(data_home) if data_home else Path.home() / ".local" / "share"
-    instead = folder / "roundtable" / "roundtable.db"
-    _warn_once(str(wanted), str(instead))
-    return instead
+    fallback = folder / "roundtable" / "roundtable.db"
+    _warn_once(str(wanted), str(fallback))
+    return fallback
 
 
 def _can_write(path: Path) -> bool:
@@ -55,6 +60,44 @@ def _can_write(path: Path) -> bool:
 
 
 @cache
-def _warn_once(wanted: str, instead: str) -> None:
-    # A warning rather than a log line: it must be seen in a script that configures no logging.
-    warnings.warn(f"{wanted} cannot be written; sessions are kept in {instead}", UserWarning, stacklevel=3)
+def _warn_once(wanted: str, fallback: str) -> None:
+    # A warning, not a log record: a script without logging must show it too.
+    warnings.warn(f"{wanted} cannot be written; sessions are stored in {fallback}", UserWarning, stacklevel=3)
+
+
+def open_memory(url: str = "memory://") -> MemoryStorage:
+    """Create a storage in memory, which is lost when the process ends.
+
+    Raises:
+        ConfigurationError: The URL is not `memory://`.
+    """
+    from roundtable.storage.memory import MemoryStorage
+
+    if url not in {"memory:", "memory://"}:
+        raise ConfigurationError(f"{masked_url(url)!r} is not a storage address", hint="Use exactly 'memory://'.")
+    return MemoryStorage()
+
+
+def open_sqlite(url: str, *, make_folder: bool = False) -> SQLiteStorage:
+    """Create a storage for one SQLite file. The file is opened or created on first use.
+
+    Everything after the third slash is the path: `sqlite:///debates.db` is relative to the working directory,
+    `sqlite:////var/lib/debates.db` is absolute. The folder must exist, unless `make_folder` is true.
+
+    Raises:
+        ConfigurationError: The URL names no file.
+
+    Example:
+        >>> open_sqlite("sqlite:///debates.db").db_path
+        'debates.db'
+    """
+    from roundtable.storage.sqlite import SQLiteStorage
+
+    scheme, slashes, path = url.partition(":///")
+    if scheme != "sqlite" or not slashes or not path:
+        raise ConfigurationError(
+            f"{masked_url(url)!r} is not the URL of a SQLite file",
+            hint="Write 'sqlite:///debates.db' for a relative path or 'sqlite:////var/lib/debates.db' for an "
+            "absolute one.",
+        )
+    return SQLiteStorage(path, make_folder=make_folder)

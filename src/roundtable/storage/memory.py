@@ -1,4 +1,4 @@
-"""Sessions in memory: the same rules as on disk, gone with the process."""
+"""Storage in memory: the same rules as on disk, lost when the process ends."""
 
 from __future__ import annotations
 
@@ -9,24 +9,31 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from roundtable._clock import SystemClock
-from roundtable._foreign import well_formed
+from roundtable._core.clock import SystemClock
+from roundtable._core.text import well_formed
 from roundtable.errors import StorageError
-from roundtable.storage.folding import is_wanted, moved_on, numbered, opened
+from roundtable.record import Progress, follow, start_progress
 from roundtable.storage.rules import (
     LeaseState,
-    TurnPlace,
+    TurnId,
     check_append,
-    check_fence,
     check_number,
+    check_same_turn,
+    check_token,
+    event_text,
     grant,
+    has_metadata,
+    json_text,
     live_holder,
+    searchable,
     session_exists,
+    session_key,
     session_not_found,
-    session_place,
+    span_end,
+    turn_id,
+    value_text,
 )
-from roundtable.storage.seed_methods import SeedStorageMethods
-from roundtable.storage.text import json_text, span_end, value_text
+from roundtable.storage.whole_sessions import WholeSessionMethods
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 if TYPE_CHECKING:
@@ -36,65 +43,147 @@ if TYPE_CHECKING:
     from roundtable.protocols import Clock, KeyValue
     from roundtable.types import DurableEvent, JsonValue, Lease, Owner, SearchHit, SearchQuery, SessionFilter
 
-__all__ = ["MemoryKeyValue", "MemoryStorage"]
+__all__ = ["MemoryKeyValue", "MemoryStorage", "Numbered", "is_wanted", "numbered", "opened", "updated_summary"]
+
+
+class Numbered(NamedTuple):
+    """An event to store, with its JSON and the key of its turn."""
+
+    event: DurableEvent
+    """The event as the caller passed it."""
+    text: str
+    """The event as JSON with its number."""
+    place: TurnId | None
+    """Key of the turn it reports, if any; one event is stored per turn."""
+
+
+def opened(record: SessionRecord) -> SessionSummary:
+    """Return the summary of a session without events."""
+    return SessionSummary(
+        id=record.id,
+        topic=record.config.topic,
+        mode=record.config.mode,
+        agent_ids=tuple(agent.id for agent in record.agents),
+        created_at=record.created_at,
+        updated_at=record.created_at,
+        metadata=record.config.metadata,
+        **start_progress(record)._asdict(),
+    )
+
+
+def updated_summary(summary: SessionSummary, stored: Sequence[Numbered]) -> SessionSummary:
+    """Return the summary updated by these events.
+
+    Raises:
+        SessionConflict: The state of the session does not allow one of them.
+    """
+    if not stored:
+        return summary
+    events = [entry.event for entry in stored]
+    progress = Progress(summary.status, summary.current_round, summary.total_rounds, summary.response_count)
+    changes = {"last_seq": summary.last_seq + len(stored), "updated_at": events[-1].timestamp}
+    return summary.model_copy(update=changes | follow(summary.id, progress, events)._asdict())
+
+
+def is_wanted(summary: SessionSummary, wanted: SessionFilter) -> bool:
+    """Check whether a session matches a filter; the tenant is not compared."""
+    return (
+        (wanted.topic is None or searchable(wanted.topic) in searchable(summary.topic))
+        and (wanted.mode is None or well_formed(wanted.mode) == summary.mode)
+        and (wanted.status is None or wanted.status == summary.status)
+        and (wanted.created_from is None or wanted.created_from <= summary.created_at)
+        and (wanted.created_to is None or summary.created_at <= wanted.created_to)
+        and (wanted.updated_before is None or summary.updated_at < wanted.updated_before)
+        and (wanted.place is None or (summary.created_at, summary.id) < wanted.place)
+        and (not wanted.metadata or has_metadata(json_text(dict(summary.metadata)), json_text(dict(wanted.metadata))))
+    )
+
+
+def numbered(events: Sequence[DurableEvent], last: int, stored: Callable[[TurnId], str | None]) -> list[Numbered]:
+    """Number the new events, after the last stored one; events of turns that are stored already are left out.
+
+    Args:
+        events: The events to store.
+        last: Number of the last stored event.
+        stored: Returns the stored event of a turn, as JSON.
+
+    Raises:
+        SessionConflict: A turn is stored with another answer.
+        StaleSequence: An event has a number already, and it is not the next one.
+    """
+    entries: list[Numbered] = []
+    turns: dict[TurnId, str] = {}
+    for event in events:
+        seq = last + len(entries) + 1
+        text, turn_key = event_text(event, seq), turn_id(event)
+        if turn_key is not None:
+            stored_text = turns.get(turn_key) or stored(turn_key)
+            if stored_text is not None:
+                check_same_turn(turn_key, stored_text, text)
+                continue
+            turns[turn_key] = text
+        if event.seq:
+            check_number(event.session_id, event.seq - 1, seq - 1)
+        entries.append(Numbered(event, text, turn_key))
+    return entries
 
 
 @dataclass(slots=True)
-class _Event:
+class _StoredEvent:
     text: str
-    read: DurableEvent | None = None
+    parsed: DurableEvent | None = None
 
     def value(self) -> DurableEvent:
-        if self.read is None:
-            self.read = durable_event(self.text)
-        return self.read
+        if self.parsed is None:
+            self.parsed = durable_event(self.text)
+        return self.parsed
 
 
 @dataclass(slots=True)
-class _Held:
+class _StoredSession:
     record: SessionRecord
     summary: SessionSummary
-    events: list[_Event] = field(default_factory=list)
-    turns: dict[TurnPlace, _Event] = field(default_factory=dict)
+    events: list[_StoredEvent] = field(default_factory=list)
+    turns: dict[TurnId, _StoredEvent] = field(default_factory=dict)
     lease: LeaseState | None = None
 
     def extend(self, events: Sequence[DurableEvent]) -> int:
-        """Add events to the log; changes nothing when one is refused."""
-        fresh = numbered(events, len(self.events), self._text_of)
-        summary = moved_on(self.summary, fresh)
-        for one in fresh:
-            made = _Event(one.text)
-            self.events.append(made)
-            if one.place is not None:
-                self.turns[one.place] = made
+        """Add events to the log, all or none, and return the number of the last one."""
+        entries = numbered(events, len(self.events), self._stored_text)
+        summary = updated_summary(self.summary, entries)
+        for entry in entries:
+            event = _StoredEvent(entry.text)
+            self.events.append(event)
+            if entry.place is not None:
+                self.turns[entry.place] = event
         self.summary = summary
         return len(self.events)
 
-    def _text_of(self, place: TurnPlace) -> str | None:
-        known = self.turns.get(place)
-        return None if known is None else known.text
+    def _stored_text(self, turn_key: TurnId) -> str | None:
+        event = self.turns.get(turn_key)
+        return None if event is None else event.text
 
 
 _SWEEP_AT: Final = 64
-"""Items at which lapsed ones are first dropped; then whenever their number has doubled."""
+"""Number of items at which expired ones are first removed; after that, each time their number has doubled."""
 
 
 class _Item(NamedTuple):
     text: str
     expires_at: datetime | None
 
-    def lives(self, now: datetime) -> bool:
+    def is_live(self, now: datetime) -> bool:
         return self.expires_at is None or now < self.expires_at
 
 
-class MemoryStorage(SeedStorageMethods):
-    """Keeps sessions for as long as the object lives; for tests, experiments and `memory://`.
+class MemoryStorage(WholeSessionMethods):
+    """Store sessions in memory, for tests, experiments and `memory://`.
 
-    Values are kept as the JSON they would have on disk, so that what is read back is what any
-    storage would give. May be used from several event loops.
+    Values are stored as JSON, as on disk, so that reading returns the same as any other storage.
+    Several event loops may use one object.
 
     Args:
-        clock: Decides when leases and values lapse; the machine's when left out.
+        clock: Decides when leases and values expire; the system clock by default.
 
     Example:
         >>> import anyio
@@ -106,14 +195,14 @@ class MemoryStorage(SeedStorageMethods):
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock: Clock = clock or SystemClock()
         self._lock = Lock()
-        self._sessions: dict[tuple[str, str], _Held] = {}
+        self._sessions: dict[tuple[str, str], _StoredSession] = {}
         self._tokens: dict[str, int] = {}
         self._closed = False
         self._kv = MemoryKeyValue(self._clock, self._open)
 
     @property
     def kv(self) -> KeyValue:
-        """Small values beside the sessions."""
+        """Key-value store for small values."""
         return self._kv
 
     async def create(self, record: SessionRecord) -> None:
@@ -121,9 +210,9 @@ class MemoryStorage(SeedStorageMethods):
         await self._open()
         stored = SessionRecord.from_json(value_text(record))
         key = stored.tenant, stored.id
-        held = _Held(stored, opened(stored))
+        session = _StoredSession(stored, opened(stored))
         with self._lock:
-            if self._sessions.setdefault(key, held) is not held:
+            if self._sessions.setdefault(key, session) is not session:
                 raise session_exists(record.id)
 
     async def append(
@@ -135,49 +224,54 @@ class MemoryStorage(SeedStorageMethods):
         *,
         tenant: str = "default",
     ) -> int:
-        """Store events, all or none, and give the number of the last one. See `Storage.append`."""
+        """Store events, all or none, and return the number of the last one. See `Storage.append`."""
         await self._open()
         check_append(session_id, token, events)
         with self._lock:
-            held = self._find(tenant, session_id)
+            session = self._find(tenant, session_id)
             if token is not None:
-                check_fence(session_id, held.lease, token)
-            check_number(session_id, expected_seq, len(held.events))
-            return held.extend(events)
+                check_token(session_id, session.lease, token)
+            check_number(session_id, expected_seq, len(session.events))
+            return session.extend(events)
 
     async def read(
         self, session_id: str, after: int = 0, *, tenant: str = "default"
     ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
-        """Give the session and its events numbered above `after`, in order. See `Storage.read`."""
+        """Return the session and its events numbered above `after`, in order. See `Storage.read`."""
         await self._open()
         with self._lock:
-            held = self._find(tenant, session_id)
-            found = held.events[max(after, 0) :]
-        return held.record, tuple(event.value() for event in found)
+            session = self._find(tenant, session_id)
+            events = session.events[max(after, 0) :]
+        return session.record, tuple(event.value() for event in events)
 
     async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
         """List sessions, newest first. See `Storage.list`."""
         await self._open()
         tenant = well_formed(filter.tenant)
         with self._lock:
-            held = [one.summary for (owner, _), one in self._sessions.items() if owner == tenant]
-        found = [summary for summary in held if is_wanted(summary, filter)]
-        found.sort(key=lambda summary: (summary.created_at, summary.id), reverse=True)
-        return tuple(found[: filter.limit])
+            summaries = [session.summary for (owner, _), session in self._sessions.items() if owner == tenant]
+        matches = [summary for summary in summaries if is_wanted(summary, filter)]
+        matches.sort(key=lambda summary: (summary.created_at, summary.id), reverse=True)
+        return tuple(matches[: filter.limit])
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
-        """Take, renew or give up the right to append. See `Storage.lease`."""
+        """Take, renew or release the right to append. See `Storage.lease`."""
         await self._open()
         with self._lock:
-            held = self._find(tenant, session_id)
+            session = self._find(tenant, session_id)
             now = self._clock.now()
-            held.lease = grant(
-                session_id, held.lease, owner, ttl_s, now=now, next_token=lambda: self._next_token(well_formed(tenant))
+            session.lease = grant(
+                session_id,
+                session.lease,
+                owner,
+                ttl_s,
+                now=now,
+                next_token=lambda: self._next_token(well_formed(tenant)),
             )
-            return held.lease.to_lease(owner)
+            return session.lease.to_lease(owner)
 
     async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
-        """Give who runs a session. See `Leases.holder`."""
+        """Return the owner that runs a session. See `Leases.holder`."""
         await self._open()
         with self._lock:
             return live_holder(self._find(tenant, session_id).lease, self._clock.now())
@@ -185,28 +279,31 @@ class MemoryStorage(SeedStorageMethods):
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         """Find words in positions and their reasoning. See `FullText.search`."""
         await self._open()
-        # Late on purpose: keeping sessions in memory takes no database.
-        from roundtable.storage.words import search_in
+        # Imported late: other methods of this storage need no database.
+        from roundtable.storage.fulltext import search_in
 
         tenant = well_formed(query.tenant)
         with self._lock:
-            held = [one for (owner, _), one in self._sessions.items() if owner == tenant]
-            found = [(one.record, tuple(event.value() for event in one.events)) for one in held]
-        return search_in(found, query)
+            sessions = [
+                (session.record, tuple(event.value() for event in session.events))
+                for (owner, _), session in self._sessions.items()
+                if owner == tenant
+            ]
+        return search_in(sessions, query)
 
     async def delete(self, session_id: str, *, tenant: str = "default") -> None:
         """Remove a session and its events. See `Storage.delete`."""
         await self._open()
         with self._lock:
             self._find(tenant, session_id)
-            del self._sessions[session_place(tenant, session_id)]
+            del self._sessions[session_key(tenant, session_id)]
 
     async def aclose(self) -> None:
-        """Forget everything; idempotent."""
+        """Delete everything and close the storage; idempotent."""
         self.close()
 
     def close(self) -> None:
-        """Forget everything; idempotent."""
+        """Delete everything and close the storage; idempotent."""
         with self._lock:
             self._closed = True
             self._sessions.clear()
@@ -214,13 +311,13 @@ class MemoryStorage(SeedStorageMethods):
     async def _open(self) -> None:
         await checkpoint()
         if self._closed:
-            raise StorageError("the storage is closed", hint="Open a new one.")
+            raise StorageError("the storage is closed", hint="Open a new storage.")
 
-    def _find(self, tenant: str, session_id: str) -> _Held:
-        held = self._sessions.get(session_place(tenant, session_id))
-        if held is None:
+    def _find(self, tenant: str, session_id: str) -> _StoredSession:
+        session = self._sessions.get(session_key(tenant, session_id))
+        if session is None:
             raise session_not_found(session_id)
-        return held
+        return session
 
     def _next_token(self, tenant: str) -> int:
         self._tokens[tenant] = self._tokens.get(tenant, 0) + 1
@@ -228,11 +325,11 @@ class MemoryStorage(SeedStorageMethods):
 
 
 class MemoryKeyValue:
-    """The key-value side of `MemoryStorage`.
+    """Key-value store of a `MemoryStorage`.
 
     Args:
-        clock: Decides when values lapse.
-        enter: Called first by every method; refuses a closed storage.
+        clock: Decides when values expire.
+        enter: Called first by every method; raises if the storage is closed.
     """
 
     def __init__(self, clock: Clock, enter: Callable[[], Awaitable[None]]) -> None:
@@ -243,17 +340,17 @@ class MemoryKeyValue:
         self._sweep_at = _SWEEP_AT
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
-        """Give a value; `None` when there is none or it lapsed."""
+        """Return a value; `None` if there is none or it has expired."""
         await self._enter()
         with self._lock:
-            return self._value((well_formed(tenant), well_formed(key)))
+            return self._get((well_formed(tenant), well_formed(key)))
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
-        """Store a value, replacing an old one. See `KeyValue.put`.
+        """Store a value, replacing any value of that key. See `KeyValue.put`.
 
         Raises:
             ValueError: The value or `ttl_s` cannot be stored.
-            TypeError: The value is no JSON value.
+            TypeError: The value is not a JSON value.
         """
         await self._enter()
         text = json_text(value)
@@ -261,24 +358,24 @@ class MemoryKeyValue:
             self._store((well_formed(tenant), well_formed(key)), text, ttl_s)
 
     async def delete(self, key: str, *, tenant: str = "default") -> bool:
-        """Delete a value; tell whether there was one."""
+        """Delete a value; return whether there was one."""
         await self._enter()
         with self._lock:
             item = self._items.pop((well_formed(tenant), well_formed(key)), None)
-            return item is not None and item.lives(self._clock.now())
+            return item is not None and item.is_live(self._clock.now())
 
     async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
-        """Give keys with this prefix and their values, in key order."""
+        """Return the keys with this prefix and their values, in key order."""
         await self._enter()
-        wanted, start = well_formed(tenant), well_formed(prefix)
+        tenant_key, start = well_formed(tenant), well_formed(prefix)
         with self._lock:
             now = self._clock.now()
-            found = sorted(
+            matches = sorted(
                 (key, item.text)
                 for (owner, key), item in self._items.items()
-                if owner == wanted and key.startswith(start) and item.lives(now)
+                if owner == tenant_key and key.startswith(start) and item.is_live(now)
             )
-        return tuple((key, json.loads(text)) for key, text in found)
+        return tuple((key, json.loads(text)) for key, text in matches)
 
     async def update(
         self,
@@ -288,27 +385,27 @@ class MemoryKeyValue:
         ttl_s: float | None = None,
         tenant: str = "default",
     ) -> JsonValue:
-        """Replace a value by a function of the present one, with nothing in between. See `KeyValue.update`.
+        """Replace a value atomically by a function of the current one. See `KeyValue.update`.
 
-        What `fn` raises is raised here, and nothing is changed. `fn` must be quick and must not use
+        If `fn` raises, its error is raised here and nothing changes. `fn` must be quick and must not use
         the storage.
         """
         await self._enter()
-        place = well_formed(tenant), well_formed(key)
+        full_key = well_formed(tenant), well_formed(key)
         with self._lock:
-            text = json_text(fn(self._value(place)))
-            self._store(place, text, ttl_s)
+            text = json_text(fn(self._get(full_key)))
+            self._store(full_key, text, ttl_s)
         value: JsonValue = json.loads(text)
         return value
 
-    def _value(self, place: tuple[str, str]) -> JsonValue:
-        item = self._items.get(place)
-        return json.loads(item.text) if item is not None and item.lives(self._clock.now()) else None
+    def _get(self, full_key: tuple[str, str]) -> JsonValue:
+        item = self._items.get(full_key)
+        return json.loads(item.text) if item is not None and item.is_live(self._clock.now()) else None
 
-    def _store(self, place: tuple[str, str], text: str, ttl_s: float | None) -> None:
+    def _store(self, full_key: tuple[str, str], text: str, ttl_s: float | None) -> None:
         now = self._clock.now()
-        item = _Item(text, None if ttl_s is None else span_end(now, ttl_s))
+        new_item = _Item(text, None if ttl_s is None else span_end(now, ttl_s))
         if len(self._items) >= self._sweep_at:
-            self._items = {key: held for key, held in self._items.items() if held.lives(now)}
+            self._items = {key: item for key, item in self._items.items() if item.is_live(now)}
             self._sweep_at = max(_SWEEP_AT, 2 * len(self._items))
-        self._items[place] = item
+        self._items[full_key] = new_item

@@ -1,12 +1,14 @@
-"""What every storage decides alike: which appends are taken, who may hold a lease, which turns are the same."""
+"""Rules that all storages share: which appends are valid, who may hold a lease, which turns are equal."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, assert_never, cast
 
-from roundtable._foreign import well_formed
-from roundtable._owner import is_provably_dead
+from roundtable._core.owner import is_provably_dead
+from roundtable._core.text import well_formed
 from roundtable.errors import (
     ConfigurationError,
     LeaseLost,
@@ -16,50 +18,159 @@ from roundtable.errors import (
     SessionNotFound,
     StaleSequence,
 )
-from roundtable.storage.text import span_end, value_text
-from roundtable.types import Lease, Owner
+from roundtable.types import Lease, Owner, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
-    from roundtable.types import DurableEvent
+    from roundtable.types import DurableEvent, JsonValue
 
 __all__ = [
     "LONGEST_LEASE_S",
     "MAX_NUMBER",
     "LeaseState",
-    "TurnPlace",
+    "TurnId",
     "check_append",
-    "check_fence",
     "check_number",
+    "check_same_turn",
+    "check_token",
     "event_text",
+    "from_micros",
     "grant",
-    "known_turn",
+    "has_metadata",
+    "json_text",
     "live_holder",
+    "searchable",
     "session_exists",
+    "session_key",
     "session_not_found",
-    "session_place",
-    "turn_place",
+    "span_end",
+    "to_micros",
+    "turn_id",
+    "value_text",
 ]
+
+
+V = TypeVar("V", bound=Value)
+J = TypeVar("J")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def _replace_surrogates(value: J) -> J:
+    """Return plain data with lone surrogates replaced in every text."""
+    match value:
+        case str():
+            cleaned: object = well_formed(value)
+        case dict():
+            cleaned = {_replace_surrogates(name): _replace_surrogates(item) for name, item in value.items()}
+        case list():
+            cleaned = [_replace_surrogates(item) for item in value]
+        case tuple():
+            cleaned = tuple(_replace_surrogates(item) for item in value)
+        case _:
+            return value
+    return cast("J", cleaned)
+
+
+def value_text(value: Value) -> str:
+    """Return a value as JSON, with lone surrogates replaced."""
+    try:
+        return value.to_json()
+    except ValueError:  # pydantic refuses to write a lone surrogate
+        return type(value).model_validate(_replace_surrogates(value.model_dump())).to_json()
+
+
+def json_text(value: JsonValue) -> str:
+    """Return a plain JSON value as JSON text, with lone surrogates replaced.
+
+    Raises:
+        ValueError: The value holds NaN, an infinity or itself, is nested too deeply, or holds a number
+            that is too long.
+        TypeError: The value is not a JSON value.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except RecursionError as error:
+        raise ValueError("the value is nested too deeply to be stored") from error
+    cleaned = well_formed(text)
+    # The replacement may have made two names of one object equal; parsing keeps one of them.
+    return text if cleaned == text else json_text(json.loads(cleaned))
+
+
+def has_metadata(notes: str, wanted: str) -> bool:
+    """Check whether one JSON object has every member of another, with the same value and type.
+
+    Example:
+        >>> has_metadata('{"case": "a", "n": 1}', '{"n": 1}'), has_metadata('{"n": true}', '{"n": 1}')
+        (True, False)
+    """
+    try:
+        stored: object = json.loads(notes)
+    except (ValueError, TypeError, RecursionError):
+        return False  # a damaged entry has no notes
+    if not isinstance(stored, dict):
+        return False
+    required: dict[str, object] = json.loads(wanted)
+    return all(
+        name in stored and json.dumps(stored[name], sort_keys=True) == json.dumps(value, sort_keys=True)
+        for name, value in required.items()
+    )
+
+
+def searchable(text: str) -> str:
+    """Return the form of a text in which topics are compared: normalised, and the same for both cases."""
+    return unicodedata.normalize("NFKC", well_formed(text)).casefold()
+
+
+def to_micros(moment: datetime) -> int:
+    """Return a time as whole microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(count: int) -> datetime:
+    """Return the time for a result of `to_micros`.
+
+    Example:
+        >>> from_micros(to_micros(datetime(1, 1, 1, tzinfo=UTC))).year
+        1
+    """
+    return _EPOCH + count * _MICROSECOND
+
+
+def span_end(now: datetime, seconds: float) -> datetime:
+    """Return the time `seconds` after `now`, or the latest possible time.
+
+    Raises:
+        ValueError: `seconds` is negative or not a number.
+    """
+    if not seconds >= 0:
+        msg = f"a time span must be zero seconds or more, not {seconds!r}"
+        raise ValueError(msg)
+    try:
+        return now + timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
 
 MAX_NUMBER = 2**63 - 1
 """Largest whole number a database holds."""
 LONGEST_LEASE_S: Final = 3600.0
-"""Seconds that a lease lasts at most, however long it was asked for; its holder renews it meanwhile."""
+"""Longest duration of a lease in seconds, also for longer requests; its holder renews it in time."""
 
 
-class TurnPlace(NamedTuple):
-    """The key under which a turn counts once."""
+class TurnId(NamedTuple):
+    """The key of a turn within a session; each key is stored once."""
 
     round: int
     """Round, from 1."""
     stage: str
-    """Stage."""
+    """Name of the stage."""
     slot: int
-    """Slot."""
+    """Slot in the stage, from 0."""
     attempt: int
-    """Try, from 1."""
+    """Attempt, from 1."""
 
 
 class LeaseState(NamedTuple):
@@ -68,67 +179,67 @@ class LeaseState(NamedTuple):
     token: int
     """Token of the last holder."""
     owner: str | None
-    """The last holder as JSON; `None` once it gave the lease up."""
+    """The last holder as JSON; `None` once the lease is released."""
     expires_at: datetime
-    """When it lapses."""
+    """When it expires."""
 
     def to_lease(self, owner: Owner) -> Lease:
-        """Give it as its holder sees it."""
+        """Return the lease for its holder."""
         return Lease(token=self.token, owner=owner, expires_at=self.expires_at)
 
 
-def session_place(tenant: str, session_id: str) -> tuple[str, str]:
-    """Give what a session is kept under.
+def session_key(tenant: str, session_id: str) -> tuple[str, str]:
+    """Return the key that a session is stored under.
 
     Raises:
-        ConfigurationError: The id is no text, such as a result in place of its `session_id`.
+        ConfigurationError: The id is not a text, for example a result instead of its `session_id`.
 
     Example:
-        >>> session_place("default", "4f1c")
+        >>> session_key("default", "4f1c")
         ('default', '4f1c')
     """
     if not isinstance(session_id, str):
-        msg = f"a session is named by its id, a text, not by {type(session_id).__name__}"
-        raise ConfigurationError(msg, hint="Such as `result.session_id`.")
+        msg = f"a session id must be a text, not {type(session_id).__name__}"
+        raise ConfigurationError(msg, hint="Pass an id such as `result.session_id`.")
     return well_formed(tenant), well_formed(session_id)
 
 
 def session_not_found(session_id: str) -> SessionError:
-    """Make the error for an id that this tenant has no session of."""
+    """Return the error for an unknown session id of this tenant."""
     return SessionNotFound(f"there is no session {session_id!r}")
 
 
 def session_exists(session_id: str) -> SessionError:
-    """Make the error for an id that is taken."""
-    return SessionConflict(f"there is a session {session_id!r} already", hint="Use another id, or resume it.")
+    """Return the error for an id that is in use."""
+    return SessionConflict(f"session {session_id!r} exists already", hint="Use another id, or resume it.")
 
 
 def check_append(session_id: str, token: int | None, events: Sequence[DurableEvent]) -> None:
-    """Refuse events that could never be stored, before anything is asked of the medium.
+    """Refuse events that can never be stored, before the storage is accessed.
 
     Raises:
-        LeaseLost: Something else than `control` is to be stored without a token.
+        LeaseLost: An event other than `control` has no token.
         SessionError: An event belongs to another session or is not durable.
     """
     for event in events:
         if not event.durable:
-            raise SessionError(f"a live event ({event.type!r}) is told, never stored")
+            raise SessionError(f"a live event ({event.type!r}) cannot be stored")
         if event.session_id != session_id:
             raise SessionError(f"an event of session {event.session_id!r} cannot be stored with {session_id!r}")
         if token is None and event.type != "control":
             raise LeaseLost(
-                f"storing {event.type!r} takes the token of a lease; without one only 'control' is taken",
+                f"storing {event.type!r} needs the token of a lease; only 'control' is stored without one",
                 hint="Take a lease with `lease` and pass its token.",
             )
-        place = turn_place(event)
-        if place is not None and max(place.round, place.slot, place.attempt) > MAX_NUMBER:
+        turn_key = turn_id(event)
+        if turn_key is not None and max(turn_key.round, turn_key.slot, turn_key.attempt) > MAX_NUMBER:
             raise SessionError("the round, slot and attempt of a turn must be less than 2**63")
 
 
-def check_fence(session_id: str, held: LeaseState | None, token: int) -> None:
+def check_token(session_id: str, held: LeaseState | None, token: int) -> None:
     """Refuse a token that is not the current one.
 
-    A lease that has merely run out still holds: nobody else has taken the session meanwhile.
+    A lease that has expired stays valid until another owner takes the session.
 
     Raises:
         LeaseLost: The token is stale.
@@ -138,51 +249,70 @@ def check_fence(session_id: str, held: LeaseState | None, token: int) -> None:
 
 
 def check_number(session_id: str, expected: int | None, last: int) -> None:
-    """Refuse an append to a log that has moved on.
+    """Refuse an append whose expected last number is out of date.
 
     Raises:
         StaleSequence: `expected` is not the last number.
     """
     if expected is not None and expected != last:
         raise StaleSequence(
-            f"session {session_id!r} stands at event {last}, not at {expected}",
+            f"the last event of session {session_id!r} is {last}, not {expected}",
             details={"expected": expected, "last": last},
         )
 
 
-def turn_place(event: DurableEvent) -> TurnPlace | None:
-    """Give the key of the turn an event reports, if it reports one."""
+def turn_id(event: DurableEvent) -> TurnId | None:
+    """Return the key of the turn that an event reports; None if it reports none."""
     match event.type:
         case "agent_complete" | "agent_error":
             turn = event.turn
-            return TurnPlace(turn.round, well_formed(turn.stage), turn.slot, turn.attempt)
-        case _:
+            return TurnId(turn.round, well_formed(turn.stage), turn.slot, turn.attempt)
+        case (
+            "conversation_start"
+            | "initiator_tool_call"
+            | "initiator_complete"
+            | "conversation_complete"
+            | "debate_start"
+            | "round_start"
+            | "agent_tool_call"
+            | "agent_tool_result"
+            | "consensus"
+            | "context_requested"
+            | "round_complete"
+            | "exit"
+            | "control"
+            | "synthesis_complete"
+            | "debate_complete"
+            | "error"
+        ):
             return None
+        case _:
+            assert_never(event.type)
 
 
-def known_turn(place: TurnPlace, stored: str, offered: str) -> None:
-    """Accept a turn that is stored already, as long as it says the same.
+def check_same_turn(place: TurnId, stored: str, offered: str) -> None:
+    """Check that a turn equals the stored turn with the same key.
 
-    The number and time of the event around a turn may differ: they tell of the writing, not of the turn.
+    The number and the time of the events may differ: they describe the write, not the turn.
 
     Raises:
-        SessionConflict: It says something else.
+        SessionConflict: The turns differ.
     """
-    if _body(stored) != _body(offered):
+    if _turn_body(stored) != _turn_body(offered):
         raise SessionConflict(
             f"slot {place.slot} of stage {place.stage!r} in round {place.round}, attempt {place.attempt}, "
             "is stored with another answer",
-            hint="Read the stored turn and use it; a new try needs the next attempt number.",
+            hint="Read the stored turn and use it; to try again, use the next attempt number.",
         )
 
 
-def _body(text: str) -> dict[str, object]:
+def _turn_body(text: str) -> dict[str, object]:
     body: dict[str, object] = json.loads(text)
     return {name: value for name, value in body.items() if name not in {"seq", "timestamp"}}
 
 
 def event_text(event: DurableEvent, seq: int) -> str:
-    """Give an event as JSON under its number."""
+    """Return an event as JSON with its number."""
     return value_text(event if event.seq == seq else event.model_copy(update={"seq": seq}))
 
 
@@ -195,37 +325,37 @@ def grant(
     now: datetime,
     next_token: Callable[[], int],
 ) -> LeaseState:
-    """Decide over a request for a lease; `ttl_s=0` takes it and gives it up at once.
+    """Decide on a request for a lease; `ttl_s=0` takes the lease and releases it at once.
 
-    An end that is further ahead than a lease may last was written under a clock that was wrong, and holds nobody off.
+    A stored end that is later than any lease can last was written by a wrong clock, and is ignored.
 
     Raises:
         SessionBusy: Another owner holds it, has time left and is not provably dead.
         ValueError: `ttl_s` is negative or not a number.
     """
-    until = span_end(now, min(ttl_s, LONGEST_LEASE_S))
-    asking = value_text(owner)
+    expires_at = span_end(now, min(ttl_s, LONGEST_LEASE_S))
+    owner_json = value_text(owner)
     if held is None or held.owner is None:
         token = next_token()
-    elif held.owner == asking:
+    elif held.owner == owner_json:
         token = held.token
     else:
         holder = live_holder(held, now)
         if holder is not None:
-            raise _busy(session_id, holder, held.expires_at, now)
+            raise _busy_error(session_id, holder, held.expires_at, now)
         token = next_token()
-    return LeaseState(token, asking if ttl_s else None, until)
+    return LeaseState(token, owner_json if ttl_s else None, expires_at)
 
 
 def live_holder(held: LeaseState | None, now: datetime) -> Owner | None:
-    """Give who holds a lease that has time left, unless that process is provably dead."""
+    """Return the holder of a lease that has not expired; None if its process is provably dead."""
     if held is None or held.owner is None or not now < held.expires_at <= span_end(now, LONGEST_LEASE_S):
         return None
     holder = Owner.from_json(held.owner)
     return None if is_provably_dead(holder) else holder
 
 
-def _busy(session_id: str, holder: Owner, expires_at: datetime, now: datetime) -> SessionBusy:
+def _busy_error(session_id: str, holder: Owner, expires_at: datetime, now: datetime) -> SessionBusy:
     return SessionBusy(
         f"session {session_id!r} is being run by process {holder.pid} on {holder.host!r}",
         retry_after_s=(expires_at - now).total_seconds(),

@@ -1,4 +1,4 @@
-"""What is wrong with a SQLite file, and saving what can be read of a damaged one."""
+"""Find damage in a SQLite file, and recover what can be read of it."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from collections import defaultdict
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from anyio import to_thread
 
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.record import Fold, read_record, store_whole
+from roundtable.scoring.words import counted
 from roundtable.storage.database import Database, storage_error
-from roundtable.storage.pages import stored_rows
 from roundtable.storage.sqlite import SQLiteStorage
 from roundtable.types import durable_event
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
 
     from roundtable.types import DurableEvent, SessionRecord
 
 __all__ = ["Salvaged", "find_damage", "salvage"]
 
-_MOST_TOLD: Final = 20
-_LEAST_SESSION_COLUMNS: Final = 14
+_MAX_FAULTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was saved of a damaged file."""
+    """What was recovered from a damaged file."""
 
     sessions: int
-    """Sessions that were saved, whole or from their beginning on."""
+    """Number of sessions recovered, complete or up to the first event that cannot be read."""
     events: int
-    """Their events."""
+    """Number of their events."""
     lost: tuple[str, ...]
-    """What could not be saved, in words."""
+    """One description for each thing that could not be recovered."""
 
 
 async def find_damage(path: str | PathLike[str]) -> tuple[str, ...]:
-    """Look through a whole file, its structure and all it holds; say what is wrong, nothing if it is sound.
+    """Check the structure and the contents of a file; return a description of each fault, nothing if it is sound.
 
-    Reads as much as the file holds, and changes nothing.
+    Reads the whole file, and changes nothing.
 
     Raises:
         StorageError: The file cannot be opened at all.
@@ -55,11 +55,12 @@ async def find_damage(path: str | PathLike[str]) -> tuple[str, ...]:
 def _find_damage(database: Database) -> tuple[str, ...]:
     with closing(database.open_reader()) as connection:
         try:
-            told = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-            damage = [] if told == ["ok"] else told
+            faults = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+            damage = [] if faults == ["ok"] else faults
             orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-            damage += [f"{len(orphans)} rows belong to no session"] if orphans else []
-            return (*damage, *_unreadable_sessions(connection))[:_MOST_TOLD]
+            if orphans:
+                damage.append(f"{counted(len(orphans), 'row belongs', 'rows belong')} to no session")
+            return (*damage, *_unreadable_sessions(connection))[:_MAX_FAULTS]
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             return (storage_error(error, database.name).message,)
 
@@ -78,14 +79,13 @@ def _unreadable_sessions(connection: sqlite3.Connection) -> list[str]:
 
 
 async def salvage(damaged: str | PathLike[str], target: str | PathLike[str]) -> Salvaged:
-    """Save what can be read of a damaged file into a new one; the damaged one is not changed.
+    """Copy what can be read of a damaged file into a new file; the damaged file is not changed.
 
-    A session is saved when its record can be read, with its events up to the first that cannot. It can be shown and
-    resumed then; answers behind the gap are asked for again. What was deleted stays deleted, as far as the file still
-    says what that was.
+    A session is recovered if its record can be read, with its events up to the first that cannot. It can then be shown
+    and resumed; a resumed session asks again for the answers after the gap.
 
     Args:
-        damaged: The file; the log beside it (`-wal`) counts too.
+        damaged: The file; its write-ahead log (`-wal`) is read too.
         target: A file that does not exist yet.
 
     Raises:
@@ -94,72 +94,160 @@ async def salvage(damaged: str | PathLike[str], target: str | PathLike[str]) -> 
     target = Path(target)
     if target.exists():
         msg = f"{str(target)!r} exists already"
-        raise StorageError(msg, hint="Give the path of a file that does not exist.")
+        raise StorageError(msg, hint="Choose a path where no file exists.")
     try:
-        records, events = await to_thread.run_sync(_readable, Path(damaged))
-    except OSError as error:
-        msg = f"{str(damaged)!r} cannot be read: {error.strerror or error}"
-        raise StorageError(msg, cause=error) from error
+        records, events = await to_thread.run_sync(_read_all, Path(damaged))
+    except sqlite3.Error as error:
+        msg = f"{str(damaged)!r} cannot be read: {error}"
+        raise StorageError(msg, cause=error, hint="Restore a backup.") from error
     storage = SQLiteStorage(target)
     try:
-        return await _stored(storage, records, events)
+        return await _store_all(storage, records, events)
     finally:
         await storage.aclose()
 
 
-_Key = tuple[str, str]
+_SessionKey = tuple[str, str]
 
 
-def _readable(path: Path) -> tuple[dict[_Key, SessionRecord], dict[_Key, dict[int, DurableEvent]]]:
-    records: dict[_Key, SessionRecord] = {}
-    events: defaultdict[_Key, dict[int, DurableEvent]] = defaultdict(dict)
-    for row in stored_rows(path):
-        match row:
-            case (str() as tenant, str(), int() as seq, str(), int(), str() as body):
-                event = _event(body)
-                if event is not None and event.seq == seq:
-                    events[tenant, event.session_id].setdefault(seq, event)
-            case (str() as tenant, str() as name, str() as text, *rest) if len(rest) + 3 >= _LEAST_SESSION_COLUMNS:
-                record = _record(text)
-                if record is not None and (record.tenant, record.id) == (tenant, name):
-                    records.setdefault((tenant, name), record)
-            case _:
-                pass
+class _Queries(NamedTuple):
+    """Queries of one table by row id."""
+
+    every: str
+    """All rows from an id on, in order."""
+    one: str
+    """The row with an id."""
+    following: str
+    """The first row from an id on."""
+
+
+_SESSIONS: Final = _Queries(
+    "SELECT rowid, tenant, id, record FROM sessions WHERE rowid >= ? ORDER BY rowid",
+    "SELECT rowid, tenant, id, record FROM sessions WHERE rowid = ?",
+    "SELECT rowid, tenant, id, record FROM sessions WHERE rowid >= ? ORDER BY rowid LIMIT 1",
+)
+_EVENTS: Final = _Queries(
+    "SELECT rowid, tenant, seq, body FROM events WHERE rowid >= ? ORDER BY rowid",
+    "SELECT rowid, tenant, seq, body FROM events WHERE rowid = ?",
+    "SELECT rowid, tenant, seq, body FROM events WHERE rowid >= ? ORDER BY rowid LIMIT 1",
+)
+_LAST_ROW: Final = 2**62
+_MOST_MISSES: Final = 10_000
+"""Ids in a row without a row, after which the next row is looked for far ahead."""
+_DAMAGED: Final = (sqlite3.DatabaseError, MemoryError)
+"""What SQLite raises at a damaged page; out of memory if the page claims a row of a gigabyte."""
+
+
+def _read_all(path: Path) -> tuple[dict[_SessionKey, SessionRecord], dict[_SessionKey, dict[int, DurableEvent]]]:
+    records: dict[_SessionKey, SessionRecord] = {}
+    events: defaultdict[_SessionKey, dict[int, DurableEvent]] = defaultdict(dict)
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        connection.text_factory = _decode
+        connection.execute("PRAGMA table_info(sessions)").fetchone()  # raises if nothing can be read at all
+        for tenant, name, text in _readable_rows(connection, _SESSIONS):
+            record = _parse_record(text) if isinstance(text, str) else None
+            if record is not None and (record.tenant, record.id) == (tenant, name):
+                records[tenant, name] = record
+        for tenant, seq, body in _readable_rows(connection, _EVENTS):
+            event = _parse_event(body) if isinstance(body, str) else None
+            if event is not None and event.seq == seq:
+                events[tenant, event.session_id][seq] = event
     return records, events
 
 
-def _event(text: str) -> DurableEvent | None:
+def _decode(text: bytes) -> str:
+    """Decode a text; one that is damaged becomes empty, which is neither a record nor an event."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _readable_rows(connection: sqlite3.Connection, queries: _Queries) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table that SQLite reads: all at once where it is sound, else one id after another."""
+    following = before = 0
+    try:
+        for row_id, *values in connection.execute(queries.every, (0,)):
+            if row_id < following:  # the row before has a damaged id
+                following = before
+                break
+            yield tuple(values)
+            before, following = following, row_id + 1
+        else:
+            return
+    except _DAMAGED:
+        pass  # SQLite may have read the row before the damage and not handed it over
+    yield from _rows_one_by_one(connection, queries, following)
+
+
+def _rows_one_by_one(connection: sqlite3.Connection, queries: _Queries, row: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows from an id on; the row with an id can be read although its neighbours are damaged."""
+    misses = 0
+    while row < _LAST_ROW:
+        found = _fetch_one(connection, queries.one, row)
+        if found is not None and found[0] == row:
+            yield found[1:]
+        misses = 0 if found is not None else misses + 1
+        row += 1
+        if misses == _MOST_MISSES:
+            row, misses = _far_row(connection, queries.following, row), 0
+
+
+def _far_row(connection: sqlite3.Connection, following: str, row: int) -> int:
+    """Return the id of a row far ahead, `_LAST_ROW` if there is none."""
+    step = 1
+    while row + step < _LAST_ROW:
+        found = _fetch_one(connection, following, row + step)
+        if found is not None and found[0] >= row + step:
+            return int(found[0])
+        step *= 2
+    return _LAST_ROW
+
+
+def _fetch_one(connection: sqlite3.Connection, query: str, row: int) -> tuple[Any, ...] | None:
+    try:
+        found: tuple[Any, ...] | None = connection.execute(query, (row,)).fetchone()
+    except _DAMAGED:
+        return None
+    return found
+
+
+def _parse_event(text: str) -> DurableEvent | None:
     try:
         return durable_event(text)
     except ValueError:
         return None
 
 
-def _record(text: str) -> SessionRecord | None:
+def _parse_record(text: str) -> SessionRecord | None:
     try:
         return read_record(text)
     except ValueError:
         return None
 
 
-async def _stored(
-    storage: SQLiteStorage, records: dict[_Key, SessionRecord], events: dict[_Key, dict[int, DurableEvent]]
+async def _store_all(
+    storage: SQLiteStorage,
+    records: dict[_SessionKey, SessionRecord],
+    events: dict[_SessionKey, dict[int, DurableEvent]],
 ) -> Salvaged:
     lost = [
-        f"session {name!r}: its record; {len(held)} events"
-        for (tenant, name), held in events.items()
+        f"session {name!r}: its record and {len(stored)} events"
+        for (tenant, name), stored in events.items()
         if (tenant, name) not in records
     ]
-    sessions = count = 0
+    sessions = event_count = 0
     for key, record in sorted(records.items(), key=lambda entry: entry[1].created_at):
-        held = events.get(key, {})
-        whole = next((seq for seq in range(1, len(held) + 2) if seq not in held), len(held) + 1) - 1
+        stored = events.get(key, {})
+        readable = next((seq for seq in range(1, len(stored) + 2) if seq not in stored), len(stored) + 1) - 1
         try:
-            await store_whole(storage, record, tuple(held[seq] for seq in range(1, whole + 1)))
+            await store_whole(storage, record, tuple(stored[seq] for seq in range(1, readable + 1)))
         except (RoundtableError, ValueError) as error:
             lost.append(f"session {record.id!r}: {error}")
             continue
-        sessions, count = sessions + 1, count + whole
-        if len(held) > whole:
-            lost.append(f"session {record.id!r}: what follows event {whole}; {len(held) - whole} events behind the gap")
-    return Salvaged(sessions, count, tuple(lost))
+        sessions, event_count = sessions + 1, event_count + readable
+        if len(stored) > readable:
+            lost.append(
+                f"session {record.id!r}: all events after {readable}, {len(stored) - readable} of them readable"
+            )
+    return Salvaged(sessions, event_count, tuple(lost))

@@ -1,25 +1,28 @@
-"""Sessions in one SQLite file: durable before anybody hears of them, and safe against a second process."""
+"""Storage in one SQLite file: durable before a call returns, safe for several processes."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import sqlite3
 import weakref
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
-from roundtable._clock import SystemClock
-from roundtable.errors import ConfigurationError
+from roundtable._core.clock import SystemClock
+from roundtable.errors import ConfigurationError, StorageError
 from roundtable.storage import statements
-from roundtable.storage.copies import copy_database
-from roundtable.storage.database import Database
-from roundtable.storage.key_values import SQLiteKeyValue
-from roundtable.storage.rules import check_append, session_place
-from roundtable.storage.seed_methods import SeedStorageMethods
+from roundtable.storage.database import Database, storage_error
+from roundtable.storage.fulltext import find_words
+from roundtable.storage.keyvalue import SQLiteKeyValue
+from roundtable.storage.rules import check_append, session_key
 from roundtable.storage.statements import Key
-from roundtable.storage.words import find_words
+from roundtable.storage.whole_sessions import WholeSessionMethods
 from roundtable.storage.worker import Worker, commit_together, read_each
+from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,38 +34,99 @@ if TYPE_CHECKING:
         Owner,
         SearchHit,
         SearchQuery,
-        SessionFilter,
         SessionRecord,
         SessionSummary,
     )
 
-__all__ = ["SQLiteStorage"]
+__all__ = ["SQLiteStorage", "copy_database"]
+
+
+def copy_database(database: Database, path: Path) -> None:
+    """Copy a database to a new file, which appears once the copy is complete and synced to disk.
+
+    Args:
+        database: The database to copy; writers are not blocked.
+        path: The new file, created with mode 0600.
+
+    Raises:
+        StorageError: The file exists already or cannot be written, or the database cannot be read.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
+        try:
+            _copy(database, temporary)
+            _publish(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except FileExistsError as error:
+        raise StorageError(
+            f"{str(path)!r} exists already",
+            hint="Choose a path where no file exists; a backup never replaces a file.",
+            cause=error,
+            details={"path": str(path), "reason": "exists"},
+        ) from error
+    except OSError as error:
+        raise StorageError(
+            f"the backup {str(path)!r} cannot be written: {error.strerror or error}",
+            hint="Check that the folder exists and is writable.",
+            cause=error,
+            details={"path": str(path), "reason": "unreachable"},
+        ) from error
+
+
+def _publish(temporary: Path, path: Path) -> None:
+    """Rename the copy to its final path, without replacing a file."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError as error:  # a file system without hard links, such as FAT
+        if path.exists():
+            raise FileExistsError(path) from error
+        temporary.rename(path)
+
+
+def _copy(database: Database, temporary: Path) -> None:
+    with closing(database.open_reader()) as source:
+        try:
+            with closing(sqlite3.connect(temporary, isolation_level=None)) as copy:
+                source.backup(copy)
+                # Without a write-ahead log the copy is a single file, until somebody writes to it.
+                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+        except sqlite3.Error as error:
+            raise storage_error(error, database.name) from error
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+
 
 _EXIT_WAIT_S = 2.0
+_DEFAULT_PATH: Final = "./data/roundtable.db"
 
 
-class SQLiteStorage(SeedStorageMethods):
-    """Keeps sessions in one SQLite file, for this user only (mode 0600).
+class SQLiteStorage(WholeSessionMethods):
+    """Store sessions in one SQLite file, for this user only (mode 0600).
 
-    What an awaited call stored survives the end of the process and of the machine: it returns after the
-    commit, and commits are synced. Commits of callers that come together are one (see
-    `commit_window_s`). A cancelled call has either happened or not; once it is under way it
-    happens. Several processes may use one file, and several event loops one object.
+    Data survives a crash of the process or the machine as soon as the awaited call returns: the call returns after
+    the commit, and commits are synced. Concurrent callers share one commit (see `commit_window_s`). A cancelled call
+    is stored as a whole or not at all; once it has started, it completes. Several processes may use one file, and
+    several event loops one object.
 
     Nothing is opened before the first use. One thread writes and one reads; both end with `aclose`.
 
-    A file that may only be read, for its own sake or that of its folder, is read, and nothing is made beside
-    it; writing to it is a `StorageError` with `details["reason"] == "read-only"`.
+    A file that is not writable, or whose folder is not writable, can be read, and no file is created next to it;
+    writing to it raises a `StorageError` with `details["reason"] == "read-only"`.
 
     Args:
-        db_path: The file; folders it lacks are made, for this user only.
-        clock: Decides when leases and values lapse; the machine's when left out.
-        commit_window_s: Longest wait for company before a commit, in seconds. Only callers who came in
-            company the time before are waited for, so a lone caller never waits.
+        db_path: The file. A missing folder is created for the default path only, for this user only.
+        clock: Decides when leases and values expire; the system clock by default.
+        commit_window_s: Longest wait for further callers before a commit, in seconds. The writer waits only if the
+            last commit served several callers, so a single caller never waits.
         busy_timeout_s: Longest wait for another process's lock, in seconds.
+        make_folder: Whether to create missing folders; by default only for the default path.
 
     Raises:
-        ConfigurationError: The path cannot be that of a file, or a time is out of range.
+        ConfigurationError: The path is not a valid file path, or a time is out of range.
 
     Example:
         >>> SQLiteStorage("debates.db").db_path
@@ -71,25 +135,27 @@ class SQLiteStorage(SeedStorageMethods):
 
     def __init__(
         self,
-        db_path: str | os.PathLike[str] = "./data/roundtable.db",
+        db_path: str | os.PathLike[str] = _DEFAULT_PATH,
         *,
         clock: Clock | None = None,
         commit_window_s: float = 0.005,
         busy_timeout_s: float = 5.0,
+        make_folder: bool | None = None,
     ) -> None:
         if not 0 <= commit_window_s <= 1:
             raise ConfigurationError(f"commit_window_s must be from 0 to 1 second, not {commit_window_s!r}")
         self.db_path: str = os.fspath(db_path)
-        """The file, as it was given."""
+        """The file, as the caller passed it."""
         self._clock: Clock = clock or SystemClock()
-        self._database = database = Database(self.db_path, busy_timeout_s)
+        creates_folder = self.db_path == _DEFAULT_PATH if make_folder is None else make_folder
+        self._database = database = Database(self.db_path, busy_timeout_s, make_folder=creates_folder)
         self._path = database.name
         self._reader = Worker(
             "roundtable-sqlite-reader",
             self._path,
             open_connection=database.open_reader,
             work=read_each,
-            keeps=lambda: not database.may_only_be_read(),  # somebody else may write there meanwhile
+            keeps=lambda: not database.is_read_only(),  # another process may write between two reads
         )
         self._writer = Worker(
             "roundtable-sqlite-writer",
@@ -97,15 +163,15 @@ class SQLiteStorage(SeedStorageMethods):
             open_connection=database.open_writer,
             work=commit_together,
             after=database.checkpoint,
-            last=self._reader.join,  # who closes last empties the write-ahead log
+            last=self._reader.join,  # the connection that closes last empties the write-ahead log
             window_s=commit_window_s,
         )
         self._kv = SQLiteKeyValue(self._reader, self._writer, self._clock)
-        self._finalizer = weakref.finalize(self, _end, self._reader, self._writer)
+        self._finalizer = weakref.finalize(self, _end_threads, self._reader, self._writer)
 
     @property
     def kv(self) -> KeyValue:
-        """Small values beside the sessions."""
+        """Key-value store for small values."""
         return self._kv
 
     async def create(self, record: SessionRecord) -> None:
@@ -121,17 +187,17 @@ class SQLiteStorage(SeedStorageMethods):
         *,
         tenant: str = "default",
     ) -> int:
-        """Store events, all or none, and give the number of the last one. See `Storage.append`."""
+        """Store events, all or none, and return the number of the last one. See `Storage.append`."""
         check_append(session_id, token, events)
-        key, given = _key(tenant, session_id), tuple(events)
+        key, batch = _key(tenant, session_id), tuple(events)
         return await self._writer.call(
-            lambda connection: statements.append(connection, key, expected_seq, token, given)
+            lambda connection: statements.append(connection, key, expected_seq, token, batch)
         )
 
     async def read(
         self, session_id: str, after: int = 0, *, tenant: str = "default"
     ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
-        """Give the session and its events numbered above `after`, in order. See `Storage.read`."""
+        """Return the session and its events numbered above `after`, in order. See `Storage.read`."""
         key = _key(tenant, session_id)
         return await self._reader.call(lambda connection: statements.read(connection, key, after, self._path))
 
@@ -148,14 +214,14 @@ class SQLiteStorage(SeedStorageMethods):
         await to_thread.run_sync(copy_database, self._database, Path(path), abandon_on_cancel=False)
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
-        """Take, renew or give up the right to append. See `Storage.lease`."""
+        """Take, renew or release the right to append. See `Storage.lease`."""
         key = _key(tenant, session_id)
         return await self._writer.call(
             lambda connection: statements.lease(connection, key, owner, ttl_s, self._clock.now)
         )
 
     async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
-        """Give who runs a session. See `Leases.holder`."""
+        """Return the owner that runs a session. See `Leases.holder`."""
         key = _key(tenant, session_id)
         return await self._reader.call(lambda connection: statements.holder(connection, key, self._clock.now))
 
@@ -165,7 +231,7 @@ class SQLiteStorage(SeedStorageMethods):
         await self._writer.call(lambda connection: statements.delete(connection, key))
 
     async def aclose(self) -> None:
-        """Finish what is under way, close the file and end the threads; idempotent."""
+        """Finish running calls, close the file and end the threads; idempotent."""
         self._finalizer.detach()
         self._reader.stop()
         self._writer.stop()
@@ -182,12 +248,13 @@ class SQLiteStorage(SeedStorageMethods):
 
 
 def _key(tenant: str, session_id: str) -> Key:
-    return Key(*session_place(tenant, session_id))
+    return Key(*session_key(tenant, session_id))
 
 
-def _end(reader: Worker, writer: Worker) -> None:
-    """End the threads of a storage nobody closed, at the latest when the interpreter ends."""
+def _end_threads(reader: Worker, writer: Worker) -> None:
+    """End the threads of a storage that was not closed, at the latest when the interpreter exits."""
     reader.stop()
     writer.stop()
-    if not reader.is_here and not writer.is_here:  # the last to let go of the storage may be either of them
+    # The last reference to the storage may be dropped on one of these threads, which cannot join itself.
+    if not reader.is_here and not writer.is_here:
         writer.join(_EXIT_WAIT_S)

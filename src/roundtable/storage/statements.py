@@ -1,39 +1,44 @@
-"""Every question the SQLite storage asks its file, as functions of a connection inside a transaction.
+"""The SQL statements of the SQLite storage, as functions that run inside a transaction.
 
-All values are bound; no statement is put together from text.
+All values are bound parameters; no statement is built from text.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
-from roundtable._foreign import well_formed
+from roundtable._core.text import well_formed
 from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.database import unreadable
+from roundtable.storage.fulltext import index_position
 from roundtable.storage.rules import (
     MAX_NUMBER,
     LeaseState,
-    TurnPlace,
-    check_fence,
+    TurnId,
     check_number,
+    check_same_turn,
+    check_token,
     event_text,
+    from_micros,
     grant,
-    known_turn,
+    json_text,
     live_holder,
+    searchable,
     session_exists,
     session_not_found,
-    turn_place,
+    to_micros,
+    turn_id,
+    value_text,
 )
-from roundtable.storage.text import from_micros, json_text, micros, searchable, value_text
-from roundtable.storage.words import index_position
-from roundtable.types import SessionRecord, SessionSummary, durable_event
+from roundtable.types import SessionRecord, SessionStatus, SessionSummary, durable_event
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from roundtable.types import DurableEvent, Lease, Owner, SessionFilter
 
@@ -41,26 +46,28 @@ __all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_session
 
 
 _log: logging.Logger = logging.getLogger(__name__)
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Key(NamedTuple):
-    """Which session of which tenant; both as they are stored."""
+    """Tenant and id of a session, both as they are stored."""
 
     tenant: str
-    """Whose."""
+    """Tenant."""
     session_id: str
-    """Which."""
+    """Session id."""
 
 
 def create(connection: sqlite3.Connection, record: SessionRecord) -> None:
     """Store a new, empty session."""
     text = value_text(record)
     stored = SessionRecord.from_json(text)
-    found = connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", (stored.tenant, stored.id))
-    if found.fetchall():
+    existing = connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", (stored.tenant, stored.id))
+    if existing.fetchall():
         raise session_exists(record.id)
-    status, current, total, count = start_progress(stored)
-    created = micros(stored.created_at)
+    status, current_round, total_rounds, response_count = start_progress(stored)
+    created = to_micros(stored.created_at)
     connection.execute(
         """
         INSERT INTO sessions (tenant, id, record, topic, topic_searched, mode, agent_ids, status, current_round,
@@ -76,9 +83,9 @@ def create(connection: sqlite3.Connection, record: SessionRecord) -> None:
             stored.config.mode,
             json.dumps([agent.id for agent in stored.agents]),
             status,
-            current,
-            total,
-            count,
+            current_round,
+            total_rounds,
+            response_count,
             created,
             created,
             json_text(dict(stored.config.metadata)),
@@ -93,7 +100,7 @@ def append(
     token: int | None,
     events: Sequence[DurableEvent],
 ) -> int:
-    """Store events and give the number of the last one."""
+    """Store events, and return the number of the last one."""
     rows = connection.execute(
         """
         SELECT status, current_round, total_rounds, response_count, last_seq
@@ -105,86 +112,107 @@ def append(
         raise session_not_found(key.session_id)
     last: int = rows[0][4]
     if token is not None:
-        check_fence(key.session_id, _lease_state(connection, key), token)
+        check_token(key.session_id, _lease_state(connection, key), token)
     check_number(key.session_id, expected, last)
     progress = Progress(*rows[0][:4])
-    taken: list[datetime] = []
+    timestamps: list[datetime] = []
     for event in events:
-        if _insert(connection, key, last + len(taken) + 1, event):
+        if _insert(connection, key, last + len(timestamps) + 1, event):
             progress = follow(key.session_id, progress, (event,))
-            taken.append(event.timestamp)
-    if taken:
-        _derive(connection, key, progress, last + len(taken), taken[-1])
-    return last + len(taken)
+            timestamps.append(event.timestamp)
+    if timestamps:
+        _update_session(connection, key, progress, last + len(timestamps), timestamps[-1])
+    return last + len(timestamps)
 
 
 def _insert(connection: sqlite3.Connection, key: Key, seq: int, event: DurableEvent) -> bool:
-    """Store one event under the next number; tell whether it was new."""
+    """Store one event under the next number; return False if its turn is stored already."""
     text = event_text(event, seq)
-    place = turn_place(event)
-    if place is not None and _stored_turn(connection, key, place, text):
+    turn_key = turn_id(event)
+    if turn_key is not None and _is_stored_turn(connection, key, turn_key, text):
         return False
     if event.seq:
         check_number(key.session_id, event.seq - 1, seq - 1)
     connection.execute(
         "INSERT INTO events (tenant, session_id, seq, type, timestamp_us, body) VALUES (?, ?, ?, ?, ?, ?)",
-        (*key, seq, event.type, micros(event.timestamp), text),
+        (*key, seq, event.type, to_micros(event.timestamp), text),
     )
-    if place is not None:
+    if turn_key is not None:
         connection.execute(
             "INSERT INTO turns (tenant, session_id, round, stage, slot, attempt, seq) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*key, *place, seq),
+            (*key, *turn_key, seq),
         )
     index_position(connection, *key, seq, event)
     return True
 
 
-def _stored_turn(connection: sqlite3.Connection, key: Key, place: TurnPlace, text: str) -> bool:
-    """Tell whether a turn is stored, saying the same."""
+def _is_stored_turn(connection: sqlite3.Connection, key: Key, turn_key: TurnId, text: str) -> bool:
+    """Check whether the same turn is stored; raise if another one has its key."""
     rows = connection.execute(
         """
         SELECT body FROM turns JOIN events USING (tenant, session_id, seq)
         WHERE tenant = ? AND session_id = ? AND round = ? AND stage = ? AND slot = ? AND attempt = ?
         """,
-        (*key, *place),
+        (*key, *turn_key),
     ).fetchall()
     if rows:
-        known_turn(place, rows[0][0], text)
+        check_same_turn(turn_key, rows[0][0], text)
     return bool(rows)
 
 
-def _derive(connection: sqlite3.Connection, key: Key, progress: Progress, last: int, updated: datetime) -> None:
+def _update_session(connection: sqlite3.Connection, key: Key, progress: Progress, last: int, updated: datetime) -> None:
     connection.execute(
         """
         UPDATE sessions SET status = ?, current_round = ?, total_rounds = ?, response_count = ?,
                             last_seq = ?, updated_us = ?
         WHERE tenant = ? AND id = ?
         """,
-        (*progress, last, micros(updated), *key),
+        (*progress, last, to_micros(updated), *key),
     )
 
 
 def read(
     connection: sqlite3.Connection, key: Key, after: int, path: str
 ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
-    """Give a session and its events numbered above `after`."""
+    """Return a session and its events numbered above `after`."""
     rows = connection.execute("SELECT record FROM sessions WHERE tenant = ? AND id = ?", key).fetchall()
     if not rows:
         raise session_not_found(key.session_id)
     bodies = connection.execute(
         "SELECT body FROM events WHERE tenant = ? AND session_id = ? AND seq > ? ORDER BY seq",
         (*key, max(min(after, MAX_NUMBER), 0)),
-    )  # read one by one: a long debate is not held twice
-    try:
-        return read_record(rows[0][0]), tuple(durable_event(body) for (body,) in bodies)
-    except ValueError as error:
-        raise unreadable(path, f"session {key.session_id!r}", error) from error
+    )  # read one by one, so that a long debate is in memory once
+    # A cursor that is left half-way and referenced by a traceback would keep its read snapshot open.
+    with closing(bodies):
+        try:
+            return read_record(rows[0][0]), tuple(durable_event(body) for (body,) in bodies)
+        except ValueError as error:
+            raise unreadable(path, f"session {key.session_id!r}", error) from error
 
 
 def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tuple[SessionSummary, ...]:
     """List sessions, newest first."""
+    try:
+        rows = _select_sessions(connection, wanted)
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        # A row whose text is not UTF-8 must not hide the others; its bytes become surrogates, which `_summary` refuses.
+        connection.text_factory = _decode_escaped
+        try:
+            rows = _select_sessions(connection, wanted)
+        finally:
+            connection.text_factory = str
+    return tuple(map(_summary, rows))
+
+
+def _decode_escaped(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _select_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[tuple[Any, ...]]:
     after_at, after_id = wanted.place or (None, None)
-    rows = connection.execute(
+    return connection.execute(
         """
         SELECT id, topic, mode, agent_ids, status, current_round, total_rounds, response_count, created_us, updated_us,
                last_seq, metadata
@@ -196,8 +224,8 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
           AND (:since IS NULL OR created_us >= :since)
           AND (:until IS NULL OR created_us <= :until)
           AND (:untouched_since IS NULL OR updated_us < :untouched_since)
-          AND (:after_us IS NULL OR (created_us, id) < (:after_us, :after_id))
-          AND (:notes IS NULL OR has_notes(metadata, :notes))
+          AND (:after_us IS NULL OR ((created_us, id) < (:after_us, :after_id) AND :after_us > :first_us))
+          AND (:notes IS NULL OR has_metadata(metadata, :notes))
         ORDER BY created_us DESC, id DESC
         LIMIT :limit
         """,
@@ -206,20 +234,20 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
             "topic": None if wanted.topic is None else searchable(wanted.topic),
             "mode": None if wanted.mode is None else well_formed(wanted.mode),
             "status": wanted.status,
-            "since": None if wanted.created_from is None else micros(wanted.created_from),
-            "until": None if wanted.created_to is None else micros(wanted.created_to),
-            "untouched_since": None if wanted.updated_before is None else micros(wanted.updated_before),
-            "after_us": None if after_at is None else micros(after_at),
+            "since": None if wanted.created_from is None else to_micros(wanted.created_from),
+            "until": None if wanted.created_to is None else to_micros(wanted.created_to),
+            "untouched_since": None if wanted.updated_before is None else to_micros(wanted.updated_before),
+            "after_us": None if after_at is None else to_micros(after_at),
             "after_id": None if after_id is None else well_formed(after_id),
+            "first_us": to_micros(_EARLIEST),
             "notes": json_text(dict(wanted.metadata)) if wanted.metadata else None,
             "limit": wanted.limit,
         },
     ).fetchall()
-    return tuple(found for found in map(_summary, rows) if found is not None)
 
 
-def _summary(row: tuple[Any, ...]) -> SessionSummary | None:
-    """Read one row of a list; one that cannot be read must not hide the others."""
+def _summary(row: tuple[Any, ...]) -> SessionSummary:
+    """Return the summary of one row; if it is damaged, log that and return the parts that can be read."""
     try:
         return SessionSummary(
             id=row[0],
@@ -235,34 +263,72 @@ def _summary(row: tuple[Any, ...]) -> SessionSummary | None:
             last_seq=row[10],
             metadata=json.loads(row[11]),
         )
-    except ValueError as error:
-        _log.warning("session %r is left out of a list: %s", row[0], error)
-        return None
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        _log.warning("session %r cannot be read whole in a list: %s", row[0], type(error).__name__)
+        return _damaged_summary(row)
+
+
+def _damaged_summary(row: tuple[Any, ...]) -> SessionSummary:
+    status: Any = row[4] if row[4] in get_args(SessionStatus) else "error"
+    rounds, planned, responses, last = (
+        value if isinstance(value, int) and value >= 0 else 0 for value in (row[5], row[6], row[7], row[10])
+    )
+    return SessionSummary(
+        id=_shown_text(row[0]),
+        topic=_shown_text(row[1]),
+        mode=_shown_text(row[2]),
+        agent_ids=(),
+        status=status,
+        current_round=rounds,
+        total_rounds=planned,
+        response_count=responses,
+        created_at=_shown_time(row[8]),
+        updated_at=_shown_time(row[9]),
+        last_seq=last,
+        error="its entry in the storage is damaged",
+    )
+
+
+def _shown_text(value: object) -> str:
+    """Return a text that can be shown, whatever type the damaged column holds."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return well_formed(value) if isinstance(value, str) else ""
+
+
+def _shown_time(value: object) -> datetime:
+    """Return a time; for an invalid one the earliest or latest, so that the row keeps its place in the order."""
+    try:
+        return from_micros(value)  # type: ignore[arg-type]  # a damaged row holds anything
+    except (TypeError, OverflowError, ValueError):
+        return _EARLIEST if isinstance(value, int) and value < 0 else _LATEST
 
 
 def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, now: Callable[[], datetime]) -> Lease:
-    """Take, renew or give up the right to append."""
-    _check_there(connection, key)
-    held = _lease_state(connection, key)
-    state = grant(key.session_id, held, owner, ttl_s, now=now(), next_token=lambda: _next_token(connection, key.tenant))
+    """Take, renew or release the right to append."""
+    _check_exists(connection, key)
+    current = _lease_state(connection, key)
+    granted = grant(
+        key.session_id, current, owner, ttl_s, now=now(), next_token=lambda: _next_token(connection, key.tenant)
+    )
     connection.execute(
         """
         INSERT INTO leases (tenant, session_id, token, owner, expires_us) VALUES (?, ?, ?, ?, ?)
         ON CONFLICT (tenant, session_id)
         DO UPDATE SET token = excluded.token, owner = excluded.owner, expires_us = excluded.expires_us
         """,
-        (*key, state.token, state.owner, micros(state.expires_at)),
+        (*key, granted.token, granted.owner, to_micros(granted.expires_at)),
     )
-    return state.to_lease(owner)
+    return granted.to_lease(owner)
 
 
 def holder(connection: sqlite3.Connection, key: Key, now: Callable[[], datetime]) -> Owner | None:
-    """Give who runs a session."""
-    _check_there(connection, key)
+    """Return the owner that runs a session; None if nobody does."""
+    _check_exists(connection, key)
     return live_holder(_lease_state(connection, key), now())
 
 
-def _check_there(connection: sqlite3.Connection, key: Key) -> None:
+def _check_exists(connection: sqlite3.Connection, key: Key) -> None:
     if not connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", key).fetchall():
         raise session_not_found(key.session_id)
 
@@ -283,7 +349,7 @@ def _next_token(connection: sqlite3.Connection, tenant: str) -> int:
 
 
 def delete(connection: sqlite3.Connection, key: Key) -> None:
-    """Remove a session and all that hangs on it."""
+    """Delete a session and all rows that belong to it."""
     connection.execute(
         """
         DELETE FROM position_texts

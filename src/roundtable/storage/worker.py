@@ -1,4 +1,4 @@
-"""A thread that owns one database connection, and the way into it from any event loop."""
+"""A thread that owns one database connection and runs jobs for any event loop."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from anyio import Event
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from roundtable._loops import Loop, call_soon, running_loop
+from roundtable._core.eventloop import Loop, call_soon, running_loop
 from roundtable.errors import StorageError
-from roundtable.storage.database import file_identity, is_spoilt, storage_error
+from roundtable.storage.database import file_identity, needs_reconnect, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,22 +29,24 @@ _log: logging.Logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_LARGEST_BATCH = 512
+_MAX_BATCH = 512
 
 
-def _nothing(_connection: sqlite3.Connection) -> None:
+def _do_nothing(_connection: sqlite3.Connection) -> None:
     """Do nothing."""
 
 
-def _always() -> bool:
+def _return_true() -> bool:
     return True
 
 
 class Job(Generic[T]):
-    """One thing to do with the connection, and who waits for it. Made in the waiting event loop.
+    """A function to run with the connection, and the event its caller waits for.
+
+    Create it in the event loop of the caller.
 
     Args:
-        run: Does it, inside a transaction. It may be run again if the transaction was lost.
+        run: Called with the connection, inside a transaction; called again if the transaction is lost.
     """
 
     def __init__(self, run: Callable[[sqlite3.Connection], T]) -> None:
@@ -55,19 +57,19 @@ class Job(Generic[T]):
         self._values: tuple[T, ...] = ()
 
     def attempt(self, connection: sqlite3.Connection) -> None:
-        """Do it, and keep what came of it."""
+        """Run the job, and store its result or its error."""
         self.error, self._values = None, ()
         try:
             self._values = (self.run(connection),)
-        # Whatever it is belongs to the one who waits; the thread must go on for the others.
+        # Every error goes to the caller who waits; the thread must go on for the others.
         except BaseException as error:  # noqa: BLE001
             self.error = error
 
     def result(self) -> T:
-        """Give what came of it.
+        """Return the result of the job.
 
         Raises:
-            BaseException: Whatever `run` raised, or why it could not be run.
+            BaseException: What `run` raised, or why it could not run.
         """
         if self.error is not None:
             raise self.error
@@ -75,21 +77,20 @@ class Job(Generic[T]):
 
 
 class Worker:
-    """Owns a connection on a thread of its own, which starts with the first job.
+    """Own a connection on a separate thread, which starts with the first job.
 
-    Jobs are gathered: when the jobs before came in company, the thread waits up to `window_s` for as many
-    again, so that one commit serves them all. A job that comes alone after one that came alone is
-    done at once.
+    Jobs are batched: if the last batch held several jobs, the thread waits up to `window_s` for as many
+    again, so that one commit serves them all. A single job after a batch of one runs at once.
 
     Args:
         name: Name of the thread.
         path: The file, for messages.
         open_connection: Opens the connection, on the thread.
-        work: Does some jobs with the connection.
-        after: Called once those who wait have been told.
-        keeps: Asked then whether the connection is good for the next jobs as well.
+        work: Runs a batch of jobs with the connection.
+        after: Called after each batch, once its callers have their results.
+        keeps: Called after each batch; returns whether the next one can use the same connection.
         last: Called before the connection is closed for good.
-        window_s: How long to wait for company, in seconds.
+        window_s: Longest wait for more jobs, in seconds.
     """
 
     def __init__(
@@ -99,15 +100,15 @@ class Worker:
         *,
         open_connection: Callable[[], sqlite3.Connection],
         work: Callable[[sqlite3.Connection, Sequence[Job[object]]], None],
-        after: Callable[[sqlite3.Connection], None] = _nothing,
-        keeps: Callable[[], bool] = _always,
+        after: Callable[[sqlite3.Connection], None] = _do_nothing,
+        keeps: Callable[[], bool] = _return_true,
         last: Callable[[], None] | None = None,
         window_s: float = 0.0,
     ) -> None:
         self._name = name
         self.path = path
         """The file."""
-        self._place = Path(path)
+        self._file_path = Path(path)
         self._open_connection = open_connection
         self._work = work
         self._after = after
@@ -125,9 +126,9 @@ class Worker:
         self._pid = os.getpid()
 
     async def call(self, run: Callable[[sqlite3.Connection], T]) -> T:
-        """Have something done with the connection, and wait for it.
+        """Run a function with the connection on the thread, and wait for its result.
 
-        Once handed over it is done even if the caller is cancelled meanwhile.
+        Once submitted, the function runs even if the caller is cancelled.
 
         Raises:
             StorageError: The storage is closed or belongs to another process, or the database failed.
@@ -139,8 +140,8 @@ class Worker:
         return job.result()
 
     def stop(self) -> None:
-        """Take no more jobs and end once those at hand are done; idempotent, returns at once."""
-        if self._is_foreign:
+        """Accept no more jobs, and end the thread after those submitted; idempotent, returns at once."""
+        if self._is_forked:
             return
         with self._lock:
             if not self._closed and self._thread is not None:
@@ -149,9 +150,9 @@ class Worker:
 
     async def ended(self) -> None:
         """Wait until the thread has ended after `stop`."""
-        if self._is_foreign or self._thread is None:
+        if self._is_forked or self._thread is None:
             return
-        job: Job[object] = Job(_nothing)
+        job: Job[object] = Job(_do_nothing)
         with self._lock:
             if not self._finished:
                 self._waiting.append(job)
@@ -162,61 +163,61 @@ class Worker:
 
     def join(self, timeout_s: float | None = None) -> None:
         """Wait, blocking, until the thread has ended after `stop`."""
-        if self._thread is not None and not self._is_foreign and not self.is_here:
+        if self._thread is not None and not self._is_forked and not self.is_here:
             self._thread.join(timeout_s)
 
     @property
     def is_here(self) -> bool:
-        """Whether the present thread is this worker's."""
+        """Whether the current thread is the worker's own."""
         return self._thread is current_thread()
 
     @property
-    def _is_foreign(self) -> bool:
-        # After a fork neither the thread nor the state of its lock can be relied on.
+    def _is_forked(self) -> bool:
+        # After a fork the thread does not exist, and its lock may be in any state.
         return self._pid != os.getpid()
 
     def _submit(self, job: Job[object]) -> None:
-        if self._is_foreign:
+        if self._is_forked:
             raise StorageError(
-                f"the storage of {self.path!r} was made in another process",
-                hint="A forked process must open a storage of its own.",
+                f"the storage of {self.path!r} was opened in another process",
+                hint="Open a new storage in each forked process.",
             )
         with self._lock:
             if self._closed:
-                raise StorageError(f"the storage of {self.path!r} is closed", hint="Open a new one.")
+                raise StorageError(f"the storage of {self.path!r} is closed", hint="Open a new storage.")
             if self._thread is None:
-                # A daemon: a script that never closes its storage must still end.
+                # A daemon thread: a script that never closes its storage must still exit.
                 thread = Thread(target=self._run, name=self._name, daemon=True)
                 thread.start()
                 self._thread = thread
             self._queue.put(job)
 
     def _run(self) -> None:
-        company, stopping = 1, False
+        last_size, stopping = 1, False
         while not stopping:
-            jobs, stopping = self._gather(company)
+            jobs, stopping = self._gather(last_size)
             if jobs:
-                company = len(jobs)
+                last_size = len(jobs)
                 self._serve(jobs)
-            del jobs  # what a job refers to must not live as long as the next wait
+            del jobs  # a job must not keep its objects alive while the thread waits for the next one
         if self._last is not None:
             self._last()
         self._disconnect()
         with self._lock:
             self._finished = True
             waiting = tuple(self._waiting)
-        _tell(waiting)
+        _notify_callers(waiting)
 
-    def _gather(self, company: int) -> tuple[list[Job[object]], bool]:
-        """Take the next jobs; tell whether the end was asked for behind them."""
+    def _gather(self, last_size: int) -> tuple[list[Job[object]], bool]:
+        """Return the next batch, and whether `stop` was called after it."""
         job = self._queue.get()
         jobs: list[Job[object]] = []
         deadline = monotonic() + self._window_s
         while job is not None:
             jobs.append(job)
-            if len(jobs) >= _LARGEST_BATCH:
+            if len(jobs) >= _MAX_BATCH:
                 return jobs, False
-            wait_s = max(deadline - monotonic(), 0.0) if len(jobs) < company else 0.0
+            wait_s = max(deadline - monotonic(), 0.0) if len(jobs) < last_size else 0.0
             try:
                 job = self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()
             except Empty:
@@ -224,42 +225,42 @@ class Worker:
         return jobs, True
 
     def _serve(self, jobs: Sequence[Job[object]]) -> None:
-        spoilt = False
+        reconnect = False
         try:
-            self._work(self._connected(), jobs)
-        # Whatever it is must be told to those who wait, and the thread must go on.
+            self._work(self._current_connection(), jobs)
+        # Every error goes to the callers who wait, and the thread must go on.
         except BaseException as error:  # noqa: BLE001
-            spoilt = True
+            reconnect = True
             for job in jobs:
                 job.error = error
         for job in jobs:
             if isinstance(job.error, sqlite3.Error | UnicodeDecodeError):
-                spoilt = spoilt or is_spoilt(job.error)
+                reconnect = reconnect or needs_reconnect(job.error)
                 job.error = storage_error(job.error, self.path)
         for job in jobs:
-            job.run = _nothing  # which may hold the storage, and must not outlive the caller's own hold on it
-        _tell(jobs)
-        if not spoilt and self._connection is not None:
+            job.run = _do_nothing  # the function may refer to the storage, and must not keep it alive
+        _notify_callers(jobs)
+        if not reconnect and self._connection is not None:
             try:
                 self._after(self._connection)
-            # What is stored is stored, and the thread must go on.
+            # The jobs are committed already, and the thread must go on.
             except Exception as error:  # noqa: BLE001
-                _log.warning("tidying up %s failed: %s", self.path, error)
-                spoilt = True
-        if spoilt or not self._keeps():
+                _log.warning("the work after a commit to %s failed: %s", self.path, error)
+                reconnect = True
+        if reconnect or not self._keeps():
             self._disconnect()
 
-    def _connected(self) -> sqlite3.Connection:
-        """Give the connection; opens one, and another when the file was deleted or replaced meanwhile.
+    def _current_connection(self) -> sqlite3.Connection:
+        """Return the open connection; opens a new one if there is none or the file was deleted or replaced.
 
-        SQLite would go on writing to a deleted file, and what it acknowledges would be lost.
+        SQLite keeps writing to a deleted file, and everything it confirms there is lost.
         """
-        if self._connection is not None and file_identity(self._place) != self._file:
+        if self._connection is not None and file_identity(self._file_path) != self._file:
             _log.warning("%s was deleted or replaced while it was in use", self.path)
             self._disconnect()
         if self._connection is None:
             self._connection = self._open_connection()
-            self._file = file_identity(self._place)
+            self._file = file_identity(self._file_path)
         return self._connection
 
     def _disconnect(self) -> None:
@@ -272,15 +273,15 @@ class Worker:
             _log.warning("closing %s: %s", self.path, error)
 
 
-def _tell(jobs: Sequence[Job[object]]) -> None:
-    """Wake everybody who waits for one of these jobs, with one call into each event loop."""
+def _notify_callers(jobs: Sequence[Job[object]]) -> None:
+    """Wake the callers of these jobs, with one call into each event loop."""
     by_loop: defaultdict[Loop, list[Event]] = defaultdict(list)
     for job in jobs:
         by_loop[job.loop].append(job.done)
     for loop, events in by_loop.items():
         if not call_soon(loop, partial(_set_all, events)):
-            # With the loop ended all who waited there.
-            _log.debug("%d answers had nobody left to hear them", len(events))
+            # The event loop has ended, and every caller in it too.
+            _log.debug("the event loop ended before %d results could be delivered", len(events))
 
 
 def _set_all(events: Sequence[Event]) -> None:
@@ -289,7 +290,7 @@ def _set_all(events: Sequence[Event]) -> None:
 
 
 def commit_together(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> None:
-    """Do all jobs in one transaction, each under a savepoint: one that fails leaves no trace and harms no other.
+    """Run all jobs in one transaction, each in a savepoint: a job that fails is rolled back, the others are not.
 
     If the transaction is lost as a whole (a full disk, a failing medium), each job is tried again alone.
     """
@@ -300,16 +301,16 @@ def commit_together(connection: sqlite3.Connection, jobs: Sequence[Job[object]])
 
 
 def _commit(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> bool:
-    """Do jobs in one transaction; tell whether it came to an end of its own, in whole or not at all."""
-    begun = False
+    """Run jobs in one transaction; return False if it started but was lost, so that the jobs can be tried again."""
+    started = False
     try:
         connection.execute("BEGIN IMMEDIATE")
-        begun = True
+        started = True
         for job in jobs:
             connection.execute("SAVEPOINT job")
             job.attempt(connection)
-            if not connection.in_transaction:  # the error was of the kind that takes everything with it
-                _fail(jobs, job.error)
+            if not connection.in_transaction:  # the error rolled back the whole transaction
+                _set_error(jobs, job.error)
                 return False
             if job.error is not None:
                 connection.execute("ROLLBACK TO job")
@@ -318,18 +319,18 @@ def _commit(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> bool
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        _fail(jobs, error)
-        return not begun
+        _set_error(jobs, error)
+        return not started
     return True
 
 
-def _fail(jobs: Sequence[Job[object]], error: BaseException | None) -> None:
+def _set_error(jobs: Sequence[Job[object]], error: BaseException | None) -> None:
     for job in jobs:
         job.error = error
 
 
 def read_each(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> None:
-    """Do each job in a transaction of its own, which only reads: it sees one state of the file."""
+    """Run each job in its own read transaction, so that it sees one state of the file."""
     for job in jobs:
         connection.execute("BEGIN")
         job.attempt(connection)

@@ -1,7 +1,7 @@
-"""Doubles, servers and suites: for testing programs that use the library, and plugins that extend it.
+"""Test doubles, servers and suites, for programs that use the library and for plugins.
 
-Doubles need nothing else. Suites, strategies and servers are modules of their own, to be imported by name; they need
-the extra `testing`. The suites hold plugins to the contract whose number is `roundtable.plugins.HOST_API`.
+Doubles need no extra. Suites, strategies and servers are separate modules that need the extra `testing`. The suites
+test the plugin contract of version `roundtable.plugins.HOST_API`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.testing.app_server import serving
-    from roundtable.testing.doubles import FaultyModel, RecordingObserver
-    from roundtable.testing.scripted import Delay, ScriptedModel, scripted_agents
+    from roundtable.testing.doubles import Delay, FaultyModel, RecordingObserver, ScriptedModel, scripted_agents
+    from roundtable.testing.servers import serving
     from roundtable.testing.storage_samples import ManualClock
 
 SUITES = (
@@ -26,17 +25,15 @@ SUITES = (
     "mode_suite",
     "provider_suite",
     "rule_suite",
-    "storage_lease_laws",
-    "storage_list_laws",
     "storage_log_laws",
     "storage_suite",
     "suite",
     "tool_suite",
 )
-"""Modules with laws."""
+"""Modules with conformance tests."""
 
 if "pytest" in sys.modules:
-    # Before any suite is imported: a law that fails in somebody's tests then shows the values it compared.
+    # Before any suite is imported, so that a failing test shows the values that it compared.
     import pytest
 
     pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in SUITES))
@@ -52,13 +49,13 @@ __all__ = [
 ]
 
 _HOME = {
-    "Delay": "scripted",
+    "Delay": "doubles",
     "FaultyModel": "doubles",
     "ManualClock": "storage_samples",
     "RecordingObserver": "doubles",
-    "ScriptedModel": "scripted",
-    "scripted_agents": "scripted",
-    "serving": "app_server",
+    "ScriptedModel": "doubles",
+    "scripted_agents": "doubles",
+    "serving": "servers",
 }
 
 __getattr__: Callable[[str], object]

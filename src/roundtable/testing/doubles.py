@@ -1,31 +1,75 @@
-"""Doubles that fail on purpose, and one that notes what it hears."""
+"""Test doubles: scripted agents, a model that fails on purpose, and a recording observer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable.agents import BaseAgent
 from roundtable.gateway.streams import ChatStream
 from roundtable.gateway.wrapping import close_stream
+from roundtable.providers.scripted import Delay, ScriptedModel
+from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping
 
     from roundtable.protocols import ChatModel
+    from roundtable.providers.scripted import Reply
     from roundtable.types import ChatDelta, ChatRequest, ChatResponse, Event, ModelProfile
 
-__all__ = ["FaultyModel", "RecordingObserver"]
+__all__ = ["Delay", "FaultyModel", "RecordingObserver", "ScriptedModel", "scripted_agents"]
+
+
+def scripted_agents(
+    says: Mapping[str, Reply | Sequence[Reply]], *, confidence: float = 0.8, chunks: int = 0
+) -> list[BaseAgent]:
+    """Create one agent per entry.
+
+    A plain text is a position, and becomes a complete answer: one call per turn, without a retry. To script the raw
+    text of a model, valid or not, use `ScriptedModel`.
+
+    Args:
+        says: The replies by agent id: one reply for every round, or a sequence with one per round. A reply is a plain
+            text, or anything else that `ScriptedModel` accepts; a text that starts with `{` is used as it is.
+        confidence: Confidence of plain texts.
+        chunks: Number of pieces of a streamed answer; 0 for one piece.
+
+    Example:
+        >>> agents = scripted_agents({"ada": "Tea", "bo": ["Coffee", "Tea"]})
+        >>> [agent.name for agent in agents]
+        ['Ada', 'Bo']
+    """
+    agents = []
+    for agent_id, replies in says.items():
+        script: Reply | list[Reply]
+        if isinstance(replies, Sequence) and not isinstance(replies, str):
+            script = [_complete_answer(reply, agent_id, confidence) for reply in replies]
+        else:
+            script = _complete_answer(replies, agent_id, confidence)
+        config = AgentConfig(id=agent_id, name=agent_id.title(), provider="scripted", model="scripted")
+        agents.append(BaseAgent(config, ScriptedModel({agent_id: script}, chunks=chunks)))
+    return agents
+
+
+def _complete_answer(reply: Reply, agent_id: str, confidence: float) -> Reply:
+    if isinstance(reply, Delay):
+        return Delay(reply.seconds, _complete_answer(reply.reply, agent_id, confidence))
+    if not isinstance(reply, str) or reply.lstrip().startswith("{"):
+        return reply
+    return {"position": reply, "reasoning": f"{agent_id} thinks so.", "confidence": confidence}
 
 
 class FaultyModel:
-    """A model that fails as told, call by call, and otherwise answers like the one inside.
+    """A model that fails as configured, call by call, and otherwise answers like the wrapped model.
 
     Args:
-        inner: Who answers.
-        faults: What becomes of the first calls, one each: an exception is raised, a number of seconds is waited before
-            the answer, `None` answers at once. Calls after the last one are answered.
-        after_deltas: How many pieces of a stream are given before its exception.
+        inner: The wrapped model.
+        faults: One entry for each of the first calls: an exception is raised, a number is a delay in seconds before the
+            answer, `None` answers without delay. Later calls are answered.
+        after_deltas: Number of pieces that a stream yields before its exception.
 
     Example:
         >>> import anyio
@@ -46,7 +90,7 @@ class FaultyModel:
     def __init__(self, inner: ChatModel, faults: Sequence[Exception | float | None], *, after_deltas: int = 0) -> None:
         self.inner = inner
         self.calls: int = 0
-        """Calls so far."""
+        """Number of calls."""
         self._faults = tuple(faults)
         self._after_deltas = after_deltas
 
@@ -62,20 +106,20 @@ class FaultyModel:
 
     @property
     def profile(self) -> ModelProfile:
-        """Profile of the model inside."""
+        """Profile of the wrapped model."""
         return self.inner.profile
 
-    def _next(self) -> Exception | float | None:
+    def _next_fault(self) -> Exception | float | None:
         self.calls += 1
         return self._faults[self.calls - 1] if self.calls <= len(self._faults) else None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer, or do what this call is told.
+        """Answer, or fail as configured for this call.
 
         Raises:
-            Exception: The one that was given for this call.
+            Exception: The configured exception of this call.
         """
-        fault = self._next()
+        fault = self._next_fault()
         if isinstance(fault, Exception):
             raise fault
         if fault is not None:
@@ -83,42 +127,42 @@ class FaultyModel:
         return await self.inner.complete(request)
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Answer in pieces; an exception comes after as many of them as was said."""
-        return ChatStream(self._stream(request, self._next()))
+        """Answer in pieces; a configured exception is raised after `after_deltas` pieces."""
+        return ChatStream(self._stream(request, self._next_fault()))
 
     async def _stream(
         self, request: ChatRequest, fault: Exception | float | None
     ) -> AsyncGenerator[ChatDelta | ChatResponse]:
         if isinstance(fault, float | int):
             await anyio.sleep(fault)
-        given = 0
-        if isinstance(fault, Exception) and given >= self._after_deltas:
+        sent = 0
+        if isinstance(fault, Exception) and sent >= self._after_deltas:
             raise fault
         stream = self.inner.stream(request)
         try:
             async for piece in stream:
                 yield piece
-                given += 1
-                if isinstance(fault, Exception) and given >= self._after_deltas:
+                sent += 1
+                if isinstance(fault, Exception) and sent >= self._after_deltas:
                     raise fault
         finally:
             await close_stream(stream)
 
     async def aclose(self) -> None:
-        """Close the model inside."""
+        """Close the wrapped model."""
         await self.inner.aclose()
 
 
 class RecordingObserver:
-    """An observer that keeps what it hears.
+    """An observer that records all events.
 
     Example:
         >>> import anyio
         >>> from roundtable import Roundtable
         >>> from roundtable.testing import scripted_agents
-        >>> heard = RecordingObserver()
-        >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://", observers=[heard])
-        >>> anyio.run(lambda: table.debate("Tea?", rounds=1)).answer, heard.types[-1]
+        >>> recorder = RecordingObserver()
+        >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://", observers=[recorder])
+        >>> anyio.run(lambda: table.debate("Tea?", rounds=1)).answer, recorder.types[-1]
         ('Tea', 'debate_complete')
     """
 
@@ -132,5 +176,5 @@ class RecordingObserver:
         return [event.type for event in self.events]
 
     def notify(self, event: Event) -> None:
-        """Keep an event."""
+        """Record an event."""
         self.events.append(event)

@@ -1,4 +1,4 @@
-"""What every stop criterion must do, as tests that the author of one inherits."""
+"""Conformance tests for stop criteria, to inherit in the tests of a criterion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from roundtable.types import AgentResponse, ConsensusResult, ExitResult, RoundRe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable._registry import Registry
+    from roundtable._core.registry import Registry
     from roundtable.exits import ExitFactory
 
 __all__ = ["ExitSuite", "played_rounds"]
@@ -29,7 +29,7 @@ _LAW = drawn_law(40)
 
 @st.composite
 def played_rounds(draw: st.DrawFn, most: int = 4) -> tuple[RoundRecord, ...]:
-    """Draw the complete rounds of a debate of two or three agents, one at the least."""
+    """Draw the complete rounds of a debate of two or three agents, at least one round."""
     agents = draw(st.sampled_from((("ada", "bo"), ("ada", "bo", "cy"))))
     return tuple(_round(draw, number, agents) for number in range(1, draw(st.integers(1, most)) + 1))
 
@@ -59,7 +59,7 @@ def _round(draw: st.DrawFn, number: int, agents: Sequence[str]) -> RoundRecord:
 
 
 class ExitSuite(Suite):
-    """Inherit this, give one fixture, and the criterion is held to what a debate relies on.
+    """Tests of a stop criterion: inherit this class, and define the fixture `criterion`.
 
     Example:
         ```python
@@ -72,65 +72,65 @@ class ExitSuite(Suite):
 
     @pytest.fixture
     def criterion(self) -> Exit:
-        """Give the criterion under test."""
+        """Return the criterion under test."""
         raise NotImplementedError("an exit suite needs a fixture `criterion`")
 
     @pytest.fixture(autouse=True)
     def checks_at_once(self, criterion: Exit) -> None:
-        """Fail at once for a criterion that waits."""
+        """Fail early if the criterion waits."""
         refuse_waiting(partial(criterion.check, [RoundRecord(number=1, complete=True)]))
 
-    def _known(self, criterion: Exit) -> Registry[ExitFactory]:
-        known = exit_registry()
-        if criterion.kind not in known:
-            known.add(criterion.kind, type(criterion).from_spec, source="the plugin under test")
-        return known
+    def _registry(self, criterion: Exit) -> Registry[ExitFactory]:
+        registry = exit_registry()
+        if criterion.kind not in registry:
+            registry.add(criterion.kind, type(criterion).from_spec, source="the plugin under test")
+        return registry
 
     def test_it_has_a_kind_of_its_own(self, criterion: Exit) -> None:
-        """A session is stored with it, so it is no other criterion's."""
+        """Stored sessions name the kind, so it must be unique."""
         assert criterion.kind.strip()
-        factory = self._known(criterion).get(criterion.kind)
+        factory = self._registry(criterion).get(criterion.kind)
         assert getattr(factory, "__self__", type(criterion)) is type(criterion)
 
     def test_it_comes_back_from_its_json(self, criterion: Exit) -> None:
-        """A session that is resumed ends by the criterion it was begun with."""
-        known = self._known(criterion)
+        """A resumed session must end by the same criterion."""
+        registry = self._registry(criterion)
         spec = criterion.to_spec()
         assert spec["kind"] == criterion.kind
-        assert exit_from_spec(json.loads(json.dumps(spec)), known) == criterion
-        for joined in (criterion | MaxRounds(3), criterion & MaxRounds(3)):
-            assert exit_from_spec(json.loads(json.dumps(joined.to_spec())), known) == joined
+        assert exit_from_spec(json.loads(json.dumps(spec)), registry) == criterion
+        for combined in (criterion | MaxRounds(3), criterion & MaxRounds(3)):
+            assert exit_from_spec(json.loads(json.dumps(combined.to_spec())), registry) == combined
 
     def test_a_field_it_does_not_have_is_refused(self, criterion: Exit) -> None:
-        """Before anybody is paid, with the name of the field."""
+        """Unknown fields are refused before the debate starts."""
         with pytest.raises(ConfigurationError):
-            exit_from_spec({**criterion.to_spec(), "noSuchField": 1}, self._known(criterion))
+            exit_from_spec({**criterion.to_spec(), "noSuchField": 1}, self._registry(criterion))
 
     def test_it_is_a_value(self, criterion: Exit) -> None:
-        """It can be joined, compared and kept in sets, and cannot be changed."""
-        again = exit_from_spec(criterion.to_spec(), self._known(criterion))
+        """It can be combined, compared and stored in sets, and is immutable."""
+        again = exit_from_spec(criterion.to_spec(), self._registry(criterion))
         assert len({criterion, again}) == 1
         assert isinstance(criterion | MaxRounds(1), AnyOf)
         assert isinstance(criterion & MaxRounds(1), AllOf)
         with pytest.raises((AttributeError, TypeError)):
-            criterion.noticed = True  # type: ignore[attr-defined]  # what a frozen value refuses
+            criterion.noticed = True  # type: ignore[attr-defined]  # a frozen value must refuse this
 
     @_LAW
     @given(rounds=played_rounds())
     def test_the_same_rounds_give_the_same_result(self, criterion: Exit, rounds: tuple[RoundRecord, ...]) -> None:
-        """However often it was asked before: it remembers nothing, waits for nothing, and leaves the rounds alone."""
+        """The criterion has no state, does not wait, and does not change the rounds."""
         before = [record.to_json() for record in rounds]
         first: object = at_once(partial(criterion.check, rounds))
-        assert isinstance(first, ExitResult), f"a criterion gives an ExitResult, not {type(first).__name__}"
+        assert isinstance(first, ExitResult), f"a criterion must return an ExitResult, not {type(first).__name__}"
         again = tuple(RoundRecord.from_json(text) for text in before)
-        new = exit_from_spec(criterion.to_spec(), self._known(criterion))
-        assert [asked.check(again) for asked in (criterion, new, criterion, new)] == [first] * 4
+        new = exit_from_spec(criterion.to_spec(), self._registry(criterion))
+        assert [other.check(again) for other in (criterion, new, criterion, new)] == [first] * 4
         assert [record.to_json() for record in rounds] == before
         assert ExitResult.from_json(first.to_json()) == first
 
     @_LAW
     @given(rounds=played_rounds())
     def test_an_end_has_a_reason(self, criterion: Exit, rounds: tuple[RoundRecord, ...]) -> None:
-        """Whoever reads the result learns why the debate ended."""
-        found = criterion.check(rounds)
-        assert not found.should_exit or found.reason
+        """A result that ends the debate has a reason."""
+        result = criterion.check(rounds)
+        assert not result.should_exit or result.reason

@@ -1,4 +1,4 @@
-"""What every storage with the key-value capability must do, as tests that the author of one inherits."""
+"""Conformance tests for key-value stores, to inherit in the tests of a storage."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ __all__ = ["KeyValueSuite"]
 
 
 class KeyValueSuite(Suite):
-    """Inherit this, give a fixture `kv`, and it is held to the `KeyValue` protocol.
+    """Tests of the `KeyValue` protocol: inherit this class, and define the fixture `kv`.
 
-    It must take the time from the fixture `clock`. One that keeps what it has when its process ends gives a fixture
-    `reopen` as well.
+    The store must use the fixture `clock` as its clock. If it survives the end of its process, define the fixture
+    `reopen` too.
     """
 
     @pytest.fixture
     def clock(self) -> ManualClock:
-        """Give the clock that the storage is to use."""
+        """Return the clock for the store."""
         return ManualClock()
 
     @pytest.fixture
     def kv(self) -> KeyValue:
-        """Give the key-value side under test, empty."""
+        """Return the key-value store under test, empty."""
         raise NotImplementedError("a key-value suite needs a fixture `kv`")
 
     @pytest.fixture
     def reopen(self) -> Callable[[], Awaitable[KeyValue]] | None:
-        """Give a function that opens the same medium as another process does; `None` where there is no such."""
+        """Return a function that opens the same store again, like another process; `None` if that is not possible."""
         return None
 
     async def test_another_process_finds_what_was_put(
         self, kv: KeyValue, reopen: Callable[[], Awaitable[KeyValue]] | None
     ) -> None:
-        """And updates of both are counted."""
+        """Two openings of a store see each other's values and updates."""
         if reopen is None:
             return
         await kv.put("k", 1)
@@ -53,7 +53,7 @@ class KeyValueSuite(Suite):
         assert await kv.get("k") is None
 
     async def test_a_value_is_kept_replaced_and_deleted(self, kv: KeyValue) -> None:
-        """What was put last is what is got."""
+        """`get` returns the last value that was put."""
         assert await kv.get("k") is None
         await kv.put("k", {"a": [1, 2.5, None, True, "x"]})
         assert await kv.get("k") == {"a": [1, 2.5, None, True, "x"]}
@@ -64,17 +64,17 @@ class KeyValueSuite(Suite):
         assert await kv.get("k") is None
 
     async def test_a_stored_value_is_out_of_reach(self, kv: KeyValue) -> None:
-        """Changing what was given or got changes nothing stored."""
-        given: list[JsonValue] = [1]
-        await kv.put("k", given)
-        given.append(2)
-        got = await kv.get("k")
-        assert isinstance(got, list)
-        got.append(3)
+        """Changing a value after `put` or `get` does not change the stored value."""
+        value: list[JsonValue] = [1]
+        await kv.put("k", value)
+        value.append(2)
+        stored = await kv.get("k")
+        assert isinstance(stored, list)
+        stored.append(3)
         assert await kv.get("k") == [1]
 
     async def test_tenants_do_not_see_each_other(self, kv: KeyValue) -> None:
-        """Not by any method."""
+        """No method reads or changes values of another tenant."""
         await kv.put("k", 1, tenant="one")
         assert await kv.get("k", tenant="two") is None
         assert await kv.scan(tenant="two") == ()
@@ -83,7 +83,7 @@ class KeyValueSuite(Suite):
         assert await kv.get("k", tenant="one") == 1
 
     async def test_a_scan_goes_by_plain_prefix_in_key_order(self, kv: KeyValue) -> None:
-        """Wildcards and the ends of the alphabet mean themselves."""
+        """Wildcards and the last characters of Unicode have no special meaning in a prefix."""
         keys = ["a", "a%", "a%b", "a_", "aa", "b", "a\0", "\U0010ffff", "\U0010ffffx", "\ud7ff", "\ud7ffz", "\ue000"]
         for key in keys:
             await kv.put(key, key)
@@ -92,7 +92,7 @@ class KeyValueSuite(Suite):
             assert await kv.scan(prefix) == expected
 
     async def test_a_value_lapses(self, kv: KeyValue, clock: ManualClock) -> None:
-        """At its time, for every method; without a time, never."""
+        """A value with `ttl_s` expires for every method at that time; a value without it never expires."""
         await kv.put("short", 1, ttl_s=10)
         await kv.put("long", 2)
         clock.move(9.999)
@@ -110,20 +110,20 @@ class KeyValueSuite(Suite):
         assert await kv.get("long") == 3
 
     async def test_an_update_sees_the_value_it_replaces(self, kv: KeyValue) -> None:
-        """Many at once lose none."""
+        """No concurrent update is lost."""
 
-        def more(old: JsonValue) -> JsonValue:
+        def increment(old: JsonValue) -> JsonValue:
             return (old if isinstance(old, int) else 0) + 1
 
         async with anyio.create_task_group() as group:
             for _ in range(25):
-                group.start_soon(kv.update, "n", more)
+                group.start_soon(kv.update, "n", increment)
         assert await kv.get("n") == 25
         assert await kv.update("n", lambda _: None) is None
         assert await kv.scan() == (("n", None),)
 
     async def test_an_update_that_fails_changes_nothing(self, kv: KeyValue) -> None:
-        """What the function raises reaches the caller."""
+        """The error of the function is raised to the caller."""
         await kv.put("k", 1)
         with pytest.raises(ZeroDivisionError):
             await kv.update("k", lambda _: 1 // 0)
@@ -134,19 +134,19 @@ class KeyValueSuite(Suite):
 
     @pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
     async def test_text_of_any_kind_comes_back_unchanged(self, kv: KeyValue, text: str) -> None:
-        """In keys, tenants and values."""
+        """Texts in keys, tenants and values are stored unchanged."""
         await kv.put(text, {text: text}, tenant=text)
         assert await kv.scan(text, tenant=text) == ((text, {text: text}),)
         assert await kv.get(text, tenant=text) == {text: text}
 
     async def test_lone_surrogates_are_replaced(self, kv: KeyValue) -> None:
-        """In keys and values, and where they are asked for."""
+        """Lone surrogates are replaced in keys and values, and in the arguments of reads."""
         await kv.put("\ud800", {"\ud800": "\udfff"})
         assert await kv.get("\ud800") == {"\ufffd": "\ufffd"}
         assert await kv.scan("\udbff") == (("\ufffd", {"\ufffd": "\ufffd"}),)
 
     async def test_what_is_no_json_is_refused(self, kv: KeyValue) -> None:
-        """Before anything is stored."""
+        """Invalid values raise, and nothing is stored."""
         deep: JsonValue = []
         for _ in range(100_000):
             deep = [deep]

@@ -1,60 +1,256 @@
-"""What every debate mode must do, as tests that the author of one inherits."""
+"""Conformance tests for debate modes, to inherit in the tests of a mode, and the transcripts they use."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache, partial
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
-from roundtable.stages import narrow
-from roundtable.testing.mode_samples import LATER, MARK, debates, fewest_agents, opening_views
+from roundtable.modes.rounds import RoundPlanner
+from roundtable.stages import restrict_view
 from roundtable.testing.suite import Suite, at_once, drawn_law
-from roundtable.types import DebateContext, Stage
+from roundtable.types import (
+    AgentResponse,
+    ApprovalAnswer,
+    BallotAnswer,
+    DebateContext,
+    ErrorInfo,
+    FailedTurn,
+    PlanAnswer,
+    RankingAnswer,
+    ScoresAnswer,
+    Seat,
+    Stage,
+    Stance,
+    TextAnswer,
+    Turn,
+    TurnResult,
+)
 from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable.protocols import DebateModeStrategy
-    from roundtable.testing.mode_samples import Played
-    from roundtable.types import Plan
+    from roundtable.types import Answer, AnswerKind, AnyTurn, Plan, TurnSpec
 
-__all__ = ["ModeSuite"]
+__all__ = ["LATER", "MARK", "ModeSuite", "SimulatedDebate", "debates", "fewest_agents", "opening_views"]
 
-# A mode holds no state, so one fixture may serve every drawn debate; the suite is inherited by design.
+
+MARK = "\u2042untrusted\u2042"
+"""Marks the topic and all texts of agents; no instruction of a mode may contain it."""
+LATER = datetime(2031, 5, 17, 13, tzinfo=UTC)
+"""An hour after all other times."""
+_NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
+
+# Created once, because drawing takes most of the time of a long debate.
+_SEVERAL_OPTIONS = st.none() | st.just((f"{MARK} one", f"{MARK} two"))
+_FOCUS = st.none() | st.just(f"{MARK}, really?")
+_POSITIONS = st.sampled_from(tuple(product("abc", (0.0, 0.5, 1.0), (None, *get_args(Stance)))))
+
+
+@dataclass(slots=True)
+class SimulatedDebate:
+    """A simulated debate: each view that the mode got, and the plan that it returned."""
+
+    steps: list[tuple[DebateContext, Plan]] = field(default_factory=list)
+    """View and plan, in order."""
+
+    @property
+    def stages(self) -> list[tuple[DebateContext, Stage]]:
+        """The steps whose plan is a stage."""
+        return [(view, plan) for view, plan in self.steps if isinstance(plan, Stage)]
+
+
+def fewest_agents(mode: DebateModeStrategy) -> int:
+    """Return the fewest agents that a mode needs; 1 if it does not say."""
+    counts = getattr(mode, "agent_counts", None)
+    return counts.start if isinstance(counts, range) else 1
+
+
+@st.composite
+def opening_views(
+    draw: st.DrawFn, most_agents: int = 9, most_rounds: int = 10, *, fewest_agents: int = 1
+) -> DebateContext:
+    """Draw the view of a mode before the first turn."""
+    count = draw(st.integers(fewest_agents, max(fewest_agents, most_agents)))
+    options = draw(_SEVERAL_OPTIONS)
+    return DebateContext(
+        session_id="s",
+        topic=f"{MARK}?",
+        mode="sample",
+        total_rounds=draw(st.integers(1, most_rounds)),
+        options=options,
+        focus_question=draw(_FOCUS),
+        agents=tuple(Seat(id=f"a{number}", name=f"Agent {number}") for number in range(count)),
+        seed=draw(st.integers(0, 9)),
+    )
+
+
+def debates(
+    mode: DebateModeStrategy, *, most_agents: int = 9, most_rounds: int = 10, failing: bool = True
+) -> st.SearchStrategy[SimulatedDebate]:
+    """Draw whole debates: each turn is answered or fails, and sometimes a position comes from outside.
+
+    Args:
+        mode: The mode that plans them.
+        most_agents: Maximum seats at the table.
+        most_rounds: Maximum rounds; a mode may allow fewer.
+        failing: Whether turns may fail.
+    """
+
+    @st.composite
+    def draw_debate(draw: st.DrawFn) -> SimulatedDebate:
+        view = draw(opening_views(most_agents, most_rounds, fewest_agents=fewest_agents(mode)))
+        allowed = [number for number in range(1, view.total_rounds + 1) if number in mode.rounds] or [mode.rounds.start]
+        view = view.model_copy(update={"total_rounds": allowed[-1]})
+        played = SimulatedDebate()
+        for number in range(1, view.total_rounds + 1):
+            view = view.model_copy(update={"current_round": number})
+            view = _play_round(draw, mode, view, played, failing=failing)
+            if played.steps[-1][1].kind == "end_debate":
+                break
+        return played
+
+    return draw_debate()
+
+
+def _play_round(
+    draw: st.DrawFn, mode: DebateModeStrategy, view: DebateContext, played: SimulatedDebate, *, failing: bool
+) -> DebateContext:
+    planner = RoundPlanner(mode)
+    while True:
+        if draw(st.integers(0, 5)) == 0:
+            view = _with_turns(view, _external_turn(view))
+        plan = planner.next_plan(view)
+        played.steps.append((view, plan))
+        if not isinstance(plan, Stage):
+            return view
+        turns = [_draw_turn(draw, view, plan.name, spec, failing=failing) for spec in plan.turns]
+        view = _with_turns(view, *turns)
+
+
+def _with_turns(view: DebateContext, *turns: AnyTurn) -> DebateContext:
+    return view.model_copy(update={"transcript": (*view.transcript, *turns)})
+
+
+def _external_turn(view: DebateContext) -> Turn:
+    slot = sum(1 for turn in view.transcript if (turn.round, turn.stage) == (view.current_round, EXTERNAL))
+    answer = AgentResponse(agent_id="guest", agent_name="Guest", position=f"{MARK} from outside", timestamp=_NOON)
+    return Turn(
+        round=view.current_round,
+        stage=EXTERNAL,
+        slot=slot,
+        agent_id="guest",
+        agent_name="Guest",
+        timestamp=_NOON,
+        result=TurnResult(answer=answer),
+    )
+
+
+def _draw_turn(draw: st.DrawFn, view: DebateContext, stage: str, spec: TurnSpec, *, failing: bool) -> AnyTurn:
+    name = next((seat.name for seat in view.agents if seat.id == spec.agent), spec.agent)
+    if failing and draw(st.integers(0, 3)) == 0:
+        return FailedTurn(
+            round=view.current_round,
+            stage=stage,
+            slot=spec.slot,
+            agent_id=spec.agent,
+            agent_name=name,
+            role=spec.role,
+            timestamp=_NOON,
+            error=ErrorInfo(name="AgentError", message=MARK, code="AGENT_ERROR"),
+        )
+    return Turn(
+        round=view.current_round,
+        stage=stage,
+        slot=spec.slot,
+        agent_id=spec.agent,
+        agent_name=name,
+        role=spec.role,
+        timestamp=_NOON,
+        result=TurnResult(answer=_ANSWERS[spec.answer](draw, spec, name)),
+        independent=not spec.sees,
+    )
+
+
+def _draw_position(draw: st.DrawFn, spec: TurnSpec, name: str) -> Answer:
+    letter, confidence, stance = draw(_POSITIONS)
+    return AgentResponse(
+        agent_id=spec.agent,
+        agent_name=name,
+        position=f"{MARK} {letter}",
+        reasoning=MARK,
+        confidence=confidence,
+        stance=stance,
+        choice=draw(_sampled(spec.options)) if spec.options else None,
+        timestamp=_NOON,
+    )
+
+
+@cache
+def _sampled(options: tuple[str | None, ...]) -> st.SearchStrategy[str | None]:
+    return st.sampled_from(options)
+
+
+def _options_of(spec: TurnSpec) -> tuple[str, ...]:
+    return spec.options or ("one", "two")
+
+
+_ANSWERS: dict[AnswerKind, Callable[[st.DrawFn, TurnSpec, str], Answer]] = {
+    "position": _draw_position,
+    "ballot": lambda draw, spec, _: BallotAnswer(choice=draw(_sampled((None, *_options_of(spec))))),
+    "ranking": lambda draw, spec, _: RankingAnswer(
+        ranking=tuple((option,) for option in draw(st.permutations(_options_of(spec))))
+    ),
+    "approval": lambda draw, spec, _: ApprovalAnswer(
+        approved=tuple(draw(st.lists(st.sampled_from(_options_of(spec)), unique=True)))
+    ),
+    "scores": lambda draw, spec, _: ScoresAnswer(
+        scores={option: float(draw(st.integers(0, 10))) for option in _options_of(spec)}
+    ),
+    "plan": lambda _draw, _spec, _name: PlanAnswer(goal=MARK, strategy=MARK),
+    "text": lambda _draw, _spec, _name: TextAnswer(text=MARK),
+}
+
+
+# A mode has no state, so one fixture may serve all drawn debates.
 _LAW = drawn_law(30)
 
 
-class _Hurried(WrappedMode):
-    """A mode that has to plan at once."""
+class _NoWaiting(WrappedMode):
+    """A wrapper that fails if the mode waits."""
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Plan as the other mode does.
+        """Plan as the wrapped mode does.
 
         Raises:
-            AssertionError: It waited.
+            AssertionError: The mode waited.
         """
         return at_once(partial(self.inner.next_stage, view))
 
 
-def _wait_of(mode: DebateModeStrategy) -> str | None:
-    """Play a small debate and say whether the mode waits where it should compute."""
+def _waiting_error(mode: DebateModeStrategy) -> str | None:
+    """Simulate a small debate; return an error message if the mode waits, otherwise None."""
     try:
-        for _ in rehearse(_Hurried(mode), agents=max(3, fewest_agents(mode)), rounds=mode.rounds.start):
+        for _ in rehearse(_NoWaiting(mode), agents=max(3, fewest_agents(mode)), rounds=mode.rounds.start):
             pass
-    except AssertionError as error:
-        return str(error)
-    except Exception:  # noqa: BLE001  (what else is wrong with the mode, the laws say)
-        return None
+    except Exception as error:  # noqa: BLE001  (the tests report all other errors of the mode)
+        return str(error.__cause__) if isinstance(error.__cause__, AssertionError) else None
     return None
 
 
 class ModeSuite(Suite):
-    """Inherit this, give one fixture, and the mode is held to the `DebateModeStrategy` protocol.
+    """Tests of the `DebateModeStrategy` protocol: inherit this class, and define the fixture `mode`.
 
-    The laws are tried on drawn debates in which turns fail and outsiders add positions.
+    The tests draw debates in which turns fail and positions come from outside.
 
     Example:
         ```python
@@ -66,29 +262,29 @@ class ModeSuite(Suite):
     """
 
     most_agents: ClassVar[int] = 9
-    """Seats at the table, at most."""
+    """Maximum seats at the table."""
     most_rounds: ClassVar[int] = 6
-    """Rounds, at most."""
-    _waits: ClassVar[dict[tuple[type[object], str], str | None]] = {}
+    """Maximum rounds."""
+    _waiting_errors: ClassVar[dict[tuple[type[object], str], str | None]] = {}
 
     @pytest.fixture
     def mode(self) -> DebateModeStrategy:
-        """Give the mode under test."""
+        """Return the mode under test."""
         raise NotImplementedError("a mode suite needs a fixture `mode`")
 
     @pytest.fixture(autouse=True)
     def plans_at_once(self, mode: DebateModeStrategy) -> None:
-        """Fail for a mode that waits before it is tried on hundreds of drawn debates, in each of which it would."""
+        """Fail early if the mode waits, because it would wait in each of hundreds of drawn debates."""
         kind = (type(mode), mode.name)
-        if kind not in self._waits:
-            self._waits[kind] = _wait_of(mode)
-        assert self._waits[kind] is None, self._waits[kind]
+        if kind not in self._waiting_errors:
+            self._waiting_errors[kind] = _waiting_error(mode)
+        assert self._waiting_errors[kind] is None, self._waiting_errors[kind]
 
-    def _played(self, data: st.DataObject, mode: DebateModeStrategy) -> Played:
+    def _draw_debate(self, data: st.DataObject, mode: DebateModeStrategy) -> SimulatedDebate:
         return data.draw(debates(mode, most_agents=self.most_agents, most_rounds=self.most_rounds))
 
     def test_it_can_be_registered(self, mode: DebateModeStrategy) -> None:
-        """It has every part of a mode, a name, and numbers of rounds that make sense."""
+        """It has all parts of a mode, a name, and a valid range of rounds."""
         registry = ModeRegistry(builtin=False)
         registry.register_mode(mode.name, mode)
         assert registry.get_mode(mode.name) is mode
@@ -102,74 +298,80 @@ class ModeSuite(Suite):
     @_LAW
     @given(data=st.data())
     def test_every_round_ends(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """After finitely many stages, each with a turn and a name of its own, whoever fails."""
-        played = self._played(data, mode)
+        """Each round ends after finitely many stages, which have turns and unique names, even if turns fail."""
+        played = self._draw_debate(data, mode)
         for view, stage in played.stages:
-            assert stage.turns, f"the stage {stage.name!r} asks nobody"
-            held = {turn.stage for turn in view.transcript if turn.round == view.current_round}
-            assert stage.name not in held, f"the stage {stage.name!r} is planned twice in one round"
-            assert stage.name != EXTERNAL, f"the name {EXTERNAL!r} is kept for positions from outside"
+            assert stage.turns, f"the stage {stage.name!r} has no turns"
+            earlier_stages = {turn.stage for turn in view.transcript if turn.round == view.current_round}
+            assert stage.name not in earlier_stages, f"the stage {stage.name!r} is planned twice in one round"
+            assert stage.name != EXTERNAL, f"the name {EXTERNAL!r} is reserved for positions from outside"
 
     @_LAW
     @given(data=st.data())
     def test_somebody_is_asked_in_the_first_round(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """A debate of as few agents as the mode allows, or more, begins with a stage."""
+        """A debate with at least the fewest allowed agents starts with a stage."""
         view = data.draw(opening_views(self.most_agents, fewest_agents=fewest_agents(mode)))
         assert isinstance(mode.next_stage(view), Stage)
 
     def test_opening_instructions_answer_nobody(self, mode: DebateModeStrategy) -> None:
-        """A prompt that shows no earlier answer never speaks of somebody who would have spoken."""
+        """A prompt that shows no earlier answer does not mention other agents' answers."""
         assert first_turn_findings(mode) == []
 
     @_LAW
     @given(data=st.data())
     def test_the_same_transcript_gives_the_same_plan(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """At once, in whatever order it is asked, and from a transcript that was stored and read back."""
-        played = self._played(data, mode)
+        """The plan is the same in any order of calls and for a transcript that was stored and read back; no waiting."""
+        played = self._draw_debate(data, mode)
         for view, plan in reversed(played.steps):
             before = view.to_json()
             assert at_once(partial(mode.next_stage, view)) == plan
             assert mode.next_stage(DebateContext.from_json(before)) == plan
-            assert view.to_json() == before, "the plan changed the view it was made from"
+            assert view.to_json() == before, "the mode changed the view"
 
     @_LAW
     @given(data=st.data())
     def test_only_those_at_the_table_are_asked(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """A plan names agents by the ids of their seats."""
-        played = self._played(data, mode)
+        """A plan names only agents that have a seat."""
+        played = self._draw_debate(data, mode)
         for view, stage in played.stages:
             assert {spec.agent for spec in stage.turns} <= {seat.id for seat in view.agents}
 
     @_LAW
     @given(data=st.data())
     def test_a_turn_sees_turns_that_were_taken(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """Each at most once, none of its own stage, and after narrowing nothing else."""
-        played = self._played(data, mode)
+        """Each visible turn is answered and listed once, and the narrowed view shows no other turns."""
+        played = self._draw_debate(data, mode)
         for view, stage in played.stages:
             answered = {turn.key for turn in view.transcript if turn.outcome == "answered"}
             for spec in stage.turns:
-                seen = [visible.turn for visible in spec.sees]
-                assert len(set(seen)) == len(seen)
-                assert set(seen) <= answered
-                shown = narrow(view, spec)
-                assert {turn.key for turn in shown.transcript} == set(seen)
-                assert len(shown.previous_responses) <= len(seen)
+                visible_turns = [visible.turn for visible in spec.sees]
+                assert len(set(visible_turns)) == len(visible_turns)
+                assert set(visible_turns) <= answered
+                narrowed = restrict_view(view, spec)
+                assert {turn.key for turn in narrowed.transcript} == set(visible_turns)
+                assert len(narrowed.previous_responses) <= len(visible_turns)
 
     @_LAW
     @given(data=st.data())
     def test_instructions_hold_nothing_that_others_wrote(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """Task, brief and role become part of the system prompt: no topic, no answer, no option may stand there."""
-        played = self._played(data, mode)
+        """Task, brief and role become part of the system prompt: they must not contain topic, answers or options."""
+        played = self._draw_debate(data, mode)
         for view, stage in played.stages:
             for spec in stage.turns:
-                texts = (stage.name, spec.task, spec.brief, spec.role, mode.build_agent_prompt(narrow(view, spec)))
+                texts = (
+                    stage.name,
+                    spec.task,
+                    spec.brief,
+                    spec.role,
+                    mode.build_agent_prompt(restrict_view(view, spec)),
+                )
                 assert not any(MARK in text for text in texts)
 
     @_LAW
     @given(data=st.data())
     def test_a_turn_is_asked_for_something(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """Every turn has a task, and choices are offered wherever the debate has options."""
-        played = self._played(data, mode)
+        """Every turn has a task, and offers the options if the debate has any."""
+        played = self._draw_debate(data, mode)
         for view, stage in played.stages:
             for spec in stage.turns:
                 assert spec.task.strip()
@@ -181,11 +383,11 @@ class ModeSuite(Suite):
     def test_it_does_not_matter_in_which_order_the_turns_of_a_stage_ended(
         self, mode: DebateModeStrategy, data: st.DataObject
     ) -> None:
-        """The next plan is the same when they were done at other times and took other whiles."""
-        played = self._played(data, mode)
+        """The next plan does not depend on the times and durations of the turns."""
+        played = self._draw_debate(data, mode)
         for view, plan in played.steps:
             late = tuple(
-                turn.model_copy(update={"duration_s": float(place), "timestamp": LATER})
-                for place, turn in enumerate(reversed(view.transcript))
+                turn.model_copy(update={"duration_s": float(index), "timestamp": LATER})
+                for index, turn in enumerate(reversed(view.transcript))
             )
             assert mode.next_stage(view.model_copy(update={"transcript": late[::-1]})) == plan

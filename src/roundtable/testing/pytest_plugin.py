@@ -1,4 +1,4 @@
-"""Fixtures for tests of programs and plugins; every run of pytest loads this module, so it imports nothing heavy."""
+"""Pytest fixtures for programs and plugins; every run of pytest loads this module, so it imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from roundtable import Roundtable
     from roundtable.providers.scripted import Reply
-    from roundtable.testing.scripted import ScriptedModel
+    from roundtable.testing.doubles import ScriptedModel
     from roundtable.testing.storage_samples import ManualClock
 
 __all__ = ["roundtable_clock", "roundtable_model", "roundtable_table"]
@@ -19,14 +19,14 @@ __all__ = ["roundtable_clock", "roundtable_model", "roundtable_table"]
 
 @pytest.fixture
 def roundtable_table() -> Callable[..., Roundtable]:
-    """Give a function that makes a table of scripted agents, `{"ada": "Tea", "bo": "Coffee"}`, kept in memory.
+    """Return a function that creates a table of scripted agents, `{"ada": "Tea", "bo": "Coffee"}`, stored in memory.
 
     Further arguments are those of `roundtable.Roundtable`, such as `plugins=[my_plugin]`.
     """
 
     def make(says: Mapping[str, Reply], **options: object) -> Roundtable:
         from roundtable import Roundtable
-        from roundtable.testing.scripted import scripted_agents
+        from roundtable.testing.doubles import scripted_agents
 
         make_table = cast("Callable[..., Roundtable]", Roundtable)
         return make_table(scripted_agents(says), **{"storage": "memory://", **options})
@@ -36,24 +36,24 @@ def roundtable_table() -> Callable[..., Roundtable]:
 
 @pytest.fixture
 def roundtable_model() -> Iterator[Callable[..., ScriptedModel]]:
-    """Give a function that makes scripted models; at the end of the test each must have been asked for all it had."""
-    made: list[ScriptedModel] = []
+    """Return a function that creates scripted models; the test fails if a script is not used up at its end."""
+    models: list[ScriptedModel] = []
 
     def make(script: object, **options: object) -> ScriptedModel:
-        from roundtable.testing.scripted import ScriptedModel
+        from roundtable.testing.doubles import ScriptedModel
 
         make_model = cast("Callable[..., ScriptedModel]", ScriptedModel)
-        made.append(make_model(script, **options))
-        return made[-1]
+        models.append(make_model(script, **options))
+        return models[-1]
 
     yield make
-    for model in made:
+    for model in models:
         model.assert_consumed()
 
 
 @pytest.fixture
 def roundtable_clock() -> ManualClock:
-    """Give a clock that stands still until it is moved."""
+    """Return a clock that stands still until it is moved."""
     from roundtable.testing.storage_samples import ManualClock
 
     return ManualClock()

@@ -1,4 +1,4 @@
-"""What every decision rule must do, as tests that the author of one inherits."""
+"""Conformance tests for decision rules, to inherit in the tests of a rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable._registry import Registry
+from roundtable._core.registry import Registry
 from roundtable.analysis import check_rule
 from roundtable.scoring import Choice, decide
 from roundtable.testing.suite import Suite, at_once, drawn_law, refuse_waiting
@@ -23,9 +23,9 @@ __all__ = ["RuleSuite"]
 
 _LAW = drawn_law(40)
 _OPTIONS = ("tea", "coffee", "milk", "water")
-_VOICES = st.builds(Choice, st.sampled_from(_OPTIONS), confidence=st.sampled_from((0.2, 0.5, 0.9)))
+_CONFIDENT_CHOICES = st.builds(Choice, st.sampled_from(_OPTIONS), confidence=st.sampled_from((0.2, 0.5, 0.9)))
 _CHOICES = st.lists(st.sampled_from((*_OPTIONS, None)), max_size=7)
-_ANY = st.lists(
+_ANY_BALLOTS = st.lists(
     st.none()
     | st.sampled_from((*_OPTIONS, "", "\0", "something else"))
     | st.permutations(_OPTIONS)
@@ -36,7 +36,7 @@ _ANY = st.lists(
 
 
 class RuleSuite(Suite):
-    """Inherit this, give one fixture, and the rule is held to what a debate relies on.
+    """Tests of a decision rule: inherit this class, and define the fixture `rule`.
 
     Example:
         ```python
@@ -48,24 +48,24 @@ class RuleSuite(Suite):
     """
 
     reads_choices: ClassVar[bool] = True
-    """Whether it can count a position: a choice with a confidence. A debate needs that."""
+    """Whether it can count positions, which are choices with a confidence. A debate needs that."""
     follows_unanimity: ClassVar[bool] = True
-    """Whether what all choose wins."""
+    """Whether a unanimous choice wins."""
     is_neutral: ClassVar[bool] = True
-    """Whether it treats all options alike, whatever they are called."""
+    """Whether it treats all options alike, independent of name and order."""
 
     @pytest.fixture
     def rule(self) -> Rule:
-        """Give the rule under test."""
+        """Return the rule under test."""
         raise NotImplementedError("a rule suite needs a fixture `rule`")
 
     @pytest.fixture(autouse=True)
     def decides_at_once(self, rule: Rule) -> None:
-        """Fail at once for a rule that waits."""
+        """Fail early if the rule waits."""
         refuse_waiting(partial(decide, ["tea", "coffee", "tea"], rule=rule))
 
     def test_it_can_be_registered_and_asked_for(self, rule: Rule) -> None:
-        """Its name is one, and leads to it."""
+        """The rule can be registered and found by its name."""
         rules = Registry["Rule"]("rule")
         rules.add(rule.name, rule, summary=rule.summary)
         assert decide([], rule=rule.name, rules=rules) == decide([], rule=rule)
@@ -73,45 +73,45 @@ class RuleSuite(Suite):
             check_rule(rule)
 
     @_LAW
-    @given(ballots=_ANY)
+    @given(ballots=_ANY_BALLOTS)
     def test_no_ballot_breaks_it(self, rule: Rule, ballots: list[object]) -> None:
-        """Bad ballots are named in the decision, scores are numbers, and the decision can be stored and read back."""
-        decision = decide(ballots, rule=rule)  # type: ignore[arg-type]  # ballots of every kind, on purpose
+        """Invalid ballots do not raise, scores are finite, and the decision can be stored and read back."""
+        decision = decide(ballots, rule=rule)  # type: ignore[arg-type]  # ballots of all kinds, also invalid ones
         assert all(math.isfinite(score) for score in decision.scores.values())
         assert Decision.from_json(decision.to_json()) == decision
         assert decision.why.strip()
         assert decision.passed == (len(decision.winners) == 1)
 
     @_LAW
-    @given(data=st.data(), ballots=_CHOICES | st.lists(_VOICES, max_size=7))
+    @given(data=st.data(), ballots=_CHOICES | st.lists(_CONFIDENT_CHOICES, max_size=7))
     def test_the_order_of_ballots_does_not_matter(
         self, rule: Rule, data: st.DataObject, ballots: list[str | Choice | None]
     ) -> None:
-        """Nobody's vote counts for more because it came first."""
+        """The position of a ballot has no influence on the decision."""
         shuffled = data.draw(st.permutations(ballots))
-        one, other = (decide(cast, rule=rule, options=_OPTIONS) for cast in (ballots, shuffled))
-        assert (set(one.winners), one.scores, one.is_tie) == (set(other.winners), other.scores, other.is_tie)
+        first, second = (decide(votes, rule=rule, options=_OPTIONS) for votes in (ballots, shuffled))
+        assert (set(first.winners), first.scores, first.is_tie) == (set(second.winners), second.scores, second.is_tie)
 
     @_LAW
     @given(ballots=_CHOICES)
     def test_the_same_ballots_give_the_same_decision(self, rule: Rule, ballots: list[str | None]) -> None:
-        """It draws nothing, remembers nothing and waits for nothing."""
+        """The rule is deterministic, has no state and does not wait."""
         assert at_once(partial(decide, ballots, rule=rule)) == decide(ballots, rule=rule)
 
     @_LAW
     @given(ballots=_CHOICES)
     def test_winners_are_options(self, rule: Rule, ballots: list[str | None]) -> None:
-        """Nobody wins who did not stand."""
+        """Winners, ties and scores contain only the options."""
         decision = decide(ballots, rule=rule, options=_OPTIONS)
         assert set(decision.winners) | set(decision.tied) | set(decision.scores) <= set(_OPTIONS)
 
     def test_without_a_ballot_nobody_wins(self, rule: Rule) -> None:
-        """Silence decides nothing."""
+        """Without ballots there is no winner."""
         for ballots in ([], [None], [None, None]):
             assert decide(ballots, rule=rule, options=_OPTIONS).winner is None
 
     def test_what_all_choose_wins(self, rule: Rule) -> None:
-        """Unanimity, where the rule follows it."""
+        """A unanimous choice wins, if `follows_unanimity`."""
         if self.follows_unanimity and self.reads_choices:
             ballots = [Choice("tea", confidence=0.9)] * 3
             assert decide(ballots, rule=rule, options=_OPTIONS).winner == "tea"
@@ -119,7 +119,7 @@ class RuleSuite(Suite):
     @_LAW
     @given(ballots=_CHOICES, turn=st.integers(1, 3))
     def test_names_of_options_do_not_matter(self, rule: Rule, ballots: list[str | None], turn: int) -> None:
-        """Who wins is renamed with the options, where the rule is neutral."""
+        """Renaming the options renames the winners, if the rule is neutral."""
         if not self.is_neutral:
             return
         names: dict[str, str] = dict(zip(_OPTIONS, (*_OPTIONS[turn:], *_OPTIONS[:turn]), strict=True))
@@ -133,7 +133,7 @@ class RuleSuite(Suite):
     def test_the_order_of_options_does_not_matter(
         self, rule: Rule, ballots: list[str | None], listed: list[str]
     ) -> None:
-        """None wins for being listed first, where the rule is neutral."""
+        """The order of the options has no influence, if the rule is neutral."""
         if self.is_neutral:
-            one, other = (decide(ballots, rule=rule, options=options) for options in (_OPTIONS, listed))
-            assert (set(one.winners), set(one.tied)) == (set(other.winners), set(other.tied))
+            first, second = (decide(ballots, rule=rule, options=options) for options in (_OPTIONS, listed))
+            assert (set(first.winners), set(first.tied)) == (set(second.winners), set(second.tied))

@@ -1,4 +1,4 @@
-"""A chat-completions server on the loopback address that does what it is told, faults included."""
+"""Test servers on the loopback address: chat completions with faults on demand, or any ASGI application."""
 
 from __future__ import annotations
 
@@ -9,24 +9,100 @@ import struct
 import threading
 import time
 from collections import deque
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
+
+from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import BinaryIO
 
+    import uvicorn
+
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["LoopbackServer", "Seen", "WireReply", "call_reply", "chat_chunks", "chat_reply", "http_reply", "sse_reply"]
+__all__ = [
+    "LoopbackServer",
+    "Seen",
+    "WireReply",
+    "call_reply",
+    "chat_chunks",
+    "chat_reply",
+    "http_reply",
+    "serving",
+    "sse_reply",
+]
+
+
+_START_S: Final = 30.0
+_STOP_S: Final = 15.0
+
+
+@contextmanager
+def serving(app: Callable[..., Any]) -> Generator[str]:
+    """Serve an ASGI application, such as one of `roundtable.server.create_app`, until the block ends.
+
+    It runs on a separate thread with its own event loop, at 127.0.0.1. Needs the extra `server`.
+
+    Args:
+        app: The application.
+
+    Yields:
+        The address of the application, such as `http://127.0.0.1:41234`.
+
+    Raises:
+        ConfigurationError: The application did not start.
+
+    Example:
+        >>> from roundtable import Roundtable
+        >>> from roundtable.auth import LocalUser
+        >>> from roundtable.client import SyncRoundtableClient
+        >>> from roundtable.server import create_app
+        >>> from roundtable.testing import scripted_agents
+        >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+        >>> with serving(create_app(table, auth=LocalUser())) as url, SyncRoundtableClient(url) as client:
+        ...     client.debate("Tea or coffee?", rounds=1).answer
+        'Tea'
+    """
+    import uvicorn
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        # Connections inherit this. Without it, the second part of each response waits until the client has acknowledged
+        # the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
+
+        def run() -> None:
+            with suppress(SystemExit):  # uvicorn raises it if the application does not start
+                server.run([listener])
+
+        thread = threading.Thread(target=run, name="roundtable-serving", daemon=True)
+        thread.start()
+        try:
+            _wait_for_start(server, thread)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(_STOP_S)
+
+
+def _wait_for_start(server: uvicorn.Server, thread: threading.Thread) -> None:
+    deadline = time.monotonic() + _START_S
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise ConfigurationError("the application did not start", hint="See its error in the log.")
+        time.sleep(0.01)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request as it arrived."""
+    """A received request."""
 
     method: str
     """Method in capitals."""
@@ -35,7 +111,7 @@ class Seen:
     headers: Mapping[str, str] = field(repr=False)
     """Headers, names in lower case."""
     body: bytes = field(repr=False)
-    """What was sent."""
+    """Body of the request."""
 
     @property
     def json(self) -> JsonObject:
@@ -46,33 +122,33 @@ class Seen:
 
     @property
     def wants_stream(self) -> bool:
-        """Whether the answer is wanted in pieces."""
+        """Whether the request asks for a stream."""
         return bool(self.body) and self.json.get("stream") is True
 
 
 @dataclass(frozen=True, slots=True)
 class WireReply:
-    """Bytes to send as they stand, with pauses in between."""
+    """Raw bytes to send, with pauses in between."""
 
     parts: Sequence[bytes | float]
     """Bytes, and pauses in seconds; a pause ends early when the client hangs up."""
     end: Literal["keep", "close", "reset"] = "keep"
-    """What becomes of the connection."""
+    """What happens to the connection after the reply."""
 
 
 Reply: TypeAlias = "WireReply | str | Mapping[str, JsonValue]"
-"""What a server answers: bytes, or a text or JSON document as the content of a completion."""
+"""Reply of a server: raw bytes, or a text or JSON document as the content of a completion."""
 
 
 class LoopbackServer:
-    """Serves Chat Completions on 127.0.0.1, on threads of its own, so that any event loop can call it.
+    """Serve Chat Completions on 127.0.0.1, on separate threads, so that any event loop can call it.
 
-    Replies that were queued come first, then those of `answer`. Requests for `/v1/models` are answered apart. A path
-    with `/trap` in it counts as a trap that was stepped into.
+    Queued replies come first, then those of `answer`. Requests for `/v1/models` get the reply `models`. Requests to a
+    path with `/trap` are counted in `traps`.
 
     Args:
-        answer: Gives the reply to a request; left out, every request is answered `"ok"`.
-        models: The reply to a request for the list of models; one model when left out.
+        answer: Returns the reply to a request; by default every reply is `"ok"`.
+        models: The reply to a request for the list of models; by default a list of one model.
         tls: Serve https with this context.
 
     Example:
@@ -102,17 +178,17 @@ class LoopbackServer:
         self._threads: list[threading.Thread] = []
         self._closing = threading.Event()
         self.seen: list[Seen] = []
-        """Requests in order of arrival, those for the list of models left out."""
+        """Requests in order of arrival, without those for the list of models."""
         self.traps: int = 0
-        """Requests to a path with `/trap` in it."""
+        """Number of requests to a path with `/trap`."""
         self.hang_ups: list[float] = []
-        """When a client hung up in the middle of a reply, as `time.monotonic` tells it."""
+        """Times of `time.monotonic` at which a client hung up during a reply."""
         self.connections: int = 0
-        """Connections accepted."""
+        """Number of accepted connections."""
 
     @property
     def url(self) -> str:
-        """Root of the API."""
+        """Base URL of the API."""
         return f"{self.origin}/v1"
 
     @property
@@ -123,12 +199,12 @@ class LoopbackServer:
 
     @property
     def open_connections(self) -> int:
-        """Connections that are open now."""
+        """Number of open connections."""
         with self._lock:
             return len(self._open)
 
     def queue(self, *replies: Reply) -> None:
-        """Answer the next requests like this, one each."""
+        """Queue replies to the next requests, one for each."""
         self._queue.extend(replies)
 
     def __enter__(self) -> Self:
@@ -170,9 +246,9 @@ class LoopbackServer:
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
-                connection = self._swap(connection, self._tls)
+                connection = self._wrap_tls(connection, self._tls)
             with connection.makefile("rb") as reader:
-                while (seen := _read(reader)) is not None and self._reply(connection, self._choose(seen)):
+                while (seen := _read_request(reader)) is not None and self._reply(connection, self._choose_reply(seen)):
                     pass
         except OSError:
             self.hang_ups.append(time.monotonic())
@@ -181,7 +257,7 @@ class LoopbackServer:
                 self._open.discard(connection)
                 connection.close()
 
-    def _swap(self, plain: socket.socket, tls: ssl.SSLContext) -> socket.socket:
+    def _wrap_tls(self, plain: socket.socket, tls: ssl.SSLContext) -> socket.socket:
         plain.settimeout(5)
         connection = tls.wrap_socket(plain, server_side=True)
         with self._lock:
@@ -189,7 +265,7 @@ class LoopbackServer:
             self._open.add(connection)
         return connection
 
-    def _choose(self, seen: Seen) -> WireReply:
+    def _choose_reply(self, seen: Seen) -> WireReply:
         if "/trap" in seen.path:
             self.traps += 1
         if seen.path.endswith("/models"):
@@ -204,7 +280,7 @@ class LoopbackServer:
         for part in reply.parts:
             if isinstance(part, bytes):
                 connection.sendall(part)
-            elif _gone_within(connection, part):
+            elif _hangs_up_within(connection, part):
                 self.hang_ups.append(time.monotonic())
                 return False
         if reply.end == "reset":
@@ -220,16 +296,16 @@ def _hang_up(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        # The client was faster.
+        # The client has closed it already.
         return
 
 
-def _gone_within(connection: socket.socket, seconds: float) -> bool:
+def _hangs_up_within(connection: socket.socket, seconds: float) -> bool:
     readable, _, _ = select.select([connection], [], [], seconds)
     return bool(readable) and not connection.recv(1, socket.MSG_PEEK)
 
 
-def _read(reader: BinaryIO) -> Seen | None:
+def _read_request(reader: BinaryIO) -> Seen | None:
     words = reader.readline(65536).decode("latin-1").split()
     if len(words) != 3:
         return None
@@ -246,7 +322,7 @@ def http_reply(
     status: int = 200,
     headers: Mapping[str, str] = MappingProxyType({"content-type": "application/json"}),
 ) -> WireReply:
-    """Make a reply of known length."""
+    """Create a reply of known length."""
     return WireReply([_head(status, {**headers, "content-length": str(len(body))}), body])
 
 
@@ -257,13 +333,13 @@ def sse_reply(
     headers: Mapping[str, str] = MappingProxyType({"content-type": "text/event-stream"}),
     whole: bool = True,
 ) -> WireReply:
-    """Make a reply of many chunks, sent as they stand.
+    """Create a reply of several chunks.
 
     Args:
-        events: What the chunks hold.
+        events: Content of the chunks.
         pause_s: Seconds between chunks.
         headers: Headers of the reply.
-        whole: Whether the body is ended properly; if not, the connection is closed in the middle.
+        whole: Whether to end the body properly; otherwise the connection is closed without an end.
     """
     parts: list[bytes | float] = [_head(200, {**headers, "transfer-encoding": "chunked"})]
     for event in events:
@@ -275,7 +351,7 @@ def sse_reply(
 
 
 def chat_reply(content: str | Mapping[str, JsonValue], *, stream: bool = False) -> WireReply:
-    """Make a proper completion, plain or streamed."""
+    """Create a valid completion, plain or streamed."""
     text = content if isinstance(content, str) else json.dumps(dict(content), ensure_ascii=False)
     if stream:
         return sse_reply(chat_chunks(text))
@@ -283,41 +359,45 @@ def chat_reply(content: str | Mapping[str, JsonValue], *, stream: bool = False) 
 
 
 def call_reply(name: str, arguments: Mapping[str, JsonValue]) -> WireReply:
-    """Make a proper completion that asks for one call of a tool."""
+    """Create a valid completion that calls one tool."""
     function: JsonObject = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False)}
     call: JsonObject = {"id": "call-1", "type": "function", "function": function}
     return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
 
 
 def _completion(message: JsonObject, finish: str) -> WireReply:
-    body: JsonObject = {**_TOP, "choices": [{"index": 0, "message": message, "finish_reason": finish}], "usage": _USAGE}
+    body: JsonObject = {
+        **_COMPLETION_FIELDS,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": _USAGE,
+    }
     return http_reply(json.dumps(body).encode())
 
 
 def chat_chunks(text: str, *, pieces: int = 4, done: bool = True, finish: str | None = "stop") -> list[bytes]:
-    """Make the events of a streamed completion.
+    """Create the events of a streamed completion.
 
     Args:
         text: The text.
-        pieces: In how many pieces it comes.
-        done: Whether the terminator comes.
-        finish: The finish reason; None leaves the event out that holds it.
+        pieces: Number of pieces of the text.
+        done: Whether to add the terminator `[DONE]`.
+        finish: The finish reason; None leaves out its event.
     """
     size = max(1, -(-len(text) // pieces))
-    events: list[JsonObject] = [_event({"role": "assistant", "content": ""})]
-    events += [_event({"content": text[start : start + size]}) for start in range(0, len(text), size)]
+    events: list[JsonObject] = [_chunk({"role": "assistant", "content": ""})]
+    events += [_chunk({"content": text[start : start + size]}) for start in range(0, len(text), size)]
     if finish is not None:
-        events.append(_event({}, finish))
-        events.append({**_TOP, "choices": [], "usage": _USAGE})
+        events.append(_chunk({}, finish))
+        events.append({**_COMPLETION_FIELDS, "choices": [], "usage": _USAGE})
     lines = [b"data: %b\n\n" % json.dumps(event, ensure_ascii=False).encode() for event in events]
     return [*lines, b"data: [DONE]\n\n"] if done else lines
 
 
-def _event(delta: JsonObject, finish: str | None = None) -> JsonObject:
-    return {**_TOP, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+def _chunk(delta: JsonObject, finish: str | None = None) -> JsonObject:
+    return {**_COMPLETION_FIELDS, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-_TOP: Final[JsonObject] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0}
+_COMPLETION_FIELDS: Final[JsonObject] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0}
 _USAGE: Final[JsonObject] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 

@@ -1,4 +1,4 @@
-"""A clock that is set by hand, and small sessions and events to store."""
+"""A manual clock, and sample sessions and events to store."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ __all__ = [
 ]
 
 NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
-"""When sample sessions are created."""
+"""Creation time of sample sessions."""
 
 
 class ManualClock:
-    """Time that stands still until it is moved.
+    """A clock that stands still until it is moved.
 
     Example:
         >>> clock = ManualClock()
@@ -66,25 +66,25 @@ class ManualClock:
         self._passed_s = 0.0
 
     def now(self) -> datetime:
-        """Give the time it was set to."""
+        """Return the current time of the clock."""
         return self._start + timedelta(seconds=self._passed_s)
 
     def monotonic(self) -> float:
-        """Give the seconds it was moved by."""
+        """Return the seconds that the clock was moved by."""
         return self._passed_s
 
     def move(self, seconds: float) -> None:
-        """Let time pass."""
+        """Move the clock forward."""
         self._passed_s += seconds
 
     async def sleep(self, seconds: float) -> None:
-        """Let the time pass that somebody would wait; others get their turn meanwhile."""
+        """Move the clock forward instead of waiting, and let other tasks run."""
         self.move(seconds)
         await anyio.lowlevel.checkpoint()
 
 
 def session_id() -> str:
-    """Draw an id that no other test uses."""
+    """Return a new random session id."""
     return uuid.uuid4().hex
 
 
@@ -98,7 +98,7 @@ def record(
     rounds: int = 3,
     metadata: Mapping[str, JsonValue] | None = None,
 ) -> SessionRecord:
-    """Make the record of a session of two agents."""
+    """Create the record of a session with two agents."""
     agents = tuple(AgentConfig(id=name, name=name.title(), provider="scripted") for name in ("ada", "bo"))
     return SessionRecord(
         id=id or session_id(),
@@ -121,7 +121,7 @@ def answered(
     position: str = "Tea",
     timestamp: datetime = NOON,
 ) -> AgentComplete:
-    """Make the event of an answered turn."""
+    """Create the event of an answered turn."""
     answer = AgentResponse(agent_id="ada", agent_name="Ada", position=position, timestamp=NOON)
     turn = Turn(
         round=round,
@@ -136,7 +136,7 @@ def answered(
 
 
 def failed(session: str, slot: int = 0, *, round: int = 1, stage: str = "opening", attempt: int = 1) -> AgentError:
-    """Make the event of a failed turn."""
+    """Create the event of a failed turn."""
     turn = FailedTurn(
         round=round,
         stage=stage,
@@ -150,26 +150,26 @@ def failed(session: str, slot: int = 0, *, round: int = 1, stage: str = "opening
 
 
 def round_start(session: str, round: int = 1, *, timestamp: datetime = NOON) -> RoundStart:
-    """Make the event of a round that begins."""
+    """Create the event of a round that starts."""
     return RoundStart(session_id=session, timestamp=timestamp, round=round, agents=("ada", "bo"))
 
 
 def control(session: str, action: ControlAction = "pause", *, total_rounds: int | None = None) -> Control:
-    """Make a control event."""
+    """Create a control event."""
     return Control(session_id=session, timestamp=NOON, action=action, total_rounds=total_rounds)
 
 
 def ended(session: str, status: SessionStatus = "completed") -> DebateComplete:
-    """Make the event of a run that is over."""
+    """Create the event of a run that ended."""
     return DebateComplete(session_id=session, timestamp=NOON, status=status, total_rounds=1)
 
 
 def broken(session: str) -> DebateError:
-    """Make the event of a run that broke."""
+    """Create the event of a run that failed."""
     info = ErrorInfo(name="StorageError", message="no room", code="STORAGE_ERROR")
     return DebateError(session_id=session, timestamp=NOON, error="no room", code=info.code, info=info)
 
 
 def owner_elsewhere(name: str = "elsewhere") -> Owner:
-    """Make an owner on a host of which nothing is known."""
+    """Create an owner on an unknown host."""
     return Owner(name=name, host="another-host.invalid", boot_id="b", pid=7, process_start="1")

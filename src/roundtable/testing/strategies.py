@@ -1,4 +1,4 @@
-"""Hypothesis strategies for every public type, made from its own annotations, so that a new type needs none.
+"""Hypothesis strategies for every public type, derived from its annotations.
 
 Example:
     >>> from roundtable.types import Usage
@@ -39,13 +39,13 @@ BASES: set[type[Value]] = {Value, public.EventBase}
 
 
 def public_types() -> list[type[Value]]:
-    """List every public type that can be made, bases aside."""
-    found = [getattr(public, name) for name in public.__all__]
-    return [one for one in found if isinstance(one, type) and issubclass(one, Value) and one not in BASES]
+    """List the public types, without their base classes."""
+    exported = [getattr(public, name) for name in public.__all__]
+    return [kind for kind in exported if isinstance(kind, type) and issubclass(kind, Value) and kind not in BASES]
 
 
 def values(kind: type[M]) -> st.SearchStrategy[M]:
-    """Draw values of one public type; what may be left out is left out at times."""
+    """Draw values of a public type; optional fields are sometimes left out."""
     return _values(kind)
 
 
@@ -64,7 +64,7 @@ def _values(kind: type[BaseModel]) -> st.SearchStrategy[Any]:
 
 def _stages() -> st.SearchStrategy[Stage]:
     turns = st.lists(values(TurnSpec), max_size=3)
-    in_order = turns.map(lambda drawn: tuple(t.model_copy(update={"slot": n}) for n, t in enumerate(drawn)))
+    in_order = turns.map(lambda drawn: tuple(turn.model_copy(update={"slot": slot}) for slot, turn in enumerate(drawn)))
     return st.builds(Stage, name=st.text(min_size=1, max_size=8), turns=in_order)
 
 
@@ -73,13 +73,13 @@ def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
 
 
 def drawn_from(annotation: object, rules: tuple[object, ...] = ()) -> st.SearchStrategy[Any]:
-    """Draw from any annotation a public type uses."""
+    """Draw values for any annotation of a public type."""
     if annotation is JsonValue:
         return JSON
     origin = get_origin(annotation)
     if origin is Annotated:
-        inner, *more = get_args(annotation)
-        return drawn_from(inner, (*rules, *_flat(more)))
+        inner, *metadata = get_args(annotation)
+        return drawn_from(inner, (*rules, *_constraints(metadata)))
     if origin in (Union, UnionType):
         return st.one_of([drawn_from(part, rules) for part in get_args(annotation)])
     if origin is Literal:
@@ -89,22 +89,22 @@ def drawn_from(annotation: object, rules: tuple[object, ...] = ()) -> st.SearchS
     if origin in (dict, Mapping):
         key, value = get_args(annotation)
         return st.dictionaries(drawn_from(key), drawn_from(value), max_size=2)
-    return _plain(annotation, rules)
+    return _single(annotation, rules)
 
 
-def _flat(rules: list[object]) -> list[object]:
-    """Open the rules that a pydantic `Field` carries inside `Annotated`."""
+def _constraints(rules: list[object]) -> list[object]:
+    """Return the constraints, with those that a pydantic `Field` holds inside `Annotated`."""
     return [inner for rule in rules for inner in (rule.metadata if isinstance(rule, FieldInfo) else [rule])]
 
 
 def _tuples(parts: tuple[Any, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
     if len(parts) == 2 and parts[1] is Ellipsis:
-        one = drawn_from(parts[0])
-        return st.one_of(st.just(()), one.map(lambda only: (only,)), st.tuples(one, one))
+        item = drawn_from(parts[0])
+        return st.one_of(st.just(()), item.map(lambda only: (only,)), st.tuples(item, item))
     return st.tuples(*map(drawn_from, parts))
 
 
-def _plain(annotation: object, rules: tuple[object, ...]) -> st.SearchStrategy[Any]:
+def _single(annotation: object, rules: tuple[object, ...]) -> st.SearchStrategy[Any]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return values(annotation)
     if isinstance(annotation, type) and issubclass(annotation, tuple):
@@ -113,13 +113,15 @@ def _plain(annotation: object, rules: tuple[object, ...]) -> st.SearchStrategy[A
     scalar = SCALARS.get(annotation)
     if scalar is None:
         raise TypeError(f"no strategy for {annotation!r}; add one to SCALARS")
-    return _allowed(scalar(rules), annotation, rules)
+    return _filtered(scalar(rules), annotation, rules)
 
 
-def _allowed(drawn: st.SearchStrategy[Any], annotation: object, rules: tuple[object, ...]) -> st.SearchStrategy[Any]:
-    """Keep what the rules that are functions accept."""
+def _filtered(
+    strategy: st.SearchStrategy[Any], annotation: object, rules: tuple[object, ...]
+) -> st.SearchStrategy[Any]:
+    """Filter the values by constraints that are functions."""
     if not any(callable(getattr(rule, "func", None)) for rule in rules):
-        return drawn
+        return strategy
     adapter: TypeAdapter[Any] = TypeAdapter(cast("Any", Annotated[(annotation, *rules)]))
 
     def passes(value: object) -> bool:
@@ -129,7 +131,7 @@ def _allowed(drawn: st.SearchStrategy[Any], annotation: object, rules: tuple[obj
             return False
         return True
 
-    return drawn.filter(passes)
+    return strategy.filter(passes)
 
 
 def _bound(rules: tuple[object, ...], kind: type, name: str, default: object) -> Any:  # noqa: ANN401  (of the rule's own type)
@@ -137,22 +139,22 @@ def _bound(rules: tuple[object, ...], kind: type, name: str, default: object) ->
 
 
 def _texts(rules: tuple[object, ...]) -> st.SearchStrategy[str]:
-    least = _bound(rules, annotated_types.MinLen, "min_length", 0)
-    most = min(12, _bound(rules, annotated_types.MaxLen, "max_length", 12))
-    return st.text(min_size=least, max_size=most)
+    minimum = _bound(rules, annotated_types.MinLen, "min_length", 0)
+    maximum = min(12, _bound(rules, annotated_types.MaxLen, "max_length", 12))
+    return st.text(min_size=minimum, max_size=maximum)
 
 
 def _integers(rules: tuple[object, ...]) -> st.SearchStrategy[int]:
-    least = _bound(rules, annotated_types.Ge, "ge", _bound(rules, annotated_types.Gt, "gt", -WHOLE - 1) + 1)
-    return st.integers(least, _bound(rules, annotated_types.Le, "le", WHOLE))
+    minimum = _bound(rules, annotated_types.Ge, "ge", _bound(rules, annotated_types.Gt, "gt", -WHOLE - 1) + 1)
+    return st.integers(minimum, _bound(rules, annotated_types.Le, "le", WHOLE))
 
 
 def _floats(rules: tuple[object, ...]) -> st.SearchStrategy[float]:
-    least, most = _bound(rules, annotated_types.Ge, "ge", None), _bound(rules, annotated_types.Le, "le", None)
+    minimum, maximum = _bound(rules, annotated_types.Ge, "ge", None), _bound(rules, annotated_types.Le, "le", None)
     above = _bound(rules, annotated_types.Gt, "gt", None)
     return st.floats(
-        least if above is None else above,
-        most,
+        minimum if above is None else above,
+        maximum,
         exclude_min=above is not None,
         allow_nan=False,
         allow_infinity=False,

@@ -1,4 +1,4 @@
-"""What all suites share: they run on both event loops, and none of their laws can be left out in silence."""
+"""The base of all suites: tests run on asyncio and trio, and none of them can be removed unnoticed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ R = TypeVar("R")
 
 
 WAIT_S: Final = 0.1
-"""Seconds besides its own work that a pure function may take on a busy machine; beyond, it waits for something."""
+"""Maximum seconds that a pure function may take besides its CPU time, on a busy machine; more means that it waits."""
 
 
 class NewLawWarning(UserWarning):
-    """A law that is new breaks; it fails from the version that the text names."""
+    """A new test of a suite fails; it becomes a failure in the version that the message names."""
 
 
 def new_law(*, fails_from: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R | None]]]:
-    """Mark a law, an `async` test, that was added to a suite: until a version, breaking it is a warning.
+    """Mark an `async` test that is new in a suite: until a version, its failure is only a warning.
 
     Args:
-        fails_from: Version of the library from which on it fails, one minor version after the one that adds it.
+        fails_from: First version of the library in which it fails; one minor version after the one that adds it.
 
     Example:
         >>> import anyio
@@ -55,8 +55,8 @@ def new_law(*, fails_from: str) -> Callable[[Callable[P, Awaitable[R]]], Callabl
             except Exception as error:
                 if Version(Version(__version__).base_version) >= Version(fails_from):
                     raise
-                told = f"{law.__name__} is a new law, which fails from roundtable-sdk {fails_from}: {error}"
-                warnings.warn(told, NewLawWarning, stacklevel=2)
+                message = f"{law.__name__} is new and becomes a failure in roundtable-sdk {fails_from}: {error}"
+                warnings.warn(message, NewLawWarning, stacklevel=2)
                 return None
 
         return run
@@ -65,43 +65,43 @@ def new_law(*, fails_from: str) -> Callable[[Callable[P, Awaitable[R]]], Callabl
 
 
 class Suite:
-    """Base of the suites: laws are inherited as they stand.
+    """Base of the suites: their tests, called laws, must be inherited unchanged.
 
-    A class that replaces a law, or sets it to `None`, cannot be made. One that cannot keep a law for now says so: it
-    writes the law anew and marks it `@pytest.mark.xfail(reason="...")`.
+    A subclass that replaces a law, or sets it to `None`, raises an error. To exclude a law for now, define it again in
+    the subclass and mark it with `@pytest.mark.xfail(reason="...")`.
 
     Raises:
-        TypeError: A law is left out or replaced; the message lists which.
+        TypeError: A law is removed or replaced; the message lists which.
     """
 
     pytestmark: ClassVar[list[pytest.MarkDecorator]] = [pytest.mark.anyio]
 
     def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
-        lost = [
+        changed = [
             name
             for name, law in laws_of(cls).items()
             if getattr(cls, name, None) is not law and not _is_excused(getattr(cls, name, None))
         ]
-        if lost:
-            msg = f"{cls.__name__} leaves out or replaces, without @pytest.mark.xfail(reason=...): {', '.join(lost)}"
+        if changed:
+            msg = f"{cls.__name__} removes or replaces, without @pytest.mark.xfail(reason=...): {', '.join(changed)}"
             raise TypeError(msg)
 
 
 def laws_of(cls: type) -> dict[str, object]:
-    """Give the laws that the suites among the bases of a class state, by name.
+    """Return the laws that a class inherits from suites, by name.
 
     Example:
         >>> laws_of(Suite)
         {}
     """
-    found: dict[str, object] = {}
+    laws: dict[str, object] = {}
     for base in cls.__mro__:
         if base.__module__.startswith("roundtable.testing."):
             for name, law in vars(base).items():
                 if name.startswith("test_"):
-                    found.setdefault(name, law)
-    return found
+                    laws.setdefault(name, law)
+    return laws
 
 
 def _is_excused(test: object) -> bool:
@@ -110,10 +110,10 @@ def _is_excused(test: object) -> bool:
 
 
 def at_once(call: Callable[[], R]) -> R:
-    """Give what a pure function gives; it may compute, but it waits for nothing.
+    """Return the result of a pure function, which may compute but must not wait.
 
     Raises:
-        AssertionError: It waited, three times of three: it sleeps, or calls something.
+        AssertionError: It waited in three of three calls: it sleeps, or does I/O.
 
     Example:
         >>> at_once(lambda: 1 + 1)
@@ -121,22 +121,21 @@ def at_once(call: Callable[[], R]) -> R:
     """
     waited_s = 0.0
     for _ in range(3):
-        began_s, worked_s = time.perf_counter(), time.thread_time()
-        given = call()
-        waited_s = time.perf_counter() - began_s - (time.thread_time() - worked_s)
+        start_s, start_cpu_s = time.perf_counter(), time.thread_time()
+        result = call()
+        waited_s = time.perf_counter() - start_s - (time.thread_time() - start_cpu_s)
         if waited_s < WAIT_S:
-            return given
-    msg = f"it waited for {waited_s:.2f} s; what is pure computes, and neither sleeps nor calls anything outside"
+            return result
+    msg = f"it waited for {waited_s:.2f} s; a pure function must not sleep or do I/O"
     raise AssertionError(msg)
 
 
 def drawn_law(most_examples: int) -> settings:
-    """Give the settings of a law that is tried on drawn examples: as many as the profile says, and no more than these.
+    """Return the hypothesis settings of a law: as many examples as the profile says, but at most `most_examples`.
 
-    What is under test is pure and holds no state, so one fixture may serve every example; suites are inherited by
-    design.
+    The object under test is pure and has no state, so one fixture may serve all examples.
     """
-    # Late on purpose: most suites draw nothing.
+    # Imported late: most suites do not need hypothesis.
     from hypothesis import HealthCheck, settings
 
     return settings(
@@ -151,9 +150,9 @@ def drawn_law(most_examples: int) -> settings:
 
 
 def refuse_waiting(call: Callable[[], object]) -> None:
-    """Fail for a pure function that waits, before it is tried on hundreds of drawn values, each of which would wait.
+    """Fail early if a pure function waits, before hundreds of drawn examples that would each wait.
 
-    What else is wrong with it, the laws say.
+    Other errors of the function are ignored; the laws report them.
 
     Raises:
         AssertionError: It waited.
@@ -162,5 +161,5 @@ def refuse_waiting(call: Callable[[], object]) -> None:
         at_once(call)
     except AssertionError:
         raise
-    except Exception:  # noqa: BLE001  (said by the laws, which name what they gave it)
+    except Exception:  # noqa: BLE001  (the laws report it with its input)
         return

@@ -1,4 +1,4 @@
-"""What every tool must do, as tests that the author of one inherits."""
+"""Conformance tests for tools, to inherit in the tests of a tool."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["ToolSuite"]
 
 JUNK: tuple[JsonValue, ...] = (None, True, -1, 1e308, "", "\0\ud83d", "'; --", "x" * 10_000, [], [None], {"a": [{}]})
-"""What a model may send instead of an argument."""
+"""Values that a model may send instead of a valid argument."""
 
 
 class ToolSuite(Suite):
-    """Inherit this, give one fixture and one input, and the tool is held to the `Tool` protocol.
+    """Tests of the `Tool` protocol: inherit this class, and define the fixture `tool` and a `good_input`.
 
     Example:
         ```python
@@ -45,18 +45,18 @@ class ToolSuite(Suite):
 
     @pytest.fixture
     def tool(self) -> Tool:
-        """Give the tool under test."""
+        """Return the tool under test."""
         raise NotImplementedError("a tool suite needs a fixture `tool`")
 
     async def _run(self, tool: Tool, tool_input: JsonObject) -> ToolResult:
-        """Call it as an agent does: through a toolkit, where a fault is a result."""
+        """Call the tool as an agent does, through a toolkit: an error becomes a failed result."""
         toolkit = DefaultAgentToolkit(standard=False)
         toolkit.register_tool(tool)
         with anyio.fail_after(self.limit_s):
             return await toolkit.execute_tool(tool.definition.name, tool_input)
 
     def test_a_model_is_told_what_it_does(self, tool: Tool) -> None:
-        """It has a name that every provider takes, a description, and a JSON Schema of its arguments."""
+        """It has a name that is valid for every provider, a description, and a JSON Schema of its arguments."""
         definition = tool.definition
         assert isinstance(definition, AgentTool)
         assert definition.name.replace("_", "").replace("-", "").isalnum()
@@ -68,38 +68,38 @@ class ToolSuite(Suite):
         assert tool.definition == definition
 
     def test_its_schema_is_one_and_describes_its_arguments(self, tool: Tool) -> None:
-        """It is proper JSON Schema, a good input fits it, and every argument of that is in it by name."""
+        """The schema is valid, the good input matches it, and every argument of the good input is in it."""
         schema = dict(tool.definition.parameters)
         Draft202012Validator.check_schema(schema)
         Draft202012Validator(schema).validate(dict(self.good_input))
-        known = schema.get("properties", {})
-        assert isinstance(known, dict)
-        unknown = [name for name in self.good_input if name not in known]
-        assert not unknown, f"models are not told of {unknown}"
+        properties = schema.get("properties", {})
+        assert isinstance(properties, dict)
+        unknown = [name for name in self.good_input if name not in properties]
+        assert not unknown, f"the schema does not describe {unknown}"
 
     async def test_it_succeeds_on_a_good_input(self, tool: Tool) -> None:
-        """And its result can be written as JSON, as it is stored."""
+        """The result of a good input can be stored as JSON."""
         result = await self._run(tool, copy.deepcopy(self.good_input))
         assert result.success, result.error
         assert ToolResult.model_validate_json(result.model_dump_json()) == result
 
     async def test_an_input_is_left_as_it_was(self, tool: Tool) -> None:
-        """What a model sent is recorded, so the tool must not change it."""
-        given = copy.deepcopy(self.good_input)
-        await self._run(tool, given)
-        assert given == self.good_input
+        """The input is recorded, so the tool must not change it."""
+        tool_input = copy.deepcopy(self.good_input)
+        await self._run(tool, tool_input)
+        assert tool_input == self.good_input
 
-    @pytest.mark.parametrize("junk", JUNK, ids=[f"junk {place}" for place in range(len(JUNK))])
+    @pytest.mark.parametrize("junk", JUNK, ids=[f"junk {index}" for index in range(len(JUNK))])
     async def test_a_bad_input_is_a_result(self, tool: Tool, junk: JsonValue) -> None:
-        """Whatever a model sends, the call ends, and a failure says why."""
+        """The call ends for any input, and a failed result has a message."""
         names = [*self.good_input, "no_such_argument"]
         inputs: tuple[JsonObject, ...] = ({names[0]: junk}, dict.fromkeys(names, junk))
-        for given in inputs:
-            result = await self._run(tool, dict(given))
-            assert result.success or result.error, "a result that is no success says why"
+        for tool_input in inputs:
+            result = await self._run(tool, dict(tool_input))
+            assert result.success or result.error, "a failed result needs a message"
 
     async def test_calls_at_once_do_not_disturb_each_other(self, tool: Tool) -> None:
-        """Agents of one stage call it at the same time."""
+        """Agents of one stage may call it at the same time."""
         results: list[ToolResult] = []
 
         async def call() -> None:

@@ -1,37 +1,32 @@
-"""What agents can do besides speaking: tools, the toolkit that bounds them, and where they look.
+"""Tools that agents can call, the toolkit that checks and limits the calls, and their sources.
 
-Nothing is loaded before it is asked for.
+Modules are loaded on first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.tools.context_requests import RequestContext, request_context
     from roundtable.tools.definition import (
         TOOL_ATTEMPTS,
         TOOL_BASE_DELAY_S,
         TOOL_TIMEOUT_S,
+        CallsModels,
+        ModelCall,
         ToolDefinition,
+        ToolTurn,
+        TurnTool,
         is_transient_error,
-    )
-    from roundtable.tools.evidence import (
-        FactCheck,
-        PerplexitySearch,
-        SearchWeb,
-        fact_check,
-        perplexity_search,
-        search_web,
     )
     from roundtable.tools.fetch import FetchUrl, fetch_url
     from roundtable.tools.functions import FunctionTool, tool
     from roundtable.tools.mcp_tools import McpToolkit, from_mcp
-    from roundtable.tools.model_search import ModelSearch
+    from roundtable.tools.search import ModelSearch
     from roundtable.tools.sources import (
         Evidence,
         PerplexitySearchInput,
@@ -44,21 +39,28 @@ if TYPE_CHECKING:
         WebSearchProvider,
     )
     from roundtable.tools.standard import (
+        FactCheck,
         GetContext,
+        PerplexitySearch,
+        RequestContext,
+        SearchWeb,
         StandardTool,
         SubmitResponse,
         ToolSpec,
+        fact_check,
         get_context,
+        perplexity_search,
+        request_context,
+        search_web,
         submit_response,
     )
     from roundtable.tools.toolkit import DefaultAgentToolkit, ToolOutcome, bound, create_default_toolkit
-    from roundtable.tools.turn import AsksModels, ModelAsk, ToolTurn, TurnTool
 
 __all__ = [
     "TOOL_ATTEMPTS",
     "TOOL_BASE_DELAY_S",
     "TOOL_TIMEOUT_S",
-    "AsksModels",
+    "CallsModels",
     "DefaultAgentToolkit",
     "Evidence",
     "FactCheck",
@@ -66,7 +68,7 @@ __all__ = [
     "FunctionTool",
     "GetContext",
     "McpToolkit",
-    "ModelAsk",
+    "ModelCall",
     "ModelSearch",
     "PerplexitySearch",
     "PerplexitySearchInput",
@@ -101,17 +103,17 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("RequestContext", "request_context"), "context_requests"),
+    **dict.fromkeys(("RequestContext", "request_context"), "standard"),
     **dict.fromkeys(
         ("TOOL_ATTEMPTS", "TOOL_BASE_DELAY_S", "TOOL_TIMEOUT_S", "ToolDefinition", "is_transient_error"), "definition"
     ),
     **dict.fromkeys(
-        ("FactCheck", "PerplexitySearch", "SearchWeb", "fact_check", "perplexity_search", "search_web"), "evidence"
+        ("FactCheck", "PerplexitySearch", "SearchWeb", "fact_check", "perplexity_search", "search_web"), "standard"
     ),
     **dict.fromkeys(("FetchUrl", "fetch_url"), "fetch"),
     **dict.fromkeys(("FunctionTool", "tool"), "functions"),
     **dict.fromkeys(("McpToolkit", "from_mcp"), "mcp_tools"),
-    "ModelSearch": "model_search",
+    "ModelSearch": "search",
     **dict.fromkeys(
         (
             "Evidence",
@@ -130,7 +132,7 @@ _HOME = {
         ("GetContext", "StandardTool", "SubmitResponse", "ToolSpec", "get_context", "submit_response"), "standard"
     ),
     **dict.fromkeys(("DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"), "toolkit"),
-    **dict.fromkeys(("AsksModels", "ModelAsk", "ToolTurn", "TurnTool"), "turn"),
+    **dict.fromkeys(("CallsModels", "ModelCall", "ToolTurn", "TurnTool"), "definition"),
 }
 
 __getattr__: Callable[[str], object]

@@ -1,12 +1,19 @@
-"""The tools that are known by name everywhere: those that need nothing besides the debate."""
+"""The tools that are always available by name: those that need only the debate."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable.tools.context_requests import RequestContext, request_context
-from roundtable.tools.evidence import FactCheck, fact_check
-from roundtable.tools.standard import GetContext, SubmitResponse, get_context, submit_response
+from roundtable.tools.standard import (
+    FactCheck,
+    GetContext,
+    RequestContext,
+    SubmitResponse,
+    fact_check,
+    get_context,
+    request_context,
+    submit_response,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,4 +29,4 @@ BUILTIN_TOOLS: Final[tuple[tuple[ToolSpec, Callable[[], Tool]], ...]] = (
     (fact_check, FactCheck),
     (request_context, RequestContext),
 )
-"""Each tool, and what makes one."""
+"""Each tool with its factory."""

@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description, a schema of its arguments, and what it does."""
+"""A tool: name, description, schema of its arguments, the turn it is called in, and its result."""
 
 from __future__ import annotations
 
@@ -6,26 +6,139 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from roundtable._foreign import error_text
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from roundtable._core.eventloop import on_thread
+from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.tools.results import to_result
-from roundtable.tools.threads import run_in_thread
-from roundtable.types import AgentTool, JsonObject, ToolResult
+from roundtable.types import AgentTool, JsonObject, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import ValidationError
+
+    from roundtable.protocols import ChatModel, Tool
+    from roundtable.types import ChatRequest, ChatResponse, ContextRequest, DebateContext
 
 __all__ = [
+    "MOST_RESULT_BYTES",
+    "MOST_THREADS",
     "TOOL_ATTEMPTS",
     "TOOL_BASE_DELAY_S",
     "TOOL_TIMEOUT_S",
+    "CallsModels",
+    "ModelCall",
     "ToolDefinition",
+    "ToolTurn",
+    "TurnTool",
     "check_tool_name",
+    "failed",
+    "invalid_tool_arguments",
     "is_async",
     "is_transient_error",
+    "run_in_thread",
+    "to_result",
+    "truncate_result",
 ]
 
+
+T = TypeVar("T")
+
+MOST_THREADS: Final = 40
+"""Most plain functions that run at the same time in one event loop, including those that timed out."""
+
+_limiter: RunVar[CapacityLimiter] = RunVar("roundtable_tool_threads")
+
+
+async def run_in_thread(function: Callable[[], T]) -> T:
+    """Run a function on a separate thread and wait for it, as `on_thread` does; waits while all threads are busy.
+
+    Raises:
+        Exception: What the function raises.
+        RuntimeError: The function raised `KeyboardInterrupt` or `SystemExit`; Ctrl-C never reaches such a thread.
+    """
+    limiter = _limiter.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(MOST_THREADS)
+        _limiter.set(limiter)
+    borrower = object()
+    await limiter.acquire_on_behalf_of(borrower)
+    return await on_thread(function, name="roundtable tool", ended=partial(limiter.release_on_behalf_of, borrower))
+
+
+MOST_RESULT_BYTES: Final = 20_000
+"""Maximum bytes of JSON that a model sees of one result."""
+_MAX_ERROR_CHARS: Final = 500
+
+
+def to_result(given: object) -> ToolResult:
+    """Return the `ToolResult` for any value that a tool returned.
+
+    NaN and infinities become their names, because JSON has none; models, dataclasses and times become JSON.
+
+    Raises:
+        ValueError: The value has no JSON form: bytes that are not UTF-8, a structure that contains itself, or an
+            object of an unknown class.
+
+    Example:
+        >>> to_result({"share": float("nan")}).data
+        {'share': 'NaN'}
+    """
+    if isinstance(given, ToolResult):
+        return truncate_result(given)
+    try:
+        text = to_json(given, by_alias=True, inf_nan_mode="strings")
+        fits = len(text) <= MOST_RESULT_BYTES
+        return ToolResult(success=True, data=from_json(text) if fits else _cut(given, text))
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        msg = f"what the tool returned ({type(given).__name__}) does not fit into JSON: {error}"
+        raise ValueError(msg) from error
+
+
+def truncate_result(result: ToolResult) -> ToolResult:
+    """Return a result whose data has at most 20 kB of JSON; longer data is replaced by the start of its JSON."""
+    text = to_json(result.data)
+    if len(text) > MOST_RESULT_BYTES:
+        result = result.model_copy(update={"data": _cut(result.data, text)})
+    if len(result.error or "") > _MAX_ERROR_CHARS:
+        result = result.model_copy(update={"error": (result.error or "")[:_MAX_ERROR_CHARS]})
+    return result
+
+
+def _cut(data: object, text: bytes) -> str:
+    """Return the start of a text, or of the JSON of other data, cut so that its own JSON is short enough."""
+    text = data.encode() if isinstance(data, str) else text
+    limit = MOST_RESULT_BYTES
+    while len(to_json(start := text[:limit].decode(errors="ignore"))) > MOST_RESULT_BYTES + 2:
+        limit = limit * MOST_RESULT_BYTES // len(to_json(start)) - 1
+    return f"{start} … (cut)"
+
+
+def invalid_tool_arguments(error: ValidationError) -> ToolResult:
+    """Return the failed result for arguments that do not validate, with a message that the model can act on."""
+    faults = (f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False))
+    return failed(f"the arguments do not fit: {'; '.join(faults)}")
+
+
+def failed(error: BaseException | str) -> ToolResult:
+    """Return the result of a tool call that failed.
+
+    Example:
+        >>> failed(ValueError("no such city")).error
+        'ValueError: no such city'
+    """
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error_text(error)}"
+    return ToolResult(success=False, error=text.encode("utf-8", "replace").decode()[:_MAX_ERROR_CHARS])
+
+
 TOOL_ATTEMPTS: Final = 3
-"""Attempts of a retryable tool in all."""
+"""Maximum attempts of a retryable tool, the first included."""
 TOOL_BASE_DELAY_S: Final = 0.5
 """Seconds before the second attempt; they double with each further one."""
 TOOL_TIMEOUT_S: Final = 30.0
@@ -33,16 +146,18 @@ TOOL_TIMEOUT_S: Final = 30.0
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _CALL: Final = "__call__"
-_TRANSIENT: Final = ("ECONNRESET", "ETIMEDOUT", "fetch failed", "timed out")
+_TRANSIENT_PHRASES: Final = ("ECONNRESET", "ETIMEDOUT", "fetch failed", "timed out")
 
 
 @dataclass(frozen=True)
 class ToolDefinition:
-    """A tool as a value; `roundtable.tool` makes one from a function.
+    """A tool as a value; `roundtable.tool` creates one from a function.
 
     Example:
         >>> import anyio
-        >>> tool = ToolDefinition("shout", "Says it louder.", {"type": "object"}, lambda given: given["text"].upper())
+        >>> tool = ToolDefinition(
+        ...     "shout", "Says it louder.", {"type": "object"}, lambda arguments: arguments["text"].upper()
+        ... )
         >>> anyio.run(tool.run, {"text": "tea"}).data
         'TEA'
     """
@@ -54,12 +169,12 @@ class ToolDefinition:
     parameters: JsonObject
     """JSON Schema of the arguments object."""
     execute: Callable[[JsonObject], Any] = field(repr=False)
-    """Does it, given the arguments object; plain functions run in a thread, `async` ones in the event loop. What it
-    returns has to fit into JSON, or is a `ToolResult`; what it raises is told to the model."""
+    """Called with the arguments object; plain functions run in a thread, `async` ones in the event loop. It returns a
+    value that fits into JSON, or a `ToolResult`; the model sees the message of an error that it raises."""
     retryable: bool = False
-    """Whether it may be tried again after a fault that may pass; only for tools that change nothing."""
+    """Whether a call is tried again after a temporary fault; only for tools without side effects."""
     cached: bool = True
-    """Whether the same call made twice within a round, by whomever, is carried out once."""
+    """Whether equal calls within a round, of any agents, run once and share the result."""
     timeout_s: float = TOOL_TIMEOUT_S
     """Seconds one attempt may take."""
 
@@ -75,33 +190,33 @@ class ToolDefinition:
         return AgentTool(name=self.name, description=self.description, parameters=self.parameters)
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
-        """Do it once; what the function raises is raised."""
+        """Run the tool once; an error of the function is raised."""
         if is_async(self.execute):
             return to_result(await self.execute(tool_input))
-        given = await run_in_thread(lambda: _unless_awaitable(self.execute(tool_input)))
-        # A decorator may hide that a function is one to await.
-        return given if isinstance(given, ToolResult) else to_result(await given)
+        returned = await run_in_thread(lambda: _result_or_awaitable(self.execute(tool_input)))
+        # A decorator may hide that a function is `async`.
+        return returned if isinstance(returned, ToolResult) else to_result(await returned)
 
 
-def _unless_awaitable(given: object) -> ToolResult | Awaitable[object]:
-    return given if isinstance(given, Awaitable) else to_result(given)
+def _result_or_awaitable(returned: object) -> ToolResult | Awaitable[object]:
+    return returned if isinstance(returned, Awaitable) else to_result(returned)
 
 
 def check_tool_name(name: object) -> None:
-    """Refuse a name that not every provider takes.
+    """Check that a tool name is valid for every provider.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: It is not.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        msg = f"{name!r} is no name of a tool"
+        msg = f"invalid tool name: {name!r}"
         raise ConfigurationError(
             msg, hint="Use letters, digits, '_' and '-', at most 64, beginning with a letter or '_'."
         )
 
 
 def is_transient_error(error: object) -> bool:
-    """Tell whether a fault of a tool, an exception or its text, may pass by itself.
+    """Check whether the error of a tool, an exception or its text, is temporary.
 
     Example:
         >>> is_transient_error("read ECONNRESET"), is_transient_error(ValueError("no such city"))
@@ -112,9 +227,81 @@ def is_transient_error(error: object) -> bool:
     if isinstance(error, ConnectionError | TimeoutError):
         return True
     text = error_text(error)
-    return any(sign in text for sign in _TRANSIENT)
+    return any(phrase in text for phrase in _TRANSIENT_PHRASES)
 
 
 def is_async(function: object) -> bool:
-    """Tell whether calling a function, or an object like one, gives something to await."""
+    """Check whether a function, or the `__call__` of an object, is `async`."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(type(function), _CALL, None))
+
+
+@dataclass(slots=True)
+class ToolTurn:
+    """State of the tools during one turn of one agent; each turn has its own, so that debates never mix."""
+
+    context: DebateContext
+    """What the agent sees; turns and names that are hidden from it are hidden from its tools too."""
+    requests: list[ContextRequest] = field(default_factory=list)
+    """Requests of the agent to the caller, for more information."""
+    submitted: JsonObject | None = None
+    """The answer that a tool submitted; it replaces the text."""
+    usage: list[Usage] = field(default_factory=list)
+    """Usage of the models that its tools called; charged to the turn."""
+    guard: Callable[[ChatModel], ChatModel] | None = field(default=None, repr=False)
+    """Wraps a model with the limits, the budget and the cassette of the table."""
+
+    async def ask(self, model: ChatModel, request: ChatRequest) -> ChatResponse:
+        """Call a model for a tool; the call is limited by the budget and charged to the turn.
+
+        Raises:
+            RoundtableError: The call failed, or the budget does not cover it.
+        """
+        labels = {"session": self.context.session_id, "round": str(self.context.current_round), "agent": self.agent_id}
+        request = request.model_copy(update={"metadata": {**labels, **request.metadata}})
+        guarded = model if self.guard is None else self.guard(model)
+        try:
+            response = await guarded.complete(request)
+        except RoundtableError as error:
+            self.usage.append(error.usage or Usage())
+            raise
+        except BaseException:
+            # The tool timed out: the call was made, but its usage is unknown.
+            self.usage.append(Usage(calls=1, unreported_calls=1))
+            raise
+        self.usage.append(response.usage)
+        return response
+
+    @property
+    def agent_id(self) -> str:
+        """Id of the agent that calls; empty outside of a turn."""
+        return self.context.turn.agent if self.context.turn else ""
+
+    @property
+    def is_last_round(self) -> bool:
+        """Whether this is the last round."""
+        return self.context.current_round >= self.context.total_rounds
+
+
+@runtime_checkable
+class TurnTool(Protocol):
+    """Optional part of a `Tool`: a separate instance for each turn. Set `cached = True` to share its results."""
+
+    def for_turn(self, turn: ToolTurn) -> Tool | None:
+        """Return the tool for one turn; `None` if the turn cannot use it."""
+
+
+class ModelCall(NamedTuple):
+    """A call of a model that a tool may make."""
+
+    model: ChatModel
+    """The model to call."""
+    request: ChatRequest
+    """The request, without the text that the agent adds to it."""
+
+
+@runtime_checkable
+class CallsModels(Protocol):
+    """Optional part of a `Tool` that calls models, for `estimate` and for budgets in dollars."""
+
+    def asks(self) -> Sequence[ModelCall]:
+        """Return the most model calls that one call of the tool makes."""

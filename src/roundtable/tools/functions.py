@@ -1,4 +1,4 @@
-"""A tool from a typed function."""
+"""Create tools from typed functions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints, overload
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
-from roundtable._foreign import error_text
+from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
-from roundtable.tools.definition import TOOL_TIMEOUT_S, ToolDefinition, is_async
-from roundtable.tools.results import unfit
+from roundtable.tools.definition import TOOL_TIMEOUT_S, ToolDefinition, invalid_tool_arguments, is_async
 from roundtable.types import JsonObject
 
 __all__ = ["FunctionTool", "schema_of", "tool"]
@@ -30,13 +29,13 @@ _FIELD_LIST = re.compile(r"\s*:param\s+(?:[^:]*\s)?(\w+):\s*(.*)")
 
 @dataclass(frozen=True)
 class FunctionTool(ToolDefinition, Generic[P, R]):
-    """A function that agents can call; it can still be called as before."""
+    """A function that agents can call; Python code can still call it as before."""
 
     function: Callable[P, R] = field(kw_only=True, repr=False)
     """The function."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function, as if it were no tool."""
+        """Call the function directly."""
         return self.function(*args, **kwargs)
 
 
@@ -65,43 +64,45 @@ def tool(
     cached: bool = True,
     timeout_s: float = TOOL_TIMEOUT_S,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
-    """Make a tool of a typed function; use it as `@tool` or as `@tool(retryable=True)`.
+    """Create a tool from a typed function; use it as `@tool` or as `@tool(retryable=True)`.
 
-    The name is the function's, the description the first part of its docstring, the schema that of its parameters,
-    whose descriptions are read from the docstring. A plain function runs in a thread.
+    The tool has the name of the function. Its description is the first part of the docstring, and its schema comes from
+    the parameters, with their descriptions in the docstring. A plain function runs in a thread.
 
     Args:
         function: The function.
-        name: Name the model calls instead.
-        description: Description instead.
-        retryable: Whether it may be tried again after a fault that may pass; only for functions that change nothing.
-        cached: Whether the same call made twice within a round, by whomever, is carried out once.
+        name: Name the model calls; the name of the function by default.
+        description: Description for the model; from the docstring by default.
+        retryable: Whether a call is tried again after a temporary fault; only for functions without side effects.
+        cached: Whether equal calls within a round, of any agents, run once and share the result.
         timeout_s: Seconds one attempt may take.
 
     Raises:
-        ConfigurationError: The name is none that providers take, or a parameter's type has no JSON Schema.
+        ConfigurationError: The name is not valid for every provider, or a parameter's type has no JSON Schema.
 
     Example:
         >>> import roundtable
         >>> @roundtable.tool
         ... def population(country: str, year: int = 2024) -> int:
-        ...     '''Give the number of people in a country.
+        ...     '''Return the number of people in a country.
         ...
         ...     Args:
         ...         country: Its English name.
         ...     '''
         ...     return {"France": 68_000_000}[country]
         >>> population.description, population.parameters["properties"]["country"]
-        ('Give the number of people in a country.', {'description': 'Its English name.', 'type': 'string'})
+        ('Return the number of people in a country.', {'description': 'Its English name.', 'type': 'string'})
         >>> population("France")
         68000000
     """
     if function is None:
-        return lambda given: _made(given, name, description, retryable=retryable, cached=cached, timeout_s=timeout_s)
-    return _made(function, name, description, retryable=retryable, cached=cached, timeout_s=timeout_s)
+        return lambda decorated: _create_tool(
+            decorated, name, description, retryable=retryable, cached=cached, timeout_s=timeout_s
+        )
+    return _create_tool(function, name, description, retryable=retryable, cached=cached, timeout_s=timeout_s)
 
 
-def _made(
+def _create_tool(
     function: Callable[P, R],
     name: str | None,
     description: str | None,
@@ -110,14 +111,14 @@ def _made(
     cached: bool,
     timeout_s: float,
 ) -> FunctionTool[P, R]:
-    own = name or _name_of(function)
-    doc = inspect.getdoc(function) or ""
-    arguments = _arguments_of(function, own, _described(doc))
+    tool_name = name or _name_of(function)
+    docstring = inspect.getdoc(function) or ""
+    arguments = _arguments_model(function, tool_name, _parameter_descriptions(docstring))
     return FunctionTool(
-        own,
-        description if description is not None else _first_part(doc) or f"Calls {own}.",
+        tool_name,
+        description if description is not None else _first_part(docstring) or f"Calls {tool_name}.",
         schema_of(arguments),
-        _caller(function, arguments),
+        _argument_adapter(function, arguments),
         retryable=retryable,
         cached=cached,
         timeout_s=timeout_s,
@@ -130,115 +131,118 @@ def _name_of(function: object) -> str:
     return str(getattr(inner, "__name__", type(inner).__name__))
 
 
-def _caller(function: Callable[..., object], arguments: type[BaseModel]) -> Callable[[JsonObject], object]:
-    """Give the function of one arguments object, in the same colour."""
+def _argument_adapter(function: Callable[..., object], arguments: type[BaseModel]) -> Callable[[JsonObject], object]:
+    """Return a function of one arguments object, `async` if `function` is."""
 
-    def read(given: JsonObject) -> dict[str, Any]:
-        known = arguments.model_validate(given)
+    def parse(tool_input: JsonObject) -> dict[str, Any]:
+        parsed = arguments.model_validate(tool_input)
         return {
-            info.alias or name: getattr(known, name)
+            info.alias or name: getattr(parsed, name)
             for name, info in arguments.model_fields.items()
-            if name in known.model_fields_set
+            if name in parsed.model_fields_set
         }
 
-    async def call_async(given: JsonObject) -> object:
+    async def call_async(tool_input: JsonObject) -> object:
         try:
-            known = read(given)
+            keywords = parse(tool_input)
         except ValidationError as error:
-            return unfit(error)
-        result: Any = function(**known)
+            return invalid_tool_arguments(error)
+        result: Any = function(**keywords)
         return await result
 
-    def call(given: JsonObject) -> object:
+    def call(tool_input: JsonObject) -> object:
         try:
-            known = read(given)
+            keywords = parse(tool_input)
         except ValidationError as error:
-            return unfit(error)
-        return function(**known)
+            return invalid_tool_arguments(error)
+        return function(**keywords)
 
     return call_async if is_async(function) else call
 
 
-def _arguments_of(function: Callable[..., object], name: str, texts: dict[str, str]) -> type[BaseModel]:
-    """Make a model of the parameters; each field goes by a number, so that no parameter's name can be in its way."""
+def _arguments_model(function: Callable[..., object], name: str, descriptions: dict[str, str]) -> type[BaseModel]:
+    """Create a pydantic model of the parameters; its fields are numbered, so that no parameter name can clash."""
     try:
-        signature, hints = inspect.signature(function), _hints(function)
+        signature, hints = inspect.signature(function), _type_hints(function)
         fields: dict[str, Any] = {}
-        for place, parameter in enumerate(signature.parameters.values()):
+        for number, parameter in enumerate(signature.parameters.values()):
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                msg = f"parameter {parameter.name!r} of tool {name!r} cannot be given by name"
-                raise ConfigurationError(msg, hint="Give every parameter a name and a type of its own.")
+                msg = f"parameter {parameter.name!r} of tool {name!r} cannot be passed by keyword"
+                raise ConfigurationError(msg, hint="Give every parameter its own name and type.")
             default = ... if parameter.default is parameter.empty else parameter.default
-            kind = hints.get(parameter.name, Any)
-            fields[f"p{place}"] = (kind, Field(default, alias=parameter.name, description=texts.get(parameter.name)))
-        made: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
-        made.model_json_schema()
+            annotation = hints.get(parameter.name, Any)
+            fields[f"p{number}"] = (
+                annotation,
+                Field(default, alias=parameter.name, description=descriptions.get(parameter.name)),
+            )
+        model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+        model.model_json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError, ValueError) as error:
-        why = error_text(error).partition("\n")[0]
-        msg = f"the parameters of tool {name!r} have no JSON Schema: {why}"
+        reason = error_text(error).partition("\n")[0]
+        msg = f"the parameters of tool {name!r} have no JSON Schema: {reason}"
         raise ConfigurationError(
             msg, cause=error, hint="Annotate them with str, int, float, bool, list, Literal, a dataclass or a model."
         ) from error
-    return made
+    return model
 
 
-def _hints(function: Callable[..., object]) -> dict[str, Any]:
+def _type_hints(function: Callable[..., object]) -> dict[str, Any]:
     inner = function.func if isinstance(function, functools.partial) else function
     target = inner if inspect.isroutine(inner) else vars(type(inner)).get("__call__", inner)
     return get_type_hints(target, include_extras=True)
 
 
 def schema_of(arguments: type[BaseModel]) -> JsonObject:
-    """Give the JSON Schema of a model's JSON, without the titles that pydantic adds."""
+    """Return the JSON Schema of a pydantic model, without the titles that pydantic adds."""
     schema = arguments.model_json_schema(by_alias=True)
-    made = _without_titles(schema)
-    made.pop("description", None)
-    made.setdefault("properties", {})
-    return made
+    cleaned = _without_titles(schema)
+    cleaned.pop("description", None)
+    cleaned.setdefault("properties", {})
+    return cleaned
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for word, value in schema.items():
-        if word in {"properties", "$defs"} and isinstance(value, dict):
-            made[word] = {name: _without_titles(one) for name, one in value.items()}
+    cleaned: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword in {"properties", "$defs"} and isinstance(value, dict):
+            cleaned[keyword] = {name: _without_titles(inner) for name, inner in value.items()}
         elif isinstance(value, dict):
-            made[word] = _without_titles(value)
-        elif word in {"anyOf", "oneOf", "allOf", "prefixItems"} and isinstance(value, list):
-            made[word] = [_without_titles(one) for one in value]
-        elif word != "title":
-            made[word] = value
-    return made
+            cleaned[keyword] = _without_titles(value)
+        elif keyword in {"anyOf", "oneOf", "allOf", "prefixItems"} and isinstance(value, list):
+            cleaned[keyword] = [_without_titles(inner) for inner in value]
+        elif keyword != "title":
+            cleaned[keyword] = value
+    return cleaned
 
 
-def _first_part(doc: str) -> str:
-    """Give the description: all up to the first section on arguments, results or errors."""
+def _first_part(docstring: str) -> str:
+    """Return the description: all text before the first section on arguments, results or errors."""
     lines: list[str] = []
-    for line in doc.splitlines():
+    for line in docstring.splitlines():
         if _SECTION.match(line) or _FIELD_LIST.match(line):
             break
         lines.append(line.strip())
     return " ".join(" ".join(lines).split())
 
 
-def _described(doc: str) -> dict[str, str]:
-    """Give what a docstring says about each parameter, in Google's style or as a field list."""
-    found: dict[str, str] = {}
-    last, inside, indent = "", False, 0
-    for line in doc.splitlines():
+def _parameter_descriptions(docstring: str) -> dict[str, str]:
+    """Return the description of each parameter, from a docstring in Google's style or a field list."""
+    descriptions: dict[str, str] = {}
+    name, in_arguments, indent = "", False, 0
+    for line in docstring.splitlines():
         section = _SECTION.match(line)
-        listed = _FIELD_LIST.match(line)
+        field_list = _FIELD_LIST.match(line)
         if section:
-            inside, last, indent = section[1] in {"Args", "Arguments", "Parameters"}, "", 0
-        elif listed:
-            found[listed[1]] = listed[2].strip()
-        elif inside and line.strip():
+            in_arguments, name, indent = section[1] in {"Args", "Arguments", "Parameters"}, "", 0
+        elif field_list:
+            descriptions[field_list[1]] = field_list[2].strip()
+        elif in_arguments and line.strip():
             depth = len(line) - len(line.lstrip())
             indent = indent or depth
-            named = _ARGUMENT.match(line) if depth == indent else None
-            if named:
-                last = named[1]
-                found[last] = named[2].strip()
-            elif last:
-                found[last] = f"{found[last]} {line.strip()}"
-    return found
+            argument = _ARGUMENT.match(line) if depth == indent else None
+            if argument:
+                name = argument[1]
+                descriptions[name] = argument[2].strip()
+            elif name:
+                descriptions[name] = f"{descriptions[name]} {line.strip()}"
+    return descriptions

@@ -1,4 +1,4 @@
-"""The text of a web page as a person sees it."""
+"""Extract the visible text of a web page."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-# The library comes without types; no more than a parser and a tree is used.
+# The library has no types; only its parser and its tree are used.
 from lxml import etree  # type: ignore[import-untyped]
 
 __all__ = ["PageText", "page_text"]
 
-_NO_TEXT: Final = """
+_DROPPED_NAMES: Final = """
 script style noscript template svg math iframe frame object embed applet canvas audio video head datalist map select
 """
-_LINES: Final = """
+_BLOCK_NAMES: Final = """
 address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure
 footer form h1 h2 h3 h4 h5 h6 header hr li main menu nav ol p pre section summary table tbody td tfoot th thead tr ul
 """
-_DROPPED: Final = frozenset(_NO_TEXT.split())
-"""Elements whose content is no text of the page."""
-_BLOCKS: Final = frozenset(_LINES.split())
-"""Elements that begin a line of their own."""
+_DROPPED: Final = frozenset(_DROPPED_NAMES.split())
+"""Elements whose content is not part of the text."""
+_BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
+"""Elements that start a new line."""
 _NEVER_HIDDEN: Final = frozenset({"html", "body"})
-"""Style sheets hide these until scripts have run; a page that did so for good would have no text at all."""
+"""Style sheets often hide these until scripts have run; hiding them would hide the whole page."""
 
 _SELECTOR: Final = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+)*)")
-_AWAY: Final = re.compile(r"-\d{3,}")
-_NOTHING: Final = re.compile(r"[+]?0*(?:\.0+)?(?:px|em|rem|ex|ch|pt|pc|mm|cm|in|vw|vh|%)?")
+_OFF_SCREEN: Final = re.compile(r"-\d{3,}")
+_ZERO: Final = re.compile(r"[+]?0*(?:\.0+)?(?:px|em|rem|ex|ch|pt|pc|mm|cm|in|vw|vh|%)?")
 _TINY: Final = re.compile(r"[+]?0*(?:[01](?:\.\d+)?|\.\d+)(?:px|pt|%)?|0*\.0\d*r?em")
 MOST_CSS: Final = 2**18
-"""Most characters of style sheets that are looked at."""
+"""Maximum characters of style sheets that are read."""
 MOST_RULES: Final = 2_000
-"""Most rules of style sheets that are kept."""
+"""Maximum rules of style sheets that are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What a page says."""
+    """Title and text of a page."""
 
     title: str
     """Its title."""
@@ -47,11 +47,11 @@ class PageText:
 
 
 def page_text(html: str) -> PageText:
-    """Give the title and the visible text of a page.
+    """Return the title and the visible text of a page.
 
-    Left out is what a person who opens the page does not see: scripts, comments, elements that are marked as hidden,
-    or that their own style or a plain rule of the page's style sheet hides, makes tiny, transparent or moves away.
-    Elements nested deeper than 256 are left out as well.
+    What a person does not see is left out: scripts, comments, elements marked as hidden, and elements that their own
+    style or a simple rule of the page's style sheet hides, makes tiny or transparent, or moves off the screen. Elements
+    nested deeper than 256 levels are left out as well.
 
     Args:
         html: The page.
@@ -63,19 +63,19 @@ def page_text(html: str) -> PageText:
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False, no_network=True)
     try:
         root = etree.fromstring(html.encode("utf-8", "replace"), parser)
-    except etree.XMLSyntaxError:  # pragma: no cover  (releases of libxml2 differ in what they call empty)
+    except etree.XMLSyntaxError:  # pragma: no cover  (releases of libxml2 differ in what they treat as empty)
         return PageText("", "")
     if root is None:
         return PageText("", "")
     title = root.find(".//title")
-    hidden = _Hidden(_style_sheets(root))
-    lines = ("".join(_pieces(root, hidden))).split("\n")
-    kept = [line for line in (" ".join(line.split()) for line in lines) if line]
-    return PageText("" if title is None else " ".join("".join(title.itertext()).split()), "\n".join(kept))
+    hidden = _HiddenElements(_style_sheets(root))
+    lines = ("".join(_visible_texts(root, hidden))).split("\n")
+    text = "\n".join(line for line in (" ".join(line.split()) for line in lines) if line)
+    return PageText("" if title is None else " ".join("".join(title.itertext()).split()), text)
 
 
 class _Element(Protocol):
-    """What is used of an element of the library."""
+    """The part of an lxml element that is used here."""
 
     tag: str
     text: str | None
@@ -93,29 +93,29 @@ class _Element(Protocol):
     def itertext(self) -> Iterator[str]: ...
 
 
-def _pieces(root: _Element, hidden: _Hidden) -> Iterator[str]:
-    """Give the visible texts in order, with a line break round each block.
+def _visible_texts(root: _Element, hidden: _HiddenElements) -> Iterator[str]:
+    """Yield the visible texts in order, with a line break around each block.
 
-    It goes from element to element: a list of many children would hold the interpreter for as long as it is made.
+    It walks from element to element: building a list of many children would block other threads.
     """
     element: _Element | None = root
     while element is not None:
         if element.tag not in _DROPPED and not hidden.hides(element):
             yield "\n" if element.tag in _BLOCKS else ""
-            yield _flat(element.text)
+            yield _without_line_breaks(element.text)
             if (child := next(iter(element), None)) is not None:
                 element = child
                 continue
-        following: _Element | None = None
-        while element is not None and following is None:
+        next_element: _Element | None = None
+        while element is not None and next_element is None:
             yield "\n" if element.tag in _BLOCKS else ""
-            yield _flat(element.tail)
-            following = element.getnext()
+            yield _without_line_breaks(element.tail)
+            next_element = element.getnext()
             element = element.getparent()
-        element = following
+        element = next_element
 
 
-def _flat(text: str | None) -> str:
+def _without_line_breaks(text: str | None) -> str:
     return "" if text is None else text.replace("\n", " ")
 
 
@@ -127,31 +127,31 @@ class _Rule:
 
 
 @dataclass(slots=True)
-class _Hidden:
-    """Tells what a page hides by its own words."""
+class _HiddenElements:
+    """Find the elements that a page hides with its own styles."""
 
     css: str
     tags: set[str] = field(init=False, default_factory=set)
     by_mark: dict[str, list[_Rule]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        kept = 0
-        for selectors, declarations in _rules(self.css):
+        rule_count = 0
+        for selectors, declarations in _style_rules(self.css):
             if not _is_hiding(declarations):
                 continue
             for selector in selectors.lower().split(","):
-                found = _SELECTOR.fullmatch(selector.strip())
-                if found is None or not found[0] or kept == MOST_RULES:
+                match = _SELECTOR.fullmatch(selector.strip())
+                if match is None or not match[0] or rule_count == MOST_RULES:
                     continue
-                kept += 1
-                marks = frozenset(re.findall(r"[.#][\w-]+", found[2]))
+                rule_count += 1
+                marks = frozenset(re.findall(r"[.#][\w-]+", match[2]))
                 if marks:
-                    self.by_mark.setdefault(min(marks), []).append(_Rule(found[1], marks))
+                    self.by_mark.setdefault(min(marks), []).append(_Rule(match[1], marks))
                 else:
-                    self.tags.add(found[1])
+                    self.tags.add(match[1])
 
     def hides(self, element: _Element) -> bool:
-        """Tell whether an element is hidden by itself, whatever holds it."""
+        """Check whether an element itself is hidden; its parents are not checked."""
         tag, attributes = element.tag, element.attrib
         if tag in _NEVER_HIDDEN:
             return False
@@ -163,14 +163,16 @@ class _Hidden:
             return True
         if "style" in attributes and _is_hiding(attributes["style"]):
             return True
-        return bool(self.by_mark) and self._is_marked(element)
+        return bool(self.by_mark) and self._matches_rule(element)
 
-    def _is_marked(self, element: _Element) -> bool:
-        own = {f".{name}" for name in element.attrib.get("class", "").lower().split()}
+    def _matches_rule(self, element: _Element) -> bool:
+        element_marks = {f".{name}" for name in element.attrib.get("class", "").lower().split()}
         if name := element.attrib.get("id", "").strip().lower():
-            own.add(f"#{name}")
+            element_marks.add(f"#{name}")
         return any(
-            rule.marks <= own and rule.tag in {None, element.tag} for mark in own for rule in self.by_mark.get(mark, ())
+            rule.marks <= element_marks and rule.tag in {None, element.tag}
+            for mark in element_marks
+            for rule in self.by_mark.get(mark, ())
         )
 
 
@@ -178,8 +180,8 @@ def _style_sheets(root: _Element) -> str:
     return "\n".join("".join(sheet.itertext()) for sheet in root.iter("style"))[:MOST_CSS]
 
 
-def _rules(css: str) -> Iterator[tuple[str, str]]:
-    """Give selectors and declarations of the rules that hold on every screen: those in no block such as `@media`."""
+def _style_rules(css: str) -> Iterator[tuple[str, str]]:
+    """Yield selectors and declarations of the rules outside of blocks such as `@media`, which apply to every screen."""
     depth, start, selectors = 0, 0, ""
     css = _without_comments(css)
     for mark in re.finditer(r"[{};]", css):
@@ -199,12 +201,12 @@ def _rules(css: str) -> Iterator[tuple[str, str]]:
 
 
 def _without_comments(css: str) -> str:
-    first, *rest = css.split("/*")
-    return first + "".join(piece.partition("*/")[2] for piece in rest)
+    first, *others = css.split("/*")
+    return first + "".join(piece.partition("*/")[2] for piece in others)
 
 
 def _is_hiding(declarations: str) -> bool:
-    """Tell whether an element with this style cannot be seen."""
+    """Check whether a style makes an element invisible."""
     style: dict[str, str] = {}
     for declaration in _without_comments(declarations).lower().split(";"):
         name, _, value = declaration.partition(":")
@@ -213,32 +215,34 @@ def _is_hiding(declarations: str) -> bool:
         style.get("display") == "none"
         or style.get("visibility") in {"hidden", "collapse"}
         or style.get("content-visibility") == "hidden"
-        or _is_nothing(style.get("opacity"))
+        or _is_zero(style.get("opacity"))
         or style.get("color") == "transparent"
         or _TINY.fullmatch(style.get("font-size", "16px")) is not None
         or _is_camouflaged(style)
-        or _is_out_of_sight(style)
+        or _is_off_screen(style)
     )
 
 
-def _is_out_of_sight(style: dict[str, str]) -> bool:
-    moved = (style.get(side, "") for side in ("left", "top", "right", "bottom", "text-indent", "margin-left"))
-    if any(_AWAY.match(value) for value in (*moved, style.get("margin-top", ""))):
+def _is_off_screen(style: dict[str, str]) -> bool:
+    offsets = (style.get(side, "") for side in ("left", "top", "right", "bottom", "text-indent", "margin-left"))
+    if any(_OFF_SCREEN.match(value) for value in (*offsets, style.get("margin-top", ""))):
         return True
-    if any(sign in style.get("transform", "") for sign in ("scale(0)", "(-9999")):
+    if any(pattern in style.get("transform", "") for pattern in ("scale(0)", "(-9999")):
         return True
     clip = style.get("clip", "") + style.get("clip-path", "")
-    if any(sign in clip.replace(" ", "") for sign in ("rect(0", "rect(1px", "inset(50%", "inset(100%", "circle(0")):
+    if any(
+        pattern in clip.replace(" ", "") for pattern in ("rect(0", "rect(1px", "inset(50%", "inset(100%", "circle(0")
+    ):
         return True
-    no_room = any(_is_nothing(style.get(side)) for side in ("height", "width", "max-height", "max-width"))
-    return no_room and style.get("overflow", "") in {"hidden", "clip"}
+    has_no_size = any(_is_zero(style.get(side)) for side in ("height", "width", "max-height", "max-width"))
+    return has_no_size and style.get("overflow", "") in {"hidden", "clip"}
 
 
 def _is_camouflaged(style: dict[str, str]) -> bool:
-    """Tell whether letters have the colour of what is behind them."""
-    behind = style.get("background-color") or style.get("background")
-    return behind is not None and style.get("color") == behind
+    """Check whether the text has the same colour as its background."""
+    background = style.get("background-color") or style.get("background")
+    return background is not None and style.get("color") == background
 
 
-def _is_nothing(value: str | None) -> bool:
-    return bool(value) and _NOTHING.fullmatch(value or "") is not None
+def _is_zero(value: str | None) -> bool:
+    return bool(value) and _ZERO.fullmatch(value or "") is not None

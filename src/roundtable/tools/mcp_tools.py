@@ -1,4 +1,4 @@
-"""Tools of MCP servers: programs that are started, or services at an address."""
+"""Tools of MCP servers, started as a program or reached at an address."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Final, Self, TextIO
 import anyio
 from pydantic_core import to_json
 
-from roundtable._foreign import error_text
+from roundtable._core.text import error_text
 from roundtable.errors import APINetworkError, ConfigurationError, RoundtableError
-from roundtable.http import checked_url, shown_url
+from roundtable.http import checked_url, masked_url
 from roundtable.prompts import neutralise
-from roundtable.tools.results import failed
-from roundtable.tools.threads import run_in_thread
+from roundtable.tools.definition import failed, run_in_thread
 from roundtable.types import AgentTool, ToolResult
 
 if TYPE_CHECKING:
@@ -32,30 +31,30 @@ if TYPE_CHECKING:
 __all__ = ["McpToolkit", "from_mcp"]
 
 CONNECT_TIMEOUT_S: Final = 30.0
-"""Seconds a server has to start and to list its tools."""
+"""Maximum seconds for a server to start and list its tools."""
 MOST_TOOLS: Final = 64
-"""Most tools of one server."""
+"""Maximum tools of one server."""
 MOST_DESCRIPTION_CHARS: Final = 1_024
-"""Most letters of a description."""
+"""Maximum characters of a description."""
 MOST_SCHEMA_BYTES: Final = 20_000
-"""Most bytes of the schema of one tool."""
-_DEPTH: Final = 32
-_HINT: Final = "Try the command or the address by itself; a server speaks MCP on its standard output, and nothing else."
+"""Maximum bytes of the schema of one tool."""
+_MAX_SCHEMA_DEPTH: Final = 32
+_HINT: Final = "Try the command or the address by itself; a server must write only MCP messages to its standard output."
 
 
 class McpToolkit:
     """The tools of one MCP server, for `tools=[...]` of a table.
 
-    The server is asked for its tools before the first debate, and each call opens a connection of its own. Within
-    `async with` one connection serves all calls: quicker, and for servers that remember what was called before.
+    The tools are listed before the first debate, and each call opens its own connection. Within `async with`, one
+    connection serves all calls: this is faster, and works with servers that have state.
 
     Args:
         server: A command, or an http address.
-        prefix: Put before the name of each tool.
-        only: Names of the tools to offer, as the server has them, whatever they do; see `read_only` when empty.
-        read_only: Where `only` is empty, offer only tools that the server says change nothing; all when off.
-        env: Environment variables for the command; of those of this process it gets a few harmless ones alone.
-        headers: Headers for the address, such as a key.
+        prefix: Text before the name of each tool.
+        only: Names of the tools to offer, as the server lists them; if empty, `read_only` decides.
+        read_only: If `only` is empty: whether to offer only tools that the server marks as read-only, or all.
+        env: Environment variables for the command; it inherits only a few harmless ones from this process.
+        headers: HTTP headers for the address, such as a key.
     """
 
     def __init__(
@@ -74,90 +73,90 @@ class McpToolkit:
         if isinstance(server, str):
             words = (server,) if is_url else tuple(shlex.split(server))
         if not words:
-            raise ConfigurationError("from_mcp wants a command or an http address", hint=_HINT)
+            raise ConfigurationError("from_mcp needs a command or an http address", hint=_HINT)
         if is_url:
             checked_url(words[0], what="the address of the MCP server", has_key=bool(headers))
         self._is_url, self._words = is_url, words
-        self.name: str = shown_url(words[0]) if is_url else words[0]
-        """The server, as messages name it."""
+        self.name: str = masked_url(words[0]) if is_url else words[0]
+        """Name of the server in messages."""
         self._prefix, self._only, self._read_only = prefix, frozenset(only), read_only
         self._env, self._headers = dict(env or {}), dict(headers or {})
         self._tools: dict[str, tuple[str, AgentTool]] | None = None
-        self._kept: tuple[AsyncExitStack, Client] | None = None
+        self._connection: tuple[AsyncExitStack, Client] | None = None
 
     async def prepare(self) -> None:
-        """Ask the server for its tools; idempotent.
+        """Load the list of tools from the server; idempotent.
 
         Raises:
-            ConfigurationError: It has none of the tools named, or it does not start.
-            APINetworkError: It cannot be reached.
+            ConfigurationError: The server lacks one of the named tools, or does not start.
+            APINetworkError: The server cannot be reached.
         """
         if self._tools is None:
             with _log_file() as log:
                 try:
                     with anyio.fail_after(CONNECT_TIMEOUT_S):
-                        async with self._connected(log) as client:
-                            self._tools = self._known(await _all_tools(client))
+                        async with self._connect(log) as client:
+                            self._tools = self._select_tools(await _all_tools(client))
                 except Exception as error:
-                    raise self._unreachable(error, log) from error
+                    raise self._connection_error(error, log) from error
 
     async def __aenter__(self) -> Self:
         stack = AsyncExitStack()
         log = stack.enter_context(_log_file())
         try:
-            self._kept = stack, await stack.enter_async_context(self._connected(log))
+            self._connection = stack, await stack.enter_async_context(self._connect(log))
         except Exception as error:
-            failure = self._unreachable(error, log)
+            failure = self._connection_error(error, log)
             await stack.aclose()
             raise failure from error
         try:
             await self.prepare()
         except BaseException:
-            await self._release()
+            await self._disconnect()
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._release()
+        await self._disconnect()
 
     def get_tools(self) -> tuple[AgentTool, ...]:
         """List the tools; none before `prepare`."""
         return tuple(tool for _, tool in (self._tools or {}).values())
 
     async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
-        """Call one; what goes wrong is told in the result."""
-        found = (self._tools or {}).get(name)
-        if found is None:
+        """Call a tool; every error becomes a failed result."""
+        listed = (self._tools or {}).get(name)
+        if listed is None:
             return failed(f"Tool not found: {name[:80]!r}")
         outcome: list[ToolResult] = []
         try:
             async with AsyncExitStack() as stack:
                 log = stack.enter_context(_log_file())
-                client = await stack.enter_async_context(self._connected(log))
-                outcome.append(await _called(client, found[0], tool_input))
-        except Exception as error:  # noqa: BLE001  (whatever a foreign server makes of it)
-            # A call that was answered stays so, however the server ends.
-            return outcome[0] if outcome else failed(f"the MCP server cannot be reached: {_kind(error)}")
+                client = await stack.enter_async_context(self._connect(log))
+                outcome.append(await _call(client, listed[0], tool_input))
+        except Exception as error:  # noqa: BLE001  (a third-party server may fail in any way)
+            # The result counts even if closing the connection fails.
+            return outcome[0] if outcome else failed(f"the MCP server cannot be reached: {_describe_error(error)}")
         return outcome[0]
 
     async def aclose(self) -> None:
-        """Forget the tools; a connection that is kept ends with its block. Idempotent."""
-        if self._kept is None:
+        """Forget the list of tools; the connection of an open `async with` block stays. Idempotent."""
+        if self._connection is None:
             self._tools = None
 
-    async def _release(self) -> None:
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            await kept[0].aclose()
+    async def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection[0].aclose()
 
     @asynccontextmanager
-    async def _connected(self, log: TextIO) -> AsyncGenerator[Client]:
-        if self._kept is not None:
-            yield self._kept[1]
+    async def _connect(self, log: TextIO) -> AsyncGenerator[Client]:
+        if self._connection is not None:
+            yield self._connection[1]
             return
-        # It takes a second or two to load.
+        # The import takes a second or two.
         await run_in_thread(lambda: import_module("mcp"))
         from mcp import Client, StdioServerParameters
         from mcp.client.stdio import stdio_client
@@ -167,51 +166,57 @@ class McpToolkit:
             if self._is_url:
                 import httpx2
 
-                # Proxies and netrc files of the environment stay out of it: a key goes to the address alone.
-                web = httpx2.AsyncClient(headers=self._headers, trust_env=False, timeout=CONNECT_TIMEOUT_S)
-                transport = streamable_http_client(self._words[0], http_client=await stack.enter_async_context(web))
+                # No proxies and netrc files of the environment: a key goes only to this address.
+                http_client = httpx2.AsyncClient(headers=self._headers, trust_env=False, timeout=CONNECT_TIMEOUT_S)
+                transport = streamable_http_client(
+                    self._words[0], http_client=await stack.enter_async_context(http_client)
+                )
             else:
-                command, *rest = self._words
-                program = StdioServerParameters(command=command, args=rest, env=self._env)
-                # What the server says on its standard error belongs on no screen of ours.
+                command, *arguments = self._words
+                program = StdioServerParameters(command=command, args=arguments, env=self._env)
+                # The standard error of the server must not appear on the user's screen.
                 transport = stdio_client(program, errlog=log)
             yield await stack.enter_async_context(Client(transport))
 
-    def _known(self, listed: Sequence[types.Tool]) -> dict[str, tuple[str, AgentTool]]:
-        known: dict[str, tuple[str, AgentTool]] = {}
-        for one in listed:
-            if not self._offers(one):
+    def _select_tools(self, listed: Sequence[types.Tool]) -> dict[str, tuple[str, AgentTool]]:
+        """Return the tools to offer by their names, each with its name on the server."""
+        offered: dict[str, tuple[str, AgentTool]] = {}
+        for listed_tool in listed:
+            if not self._offers(listed_tool):
                 continue
-            tool = _as_ours(one, self._prefix)
-            if tool.name in known:
+            tool = _agent_tool(listed_tool, self._prefix)
+            if tool.name in offered:
                 msg = f"two tools of {self.name} are named {tool.name!r}"
                 raise ConfigurationError(msg, hint="Offer one of them with `only`.")
-            known[tool.name] = one.name, tool
-        if missing := sorted(self._only - {name for name, _ in known.values()}):
-            there = ", ".join(repr(one.name[:64]) for one in listed[:20])
-            msg = f"{self.name} offers no tool {missing[0]!r}; it has: {there or 'none'}"
-            raise ConfigurationError(msg, hint="Correct `only`.")
-        if listed and not known:
-            there = ", ".join(repr(one.name[:64]) for one in listed[:20])
-            msg = f"{self.name} says of none of its tools that it changes nothing: {there}"
-            raise ConfigurationError(msg, hint="Name those to offer with `only`, or offer all with read_only=False.")
-        return known
+            offered[tool.name] = listed_tool.name, tool
+        names = ", ".join(repr(listed_tool.name[:64]) for listed_tool in listed[:20])
+        if missing := sorted(self._only - {name for name, _ in offered.values()}):
+            msg = f"{self.name} offers no tool {missing[0]!r}; it has: {names or 'none'}"
+            raise ConfigurationError(msg, hint="Name only tools of this list in `only`.")
+        if listed and not offered:
+            msg = f"{self.name} marks none of its tools as read-only: {names}"
+            raise ConfigurationError(
+                msg, hint="Name the tools to offer with `only`, or offer all with read_only=False."
+            )
+        return offered
 
     def _offers(self, tool: types.Tool) -> bool:
         if self._only:
             return tool.name in self._only
         return not self._read_only or (tool.annotations is not None and bool(tool.annotations.read_only_hint))
 
-    def _unreachable(self, error: BaseException, log: TextIO) -> RoundtableError:
-        cause = _first(error)
+    def _connection_error(self, error: BaseException, log: TextIO) -> RoundtableError:
+        cause = _first_error(error)
         if isinstance(cause, RoundtableError):
             return cause
         if self._is_url:
-            return APINetworkError(f"the MCP server {self.name} cannot be reached: {_kind(cause)}", hint=_HINT)
+            return APINetworkError(
+                f"the MCP server {self.name} cannot be reached: {_describe_error(cause)}", hint=_HINT
+            )
         log.seek(0)
-        said = neutralise(log.read()[-300:]).strip()
-        msg = f"the MCP server {self.name!r} does not start: {_kind(cause)}"
-        return ConfigurationError(msg, hint=f"It said: {said}" if said else _HINT)
+        output = neutralise(log.read()[-300:]).strip()
+        msg = f"the MCP server {self.name!r} does not start: {_describe_error(cause)}"
+        return ConfigurationError(msg, hint=f"Its last output: {output}" if output else _HINT)
 
 
 def from_mcp(
@@ -225,21 +230,22 @@ def from_mcp(
 ) -> McpToolkit:
     """Offer agents the tools of an MCP server: `Roundtable(tools=[from_mcp("python server.py")])`.
 
-    A server's descriptions and results are a stranger's texts, and its tools do what they like: name those you trust.
+    The descriptions and results of a server are untrusted text, and its tools can do anything: offer only tools that
+    you trust.
 
     Args:
-        server: A command, as one text or as its words, or the http address of a server that speaks Streamable HTTP.
-        prefix: Put before the name of each tool, so that two servers do not clash.
-        only: Names of the tools to offer, as the server has them, whatever they do; see `read_only` when empty.
-        read_only: Where `only` is empty, offer only tools that the server says change nothing; all when off.
-        env: Environment variables for the command; of those of this process it gets a few harmless ones alone.
-        headers: Headers for the address, such as a key; https then, or this machine.
+        server: A command, as one text or a list of words, or the http address of a server with Streamable HTTP.
+        prefix: Text before the name of each tool, so that the names of two servers do not clash.
+        only: Names of the tools to offer, as the server lists them; if empty, `read_only` decides.
+        read_only: If `only` is empty: whether to offer only tools that the server marks as read-only, or all.
+        env: Environment variables for the command; it inherits only a few harmless ones from this process.
+        headers: HTTP headers for the address, such as a key; they need https, or an address of this machine.
 
     Raises:
-        ConfigurationError: The extra `mcp` is not installed, or `server` is neither.
+        ConfigurationError: The extra `mcp` is not installed, or `server` is not a command or an address.
 
     Example:
-        >>> from_mcp("python -m my_server", prefix="files_").get_tools()  # asked for before the first debate
+        >>> from_mcp("python -m my_server", prefix="files_").get_tools()  # loaded before the first debate
         ()
     """
     return McpToolkit(server, prefix=prefix, only=only, read_only=read_only, env=env, headers=headers)
@@ -264,20 +270,20 @@ async def _all_tools(client: Client) -> list[types.Tool]:
     return tools[:MOST_TOOLS]
 
 
-async def _called(client: Client, name: str, tool_input: JsonObject) -> ToolResult:
+async def _call(client: Client, name: str, tool_input: JsonObject) -> ToolResult:
     try:
         result = await client.call_tool(name, dict(tool_input))
-    except Exception as error:  # noqa: BLE001  (told here: outside, the task group of the client would wrap it)
-        return failed(_kind(error))
-    texts = [_said(part) for part in result.content]
+    except Exception as error:  # noqa: BLE001  (caught here: outside, the task group of the client would wrap it)
+        return failed(_describe_error(error))
+    texts = [_part_text(part) for part in result.content]
     if result.is_error:
         return failed("\n".join(texts) or "the tool failed")
     structured: JsonValue = result.structured_content
     return ToolResult(success=True, data="\n".join(texts) if structured is None else structured)
 
 
-def _said(part: types.ContentBlock) -> str:
-    """Give a piece of a result as text; what is no text is named."""
+def _part_text(part: types.ContentBlock) -> str:
+    """Return a part of a result as text, or a note for a part that is not text."""
     match part.type:
         case "text":
             return part.text
@@ -290,41 +296,41 @@ def _said(part: types.ContentBlock) -> str:
             return f"[{part.type}, {part.mime_type}, left out]"
 
 
-def _as_ours(tool: types.Tool, prefix: str) -> AgentTool:
-    """Give a server's tool as one of ours: a name every provider takes, and texts that keep to their place."""
+def _agent_tool(tool: types.Tool, prefix: str) -> AgentTool:
+    """Return an MCP tool as an `AgentTool`: with a valid name, and descriptions cut and neutralised."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", prefix + tool.name)
     name = (name if re.match("[A-Za-z_]", name) else f"_{name}")[:64]
-    schema = _tame(tool.input_schema, _DEPTH)
+    schema = _clean_schema(tool.input_schema, _MAX_SCHEMA_DEPTH)
     if not isinstance(schema, dict) or len(to_json(schema)) > MOST_SCHEMA_BYTES:
         schema = {"type": "object"}
-    return AgentTool(name=name, description=_short(tool.description or tool.title or ""), parameters=schema)
+    return AgentTool(name=name, description=_clean_text(tool.description or tool.title or ""), parameters=schema)
 
 
-def _tame(value: JsonValue, depth: int) -> JsonValue:
+def _clean_schema(value: JsonValue, depth: int) -> JsonValue:
     if depth == 0:
         return None
     if isinstance(value, str):
-        return _short(value)
+        return _clean_text(value)
     if isinstance(value, list):
-        return [_tame(one, depth - 1) for one in value]
+        return [_clean_schema(item, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {name: _tame(one, depth - 1) for name, one in value.items()}
+        return {name: _clean_schema(item, depth - 1) for name, item in value.items()}
     return value
 
 
-def _short(text: str) -> str:
+def _clean_text(text: str) -> str:
     return neutralise(text)[:MOST_DESCRIPTION_CHARS]
 
 
-def _first(error: BaseException) -> BaseException:
-    """Give the first error of a group, however deep."""
+def _first_error(error: BaseException) -> BaseException:
+    """Return the first error of a group, also of nested groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
-def _kind(error: BaseException) -> str:
-    """Give an error's kind, with its text where that is short; a server may have written it."""
-    error = _first(error)
-    said = neutralise(error_text(error))[:200]
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+def _describe_error(error: BaseException) -> str:
+    """Return the class of an error and its message, cut and neutralised, as a server may have written it."""
+    error = _first_error(error)
+    message = neutralise(error_text(error))[:200]
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

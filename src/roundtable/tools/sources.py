@@ -1,4 +1,4 @@
-"""Where tools get what they know: the web, an answering search, and what was said in the debate."""
+"""The sources of tools: web search, a search that answers, and statements in the debate."""
 
 from __future__ import annotations
 
@@ -33,52 +33,53 @@ class SnakeValue(Value):
 
 
 class SearchOptions(Value):
-    """How to search."""
+    """Options of a web search."""
 
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
     """Most results, 1 to 20."""
     recency: Literal["day", "week", "month", "year"] | None = None
-    """How old a page may be."""
+    """Greatest age of a page."""
 
 
 class SearchResult(Value):
-    """A page that was found."""
+    """A page that a search found."""
 
     title: str
     """Its title."""
     url: NonEmpty
-    """Where it is."""
+    """Its address."""
     snippet: str = ""
-    """The passage that was found."""
+    """The passage that matches the query."""
     published_date: str | None = None
     """When it was published, as the provider writes it."""
 
 
 class Evidence(Value):
-    """What an agent said that bears on a claim."""
+    """A statement of an agent that is relevant to a claim."""
 
     agent_name: str
-    """Name it is shown under."""
+    """Name of the agent, as others see it."""
     evidence: str
-    """What it said."""
+    """The statement."""
     confidence: Share
     """Confidence it reported, in [0, 1]."""
 
 
 class SessionData(Value):
-    """What is known of a session."""
+    """The topic and the statements of a session."""
 
     id: str
     """Session id."""
     topic: str
     """The question."""
     responses: tuple[Evidence, ...] = ()
-    """What was said."""
+    """The statements."""
 
 
 class PerplexitySearchInput(SnakeValue):
-    """What `perplexity_search` is asked; its names are the same in JSON."""
+    """Input of `perplexity_search`; its fields have the same names in JSON."""
 
+    # Models see the descriptions of these fields: they are part of the prompt.
     query: NonEmpty
     """What to look for."""
     recency_filter: Literal["hour", "day", "week", "month"] | None = None
@@ -92,45 +93,45 @@ class PerplexitySearchInput(SnakeValue):
 
 
 class PerplexitySearchResult(SnakeValue):
-    """What an answering search found; its names are the same in JSON."""
+    """Output of `perplexity_search`; its fields have the same names in JSON."""
 
     answer: str
     """The answer."""
     citations: tuple[Citation, ...] | None = None
-    """What it rests on."""
+    """Sources of the answer."""
     images: tuple[ImageResult, ...] | None = None
-    """Images found."""
+    """Images that the search found."""
     related_questions: tuple[str, ...] | None = None
-    """Questions that follow."""
+    """Related questions."""
 
 
 class WebSearchProvider(Protocol):
-    """Searches the web."""
+    """Search the web."""
 
     async def search(self, query: str, options: SearchOptions | None = None) -> Sequence[SearchResult]:
-        """Give pages, best first.
+        """Return pages, best first.
 
         Raises:
-            RoundtableError: The search failed; `retryable` says whether it may work later.
+            RoundtableError: The search failed; `retryable` says whether another attempt may work.
         """
 
 
 class PerplexitySearchProvider(Protocol):
-    """Searches the web and answers from what it found."""
+    """Search the web and answer in text from the results."""
 
     async def search(self, search_input: PerplexitySearchInput) -> PerplexitySearchResult:
-        """Answer.
+        """Answer a question.
 
         Raises:
-            RoundtableError: The search failed; `retryable` says whether it may work later.
+            RoundtableError: The search failed; `retryable` says whether another attempt may work.
         """
 
 
 class SessionDataProvider(Protocol):
-    """Knows what was said in a debate."""
+    """Find statements of a debate."""
 
     async def get_session(self, session_id: str) -> SessionData | None:
-        """Give what is known of a session; `None` when there is none."""
+        """Return the topic and the statements of a session; `None` if there is no such session."""
 
     async def find_related_evidence(self, claim: str) -> Sequence[Evidence]:
-        """Give what was said that bears on a claim."""
+        """Return the statements that are relevant to a claim."""

@@ -1,47 +1,242 @@
-"""The toolkit: tools by name, bound to one turn at a time, with results shared within a round."""
+"""The toolkit: finds tools by name, checks arguments, binds tools to a turn, shares results within a round."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import itertools
 import json
+import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
+import anyio
 from anyio import Event
 
 from roundtable.errors import ConfigurationError
-from roundtable.tools.arguments import misfits
-from roundtable.tools.calling import call_tool
-from roundtable.tools.definition import check_tool_name
-from roundtable.tools.evidence import FactCheck, PerplexitySearch, SearchWeb
-from roundtable.tools.results import failed
-from roundtable.tools.standard import GetContext, SubmitResponse
-from roundtable.tools.turn import AsksModels, ToolTurn, TurnTool
+from roundtable.stages import is_foreign_cancellation
+from roundtable.tools.definition import (
+    TOOL_ATTEMPTS,
+    TOOL_BASE_DELAY_S,
+    TOOL_TIMEOUT_S,
+    CallsModels,
+    ToolTurn,
+    TurnTool,
+    check_tool_name,
+    failed,
+    is_transient_error,
+    to_result,
+)
+from roundtable.tools.standard import FactCheck, GetContext, PerplexitySearch, SearchWeb, SubmitResponse
 from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Collection
     from datetime import datetime
 
     from roundtable.protocols import AgentToolkit, ChatModel, Tool
+    from roundtable.tools.definition import ModelCall
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
-    from roundtable.tools.turn import ModelAsk
     from roundtable.types import AgentTool, DebateContext, JsonObject, ToolResult
 
-__all__ = ["DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"]
+__all__ = ["DefaultAgentToolkit", "ToolOutcome", "bound", "call_tool", "create_default_toolkit", "misfits"]
 
-_KEPT_SESSIONS: Final = 256
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_TYPE_CHECKS: Final[dict[str, Callable[[object], bool]]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "number": _is_number,
+    "integer": lambda value: _is_number(value) and float(value).is_integer(),
+}
+_MAX_FAULTS: Final = 5
+_MAX_DEPTH: Final = 32
+
+
+def misfits(value: object, schema: Mapping[str, Any]) -> str:
+    """Describe where a value does not match a schema, for the model; empty if it matches.
+
+    Example:
+        >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        >>> misfits({"n": 3}, schema), misfits({"n": "three"}, schema), misfits({}, schema)
+        ('', 'n: must be integer', 'n: is missing')
+    """
+    faults: list[str] = []
+    # A schema of a third party may be invalid, such as a length that is not a number; the tool must check the rest.
+    with contextlib.suppress(TypeError, ValueError, AttributeError, KeyError):
+        faults.extend(itertools.islice(_faults(value, schema, "", schema, _MAX_DEPTH), _MAX_FAULTS))
+    return "; ".join(faults)
+
+
+def _faults(value: object, schema: object, path: str, root: Mapping[str, Any], depth: int) -> Iterator[str]:
+    if schema is False:
+        yield _fault_at(path, "is not allowed")
+    schema = _resolve(schema, root)
+    if not isinstance(schema, Mapping) or depth == 0:
+        return
+    types = schema.get("type")
+    if types is not None:
+        allowed = [types] if isinstance(types, str) else list(types)
+        if not any(name not in _TYPE_CHECKS or _TYPE_CHECKS[name](value) for name in allowed):
+            yield _fault_at(path, f"must be {' or '.join(allowed)}")
+            return
+    if "enum" in schema and not any(_equal(value, option) for option in schema["enum"]):
+        yield _fault_at(path, f"must be one of {', '.join(map(repr, schema['enum']))[:200]}")
+    if "const" in schema and not _equal(value, schema["const"]):
+        yield _fault_at(path, f"must be {schema['const']!r}")
+    if isinstance(value, dict):
+        yield from _object_faults(value, schema, path, root, depth)
+    elif isinstance(value, list):
+        yield from _array_faults(value, schema, path, root, depth)
+    else:
+        yield from _bound_faults(value, schema, path)
+    yield from _choice_faults(value, schema, path, root, depth)
+
+
+def _object_faults(
+    value: dict[str, object], schema: Mapping[str, Any], path: str, root: Mapping[str, Any], depth: int
+) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield _fault_at(f"{path}.{name}", "is missing")
+    additional = schema.get("additionalProperties", True)
+    for name, inner in value.items():
+        inner_path = f"{path}.{name[:80]}"
+        if name in properties:
+            yield from _faults(inner, properties[name], inner_path, root, depth - 1)
+        elif "patternProperties" not in schema:
+            yield from _faults(inner, additional, inner_path, root, depth - 1)
+
+
+def _array_faults(
+    value: list[object], schema: Mapping[str, Any], path: str, root: Mapping[str, Any], depth: int
+) -> Iterator[str]:
+    if len(value) < schema.get("minItems", 0):
+        yield _fault_at(path, f"needs at least {schema['minItems']} items")
+    if len(value) > schema.get("maxItems", len(value)):
+        yield _fault_at(path, f"takes at most {schema['maxItems']} items")
+    if "prefixItems" not in schema:
+        for index, inner in enumerate(value):
+            yield from _faults(inner, schema.get("items", True), f"{path}.{index}", root, depth - 1)
+
+
+def _bound_faults(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    if isinstance(value, str):
+        if len(value) < schema.get("minLength", 0):
+            yield _fault_at(path, f"needs at least {schema['minLength']} characters")
+        if len(value) > schema.get("maxLength", len(value)):
+            yield _fault_at(path, f"takes at most {schema['maxLength']} characters")
+    if _is_number(value):
+        if value < schema.get("minimum", value):
+            yield _fault_at(path, f"must be at least {schema['minimum']}")
+        if value > schema.get("maximum", value):
+            yield _fault_at(path, f"must be at most {schema['maximum']}")
+        if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+            yield _fault_at(path, f"must be above {schema['exclusiveMinimum']}")
+        if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
+            yield _fault_at(path, f"must be below {schema['exclusiveMaximum']}")
+
+
+def _choice_faults(
+    value: object, schema: Mapping[str, Any], path: str, root: Mapping[str, Any], depth: int
+) -> Iterator[str]:
+    for inner in schema.get("allOf", ()):
+        yield from _faults(value, inner, path, root, depth - 1)
+    for keyword in ("anyOf", "oneOf"):
+        branches: Sequence[object] = schema.get(keyword, ())
+        faults = [next(_faults(value, branch, path, root, depth - 1), None) for branch in branches]
+        if branches and None not in faults:
+            yield max((fault for fault in faults if fault), key=len)
+
+
+def _resolve(schema: object, root: Mapping[str, Any]) -> object:
+    """Resolve references within the schema; an unknown reference allows everything."""
+    for _ in range(_MAX_DEPTH):
+        if not isinstance(schema, Mapping) or "$ref" not in schema:
+            return schema
+        target: object = root
+        for step in filter(None, str(schema["$ref"]).removeprefix("#").split("/")):
+            target = target.get(step) if isinstance(target, Mapping) else None
+        schema = target
+    return None
+
+
+def _equal(left: object, right: object) -> bool:
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _fault_at(path: str, fault: str) -> str:
+    return f"{path.removeprefix('.') or 'the arguments'}: {fault}"
+
+
+async def call_tool(
+    tool: Tool, tool_input: JsonObject, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+) -> ToolResult:
+    """Call a tool; every error becomes a failed result.
+
+    A `retryable` tool gets up to 3 attempts, 0.5 s and 1 s apart, if its error is temporary.
+
+    Args:
+        tool: The tool; its attributes `retryable` and `timeout_s` are used if it has them.
+        tool_input: Arguments, validated already.
+        sleep: Waits between attempts.
+    """
+    attempts = TOOL_ATTEMPTS if getattr(tool, "retryable", False) else 1
+    for attempt in range(1, attempts + 1):
+        result, is_temporary = await _attempt(tool, tool_input)
+        if not is_temporary or attempt == attempts:
+            return result
+        await sleep(TOOL_BASE_DELAY_S * 2 ** (attempt - 1))
+    raise AssertionError("a tool has at least one attempt")
+
+
+async def _attempt(tool: Tool, tool_input: JsonObject) -> tuple[ToolResult, bool]:
+    """Call the tool once; return the result, and whether its error is temporary."""
+    limit = getattr(tool, "timeout_s", TOOL_TIMEOUT_S)
+    try:
+        with anyio.move_on_after(limit):
+            result = to_result(await tool.run(tool_input))
+            return result, not result.success and is_transient_error(result.error)
+    except BaseException as error:  # a tool is third-party code; the model sees the error
+        if _is_external_interrupt(error):
+            raise
+        return failed(error), is_transient_error(error)
+    return failed(f'Tool "{tool.definition.name}" timed out after {limit * 1000:.0f}ms'), True
+
+
+def _is_external_interrupt(error: BaseException) -> bool:
+    """Check whether an error does not come from the tool: a cancellation of the turn, or Ctrl-C.
+
+    In the event loop of the main thread, a tool that raises `KeyboardInterrupt` looks like Ctrl-C, and the program must
+    end. On other threads, such as those of plain functions, Ctrl-C never arrives.
+    """
+    if isinstance(error, Exception) or is_foreign_cancellation(error):
+        return False
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        return threading.current_thread() is threading.main_thread()
+    return isinstance(error, anyio.get_cancelled_exc_class())
+
+
+_MAX_SESSIONS: Final = 256
 
 
 class ToolOutcome(NamedTuple):
-    """A tool call with its figures."""
+    """The result of a tool call, with its times."""
 
     result: ToolResult
-    """What the tool gave."""
+    """The result of the tool."""
     cached: bool
-    """Whether another call of the round had given it."""
+    """Whether the result comes from another call of the round."""
     started_at: datetime
     """When the call began."""
     duration_s: float
@@ -49,15 +244,15 @@ class ToolOutcome(NamedTuple):
 
 
 class DefaultAgentToolkit:
-    """Tools by name. One toolkit serves any number of debates at once: what belongs to a turn stays with its turn.
+    """Tools by name. One toolkit can serve many debates at the same time, because each turn has its own state.
 
-    The toolkit has the tools of the TypeScript API that need nothing, and those whose providers are given.
+    The toolkit has the standard tools that need no provider, and those whose providers are passed.
 
     Args:
-        web_search_provider: Where `search_web` and `fact_check` search; without one there is no `search_web`.
-        session_data_provider: Who knows what was said; without one `fact_check` looks at what the turn shows.
-        perplexity_search_provider: Who answers `perplexity_search`; without one there is no such tool.
-        standard: Whether to have those tools; off for a toolkit that begins empty.
+        web_search_provider: Web search for `search_web` and `fact_check`; without it there is no `search_web`.
+        session_data_provider: Earlier statements for `fact_check`; without it `fact_check` uses what the turn shows.
+        perplexity_search_provider: Search for `perplexity_search`; without it there is no such tool.
+        standard: Whether to register the standard tools; false for an empty toolkit.
 
     Example:
         >>> import anyio
@@ -78,7 +273,7 @@ class DefaultAgentToolkit:
     ) -> None:
         self._tools: dict[str, Tool] = {}
         self._toolkits: list[AgentToolkit] = []
-        self._shared = _Shared()
+        self._shared = _SharedResults()
         self._turn: ToolTurn | None = None
         self._guard: Callable[[ChatModel], ChatModel] | None = None
         if not standard:
@@ -92,9 +287,9 @@ class DefaultAgentToolkit:
             self.register_tool(PerplexitySearch(perplexity_search_provider))
 
     def set_context(self, context: DebateContext) -> None:
-        """Say what tools that look at the debate see, where the toolkit is used by itself.
+        """Set the debate that the tools see, for a toolkit that is used outside of a debate.
 
-        In a debate each turn has a toolkit of its own, from `for_turn`.
+        In a debate, each turn has its own toolkit, from `for_turn`.
         """
         self._turn = ToolTurn(context)
 
@@ -102,88 +297,95 @@ class DefaultAgentToolkit:
         """Add a tool, such as a `ToolDefinition`.
 
         Raises:
-            ConfigurationError: Its name is taken, or is none that every provider takes.
+            ConfigurationError: Its name is in use, or not valid for every provider.
         """
         name = definition.definition.name
         check_tool_name(name)
         if name in self._tools:
             msg = f"there are two tools named {name!r}"
-            raise ConfigurationError(msg, hint="Give one of them another name.")
+            raise ConfigurationError(msg, hint="Rename one of them.")
         self._tools[name] = definition
 
     def include(self, toolkit: AgentToolkit) -> None:
-        """Offer the tools of another toolkit too, whatever they are at the time; tools of one's own come first."""
+        """Offer the tools of another toolkit too, as they are at each turn; on equal names, its own tools win."""
         self._toolkits.append(toolkit)
 
     def over(self, guard: Callable[[ChatModel], ChatModel]) -> DefaultAgentToolkit:
-        """Give this toolkit with something round the models that its tools ask by way of their turn."""
-        own = copy.copy(self)
-        own._guard = guard  # noqa: SLF001  (its own class)
-        return own
+        """Return a copy of this toolkit whose tools call models through `guard`."""
+        guarded = copy.copy(self)
+        guarded._guard = guard  # noqa: SLF001  (its own class)
+        return guarded
 
-    def asks(self, allow: Collection[str] | None = None) -> tuple[tuple[ModelAsk, ...], ...]:
-        """Give, for each tool that asks models, the calls that one call of it makes at most.
+    def asks(self, allow: Collection[str] | None = None) -> tuple[tuple[ModelCall, ...], ...]:
+        """Return, for each tool that calls models, the most calls that one call of the tool makes.
 
         Args:
-            allow: Names of tools that count; all when left out.
+            allow: Names of the tools to include; all by default.
         """
-        wanted = [tool for name, tool in self._tools.items() if allow is None or name in allow]
-        own = [tool.asks() for tool in wanted if isinstance(tool, AsksModels)]
+        tools = [tool for name, tool in self._tools.items() if allow is None or name in allow]
+        asks_by_tool = [tool.asks() for tool in tools if isinstance(tool, CallsModels)]
         guard = self._guard
-        guarded = (tuple(ask if guard is None else ask._replace(model=guard(ask.model)) for ask in one) for one in own)
-        others = (one.over(guard) if guard else one for one in self._toolkits if isinstance(one, DefaultAgentToolkit))
-        return (*(one for one in guarded if one), *(one for other in others for one in other.asks(allow)))
+        if guard is not None:
+            asks_by_tool = [[ask._replace(model=guard(ask.model)) for ask in asks] for asks in asks_by_tool]
+        toolkits = [toolkit for toolkit in self._toolkits if isinstance(toolkit, DefaultAgentToolkit)]
+        included = [toolkit if guard is None else toolkit.over(guard) for toolkit in toolkits]
+        return (
+            *(tuple(asks) for asks in asks_by_tool if asks),
+            *(asks for toolkit in included for asks in toolkit.asks(allow)),
+        )
 
     def for_turn(self, context: DebateContext) -> DefaultAgentToolkit:
-        """Give the toolkit of one turn: the same tools, in a state of its own."""
-        own = copy.copy(self)
-        own._turn = ToolTurn(context, guard=self._guard)  # noqa: SLF001  (its own class)
-        return own
+        """Return the toolkit for one turn: the same tools with separate state."""
+        bound_toolkit = copy.copy(self)
+        bound_toolkit._turn = ToolTurn(context, guard=self._guard)  # noqa: SLF001  (its own class)
+        return bound_toolkit
 
     @property
     def turn(self) -> ToolTurn | None:
-        """The turn it is bound to, with what its tools left behind there."""
+        """The turn that the toolkit is bound to, with the state of its tools."""
         return self._turn
 
     def get_tools(self) -> tuple[AgentTool, ...]:
-        """List the tools; of a turn's toolkit, those the turn has a use for."""
-        return tuple(tool.definition for tool in self._offered().values())
+        """List the tools; the toolkit of a turn lists those that the turn can use."""
+        return tuple(tool.definition for tool in self._tools_of_turn().values())
 
     async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
-        """Run one; an unknown name, arguments that do not fit, a fault and a timeout are results, never raised."""
+        """Run a tool; an unknown name, invalid arguments, an error and a timeout are failed results, never raised."""
         return (await self.call(name, tool_input)).result
 
     async def call(self, name: str, tool_input: JsonObject) -> ToolOutcome:
-        """Run one, and give the figures of the call as well."""
-        began, started_at, cached = time.monotonic(), utc_now(), False
-        tool = self._offered().get(name)
+        """Run a tool, and return the times of the call with its result."""
+        start_s, started_at, cached = time.monotonic(), utc_now(), False
+        tool = self._tools_of_turn().get(name)
         if tool is None:
-            result = failed(f"Tool not found: {_shown(name)}")
+            result = failed(f"Tool not found: {_printable(name)}")
         elif fault := misfits(tool_input, tool.definition.parameters):
             result = failed(f"the arguments do not fit: {fault}")
         elif self._turn is not None and getattr(tool, "cached", False):
-            place = self._turn.context.session_id, self._turn.context.current_round
-            key = name, json.dumps(tool_input, sort_keys=True)
-            result, cached = await self._shared.once(place, key, lambda: call_tool(tool, tool_input))
+            round_key = self._turn.context.session_id, self._turn.context.current_round
+            call_key = name, json.dumps(tool_input, sort_keys=True)
+            result, cached = await self._shared.once(round_key, call_key, lambda: call_tool(tool, tool_input))
         else:
             result = await call_tool(tool, tool_input)
-        return ToolOutcome(result, cached, started_at, time.monotonic() - began)
+        return ToolOutcome(result, cached, started_at, time.monotonic() - start_s)
 
-    def _offered(self) -> dict[str, Tool]:
-        tools = self._known()
+    def _tools_of_turn(self) -> dict[str, Tool]:
+        tools = self._all_tools()
         if self._turn is None:
             return tools
-        own = {name: tool.for_turn(self._turn) if isinstance(tool, TurnTool) else tool for name, tool in tools.items()}
-        return {name: tool for name, tool in own.items() if tool is not None}
+        bound_tools = {
+            name: tool.for_turn(self._turn) if isinstance(tool, TurnTool) else tool for name, tool in tools.items()
+        }
+        return {name: tool for name, tool in bound_tools.items() if tool is not None}
 
-    def _known(self) -> dict[str, Tool]:
-        """Give all tools, bound to no turn; those of a toolkit like this one are its own, with all they can do."""
+    def _all_tools(self) -> dict[str, Tool]:
+        """Return all tools, not bound to a turn; those of included default toolkits without a wrapper."""
         tools: dict[str, Tool] = {}
         for toolkit in self._toolkits:
             if isinstance(toolkit, DefaultAgentToolkit):
-                tools.update(toolkit._known())  # noqa: SLF001  (its own class)
+                tools.update(toolkit._all_tools())  # noqa: SLF001  (its own class)
             else:
-                tools.update((offered.name, _Foreign(offered, toolkit)) for offered in toolkit.get_tools())
+                tools.update((offered.name, _CustomTool(offered, toolkit)) for offered in toolkit.get_tools())
         return {**self._tools, **{name: tool for name, tool in tools.items() if name not in self._tools}}
 
 
@@ -192,73 +394,73 @@ def create_default_toolkit(
     session_data_provider: SessionDataProvider | None = None,
     perplexity_search_provider: PerplexitySearchProvider | None = None,
 ) -> DefaultAgentToolkit:
-    """Make a toolkit with the tools of the TypeScript API; see `DefaultAgentToolkit`."""
+    """Create a toolkit with the standard tools; see `DefaultAgentToolkit`."""
     return DefaultAgentToolkit(web_search_provider, session_data_provider, perplexity_search_provider)
 
 
 def bound(toolkit: AgentToolkit, context: DebateContext) -> DefaultAgentToolkit:
-    """Give the toolkit of one turn; tools of a foreign kind of toolkit get the same limits as ours."""
+    """Return the toolkit for one turn; tools of a custom toolkit get the same limits as the standard ones."""
     if isinstance(toolkit, DefaultAgentToolkit):
         return toolkit.for_turn(context)
-    adopted = DefaultAgentToolkit(standard=False)
-    adopted.include(toolkit)
-    return adopted.for_turn(context)
+    wrapper = DefaultAgentToolkit(standard=False)
+    wrapper.include(toolkit)
+    return wrapper.for_turn(context)
 
 
 @dataclass(frozen=True, slots=True)
-class _Foreign:
-    """A tool of a toolkit that somebody else wrote."""
+class _CustomTool:
+    """A tool of a custom toolkit."""
 
     definition: AgentTool
     toolkit: AgentToolkit
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
-        """Run it."""
+        """Call it through its toolkit."""
         return await self.toolkit.execute_tool(self.definition.name, tool_input)
 
 
-class _Flight:
-    """One execution that others may wait for."""
+class _PendingCall:
+    """A running call whose result other agents may wait for."""
 
     def __init__(self) -> None:
-        self.landed = Event()
+        self.done = Event()
         self.result: ToolResult | None = None
 
 
-class _Shared:
-    """Results of the latest round of each debate, so that the same call by two agents is carried out once."""
+class _SharedResults:
+    """Results of the latest round of each debate, so that equal calls of two agents run once."""
 
     def __init__(self) -> None:
-        self._rounds: OrderedDict[str, tuple[int, dict[tuple[str, str], _Flight]]] = OrderedDict()
+        self._rounds: OrderedDict[str, tuple[int, dict[tuple[str, str], _PendingCall]]] = OrderedDict()
 
     async def once(
-        self, place: tuple[str, int], key: tuple[str, str], run: Callable[[], Awaitable[ToolResult]]
+        self, round_key: tuple[str, int], call_key: tuple[str, str], run: Callable[[], Awaitable[ToolResult]]
     ) -> tuple[ToolResult, bool]:
-        """Give the result of a call, and whether another one had made it. A failure is not kept."""
-        flights = self._flights(*place)
-        while (flight := flights.get(key)) is not None:
-            await flight.landed.wait()
-            if flight.result is not None:
-                return flight.result, True
-        flight = flights[key] = _Flight()
+        """Return the result of a call, and whether it comes from another call. Failures are not shared."""
+        calls = self._calls_of_round(*round_key)
+        while (pending := calls.get(call_key)) is not None:
+            await pending.done.wait()
+            if pending.result is not None:
+                return pending.result, True
+        pending = calls[call_key] = _PendingCall()
         try:
-            flight.result = await run()
+            pending.result = await run()
         finally:
-            # Whoever waits for one that was cancelled makes the call itself.
-            if flight.result is None or not flight.result.success:
-                del flights[key]
-            flight.landed.set()
-        return flight.result, False
+            # If this call is cancelled, the next agent that waits for it makes the call itself.
+            if pending.result is None or not pending.result.success:
+                del calls[call_key]
+            pending.done.set()
+        return pending.result, False
 
-    def _flights(self, session_id: str, number: int) -> dict[tuple[str, str], _Flight]:
-        held = self._rounds.pop(session_id, None)
-        flights = held[1] if held is not None and held[0] == number else {}
-        self._rounds[session_id] = number, flights
-        while len(self._rounds) > _KEPT_SESSIONS:
+    def _calls_of_round(self, session_id: str, number: int) -> dict[tuple[str, str], _PendingCall]:
+        latest = self._rounds.pop(session_id, None)
+        calls = latest[1] if latest is not None and latest[0] == number else {}
+        self._rounds[session_id] = number, calls
+        while len(self._rounds) > _MAX_SESSIONS:
             self._rounds.popitem(last=False)
-        return flights
+        return calls
 
 
-def _shown(name: str) -> str:
-    """Give a name that a model made up, fit for a message."""
+def _printable(name: str) -> str:
+    """Return a name that a model invented, made safe for a message."""
     return "".join(char if char.isprintable() else "?" for char in name[:80])

@@ -1,13 +1,13 @@
 """The typed values of the library: frozen, round-trip through camelCase JSON, no behaviour beyond arithmetic.
 
-Nothing is loaded before it is asked for, so that importing one module of this package costs no more than that module.
+Names load on first access, so importing one module of this package loads no other.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._lazy import lazy_names
+from roundtable._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
         AgentResponse,
         Answer,
         AnswerKind,
+        ApprovalAnswer,
         BallotAnswer,
         Citation,
+        Comparison,
+        ContextRequest,
+        ContextResult,
         ImageResult,
         PlanAnswer,
         RankingAnswer,
@@ -40,11 +44,18 @@ if TYPE_CHECKING:
         Stance,
         TextAnswer,
         ToolCallRecord,
+        TurnKey,
     )
     from roundtable.types.base import (
+        ImagePart,
         JsonObject,
         JsonValue,
+        NativeContent,
+        NativeSearch,
         NonEmpty,
+        RateLimit,
+        SearchProfile,
+        ServerCall,
         Share,
         Timestamp,
         Value,
@@ -72,25 +83,27 @@ if TYPE_CHECKING:
         Decision,
         GroupthinkWarning,
         Measured,
+        Motion,
         Nuances,
         PairReading,
         SynthesisResult,
-    )
-    from roundtable.types.content import (
-        ImagePart,
-        NativeContent,
-        NativeSearch,
-        RateLimit,
-        ServerCall,
+        VoteReport,
     )
     from roundtable.types.debate import (
         SCHEMA_VERSION,
         AnyPerspective,
+        AnyTurn,
+        CallerObjects,
         DebateConfig,
         DebateContext,
         DebateMode,
         DebateRecord,
         DebateStatus,
+        ErrorInfo,
+        ExitCriteria,
+        ExitReason,
+        ExitResult,
+        FailedTurn,
         ForkOrigin,
         Roster,
         RosterEntry,
@@ -101,6 +114,8 @@ if TYPE_CHECKING:
         SessionRecord,
         SessionStatus,
         Topic,
+        Turn,
+        TurnResult,
     )
     from roundtable.types.events import (
         AgentComplete,
@@ -113,6 +128,8 @@ if TYPE_CHECKING:
         ContextRequested,
         Control,
         ControlAction,
+        ConversationComplete,
+        ConversationStart,
         DebateComplete,
         DebateError,
         DebateExit,
@@ -120,18 +137,18 @@ if TYPE_CHECKING:
         DurableEvent,
         Event,
         EventBase,
+        InitiatorComplete,
+        InitiatorStart,
+        InitiatorToolCall,
         LiveEvent,
         Retry,
         RoundComplete,
         RoundStart,
         RunningCalls,
+        SummarizerChunk,
+        SummarizerStart,
         SynthesisComplete,
         durable_event,
-    )
-    from roundtable.types.exits import (
-        ExitCriteria,
-        ExitReason,
-        ExitResult,
     )
     from roundtable.types.layers import (
         ActionRecommendation,
@@ -158,11 +175,9 @@ if TYPE_CHECKING:
         Plan,
         Stage,
         ToolPolicy,
-        TurnKey,
         TurnSpec,
         Visible,
     )
-    from roundtable.types.requests import ContextRequest, ContextResult
     from roundtable.types.storage import (
         Lease,
         Owner,
@@ -171,23 +186,7 @@ if TYPE_CHECKING:
         SessionFilter,
         SessionSummary,
     )
-    from roundtable.types.team_events import (
-        ConversationComplete,
-        ConversationStart,
-        InitiatorComplete,
-        InitiatorStart,
-        InitiatorToolCall,
-        SummarizerChunk,
-        SummarizerStart,
-    )
     from roundtable.types.teams import AgentResult, ChatMessage, Team, TeamMember, TeamOutcome
-    from roundtable.types.turns import (
-        AnyTurn,
-        ErrorInfo,
-        FailedTurn,
-        Turn,
-        TurnResult,
-    )
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -215,14 +214,17 @@ __all__ = [
     "AnyConsensus",
     "AnyPerspective",
     "AnyTurn",
+    "ApprovalAnswer",
     "BallotAnswer",
     "Budget",
+    "CallerObjects",
     "ChatDelta",
     "ChatMessage",
     "ChatRequest",
     "ChatResponse",
     "Citation",
     "Cluster",
+    "Comparison",
     "ConfidenceChange",
     "Conflict",
     "ConflictPosition",
@@ -279,6 +281,7 @@ __all__ = [
     "Message",
     "MetadataLayer",
     "ModelProfile",
+    "Motion",
     "NativeContent",
     "NativeSearch",
     "NonEmpty",
@@ -309,6 +312,7 @@ __all__ = [
     "RunningCalls",
     "ScoresAnswer",
     "SearchHit",
+    "SearchProfile",
     "SearchQuery",
     "Seat",
     "ServerCall",
@@ -343,6 +347,7 @@ __all__ = [
     "Value",
     "VerificationHint",
     "Visible",
+    "VoteReport",
     "durable_event",
     "utc_now",
 ]
@@ -353,46 +358,43 @@ _NAMES = {
         "Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (
-        "AgentResponse Answer AnswerKind BallotAnswer Citation ImageResult PlanAnswer RankingAnswer RoleViolation "
-        "ScoresAnswer Stance TextAnswer ToolCallRecord"
+        "AgentResponse Answer AnswerKind ApprovalAnswer BallotAnswer Citation Comparison ContextRequest ContextResult "
+        "ImageResult PlanAnswer RankingAnswer RoleViolation ScoresAnswer Stance TextAnswer ToolCallRecord TurnKey"
     ),
-    "budget": "AgentEstimate Budget Estimate",
-    "base": "JsonObject JsonValue NonEmpty Share Timestamp Value utc_now",
+    "base": (
+        "ImagePart JsonObject JsonValue NativeContent NativeSearch NonEmpty RateLimit SearchProfile "
+        "ServerCall Share Timestamp Value utc_now"
+    ),
     "chat": (
-        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall ToolCallDelta "
-        "ToolResult Usage"
+        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall "
+        "ToolCallDelta ToolResult Usage"
     ),
     "consensus": (
-        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Nuances "
-        "PairReading SynthesisResult"
+        "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Motion Nuances "
+        "PairReading SynthesisResult VoteReport"
     ),
-    "content": "ImagePart NativeContent NativeSearch RateLimit ServerCall",
+    "budget": "AgentEstimate Budget Estimate",
     "debate": (
-        "AnyPerspective DebateConfig DebateContext DebateMode DebateRecord "
-        "DebateStatus ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
-        "SessionStatus Topic"
+        "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "
+        "DebateRecord DebateStatus ErrorInfo ExitCriteria ExitReason ExitResult FailedTurn "
+        "ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
+        "SessionStatus Topic Turn TurnResult"
     ),
     "events": (
         "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "
-        "ConsensusMeasured ContextRequested Control ControlAction DebateComplete DebateError DebateExit "
-        "DebateStart DurableEvent Event EventBase LiveEvent Retry RoundComplete RoundStart RunningCalls "
-        "SynthesisComplete durable_event"
+        "ConsensusMeasured ContextRequested Control ControlAction ConversationComplete ConversationStart "
+        "DebateComplete DebateError DebateExit DebateStart DurableEvent Event EventBase InitiatorComplete "
+        "InitiatorStart InitiatorToolCall LiveEvent Retry RoundComplete RoundStart RunningCalls "
+        "SummarizerChunk SummarizerStart SynthesisComplete durable_event"
     ),
-    "exits": "ExitCriteria ExitReason ExitResult",
     "layers": (
         "ActionRecommendation ActionRecommendationType AgentResponseSummary ConfidenceChange Conflict "
         "ConflictPosition ConsensusLevel DecisionLayer DetailReference EvidenceLayer EvidenceUsed "
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
-    "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnKey TurnSpec Visible",
-    "requests": "ContextRequest ContextResult",
+    "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnSpec Visible",
     "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
-    "team_events": (
-        "ConversationComplete ConversationStart InitiatorComplete InitiatorStart InitiatorToolCall SummarizerChunk "
-        "SummarizerStart"
-    ),
     "teams": "AgentResult ChatMessage Team TeamMember TeamOutcome",
-    "turns": "AnyTurn ErrorInfo FailedTurn Turn TurnResult",
 }
 
 __getattr__: Callable[[str], object]

@@ -1,13 +1,29 @@
-"""Who takes part: agent configurations, personas and perspectives."""
+"""Agents of a debate: configurations, personas and perspectives."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
-from roundtable.types.base import NonEmpty, Value, named
+from roundtable.errors import ConfigurationError
+from roundtable.types.base import NativeSearch, NonEmpty, SearchProfile, Value, named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 __all__ = [
     "AIProvider",
@@ -15,6 +31,8 @@ __all__ = [
     "AgentHealth",
     "AgentId",
     "AgentInfo",
+    "AgentProfile",
+    "ErrorAction",
     "GeneratedPerspective",
     "ModelProfile",
     "Persona",
@@ -24,26 +42,91 @@ __all__ = [
     "RetryPolicy",
 ]
 
+
+ErrorAction: TypeAlias = Literal["skip", "retry", "abort"]
+"""What happens when an agent's turn fails: `skip` continues without it, `retry` tries once more and then continues,
+`abort` ends the run."""
+
+_PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_MAX_STEPS: Final = 50
+
+
+@dataclass(frozen=True)
+class AgentProfile:
+    """A specialised agent of a team: its instructions, its tools and its limits.
+
+    Args:
+        name: Name that selects this agent; up to 100 letters, digits, `.`, `_` and `-`.
+        instructions: Who it is and what it does; trusted text that opens its system prompt.
+        model: `"provider:model"`, or a chat model; a model of the table if omitted.
+        tools: Tools it may call: names of tools of the table or of plugins, typed functions, or tools. A session stores
+            their names; to resume it elsewhere, that table needs tools with the same names.
+        max_steps: Maximum model calls of one turn, 1 to 50.
+        on_error: What happens when its turn fails: continue without it (`"skip"`), try once more and then continue
+            (`"retry"`), or end the conversation (`"abort"`).
+        temperature: Sampling temperature in [0, 2]; `None` sends none.
+        max_tokens: Maximum tokens of one answer.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+
+    Example:
+        >>> AgentProfile("data-steward", instructions="You know the customer database.").max_steps
+        4
+    """
+
+    name: str
+    instructions: str = ""
+    model: object | None = None
+    tools: Sequence[object] = ()
+    max_steps: int = 4
+    on_error: ErrorAction = "skip"
+    temperature: float | None = 0.7
+    max_tokens: int = 4096
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        problem = _find_problem(self)
+        if problem is not None:
+            raise ConfigurationError(f"profile {self.name!r}: {problem}")
+
+
+def _find_problem(profile: AgentProfile) -> str | None:
+    """Return what is wrong with a profile, or `None`."""
+    steps, actions = profile.max_steps, get_args(ErrorAction)
+    if not isinstance(profile.name, str) or not _PROFILE_NAME.fullmatch(profile.name):
+        return "the name must have 1 to 100 letters, digits, '.', '_' or '-', and begin with a letter or digit"
+    if not isinstance(profile.instructions, str):
+        return "instructions must be a string"
+    if isinstance(profile.tools, str) or not hasattr(profile.tools, "__iter__"):
+        return "tools must be a list"
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= _MAX_STEPS:
+        return f"max_steps must be a whole number from 1 to {_MAX_STEPS}, not {steps!r}"
+    if profile.on_error not in actions:
+        return f"on_error must be one of {', '.join(map(repr, actions))}, not {profile.on_error!r}"
+    return None
+
+
 AIProvider: TypeAlias = str
 """Name of a provider, such as `"anthropic"`; open, since plugins add providers."""
 
 
-def _unbroken(value: str) -> str:
+def _without_spaces(value: str) -> str:
     if any(letter.isspace() or letter < " " for letter in value):
-        raise ValueError("an agent id holds no white space and no control characters")
+        raise ValueError("an agent id must not contain white space or control characters")
     return value
 
 
 AgentId: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=128, json_schema_extra={"pattern": r"^[^\s\u0000-\u001f]+$"}),
-    AfterValidator(_unbroken),
+    AfterValidator(_without_spaces),
 ]
 """One to 128 characters without white space or control characters."""
 
 
 class Persona(Value):
-    """A point of view an agent speaks from; data only, it never acts."""
+    """A point of view an agent speaks from; plain data."""
 
     name: NonEmpty
     """Short display name, such as `"Skeptic"`."""
@@ -57,7 +140,7 @@ class Perspective(Value):
     name: NonEmpty
     """Short name, such as `"Economic"`."""
     description: str | None = None
-    """What falls under it."""
+    """What it covers."""
 
 
 class GeneratedPerspective(Perspective):
@@ -74,26 +157,27 @@ class GeneratedPerspective(Perspective):
 
 
 RetryKind: TypeAlias = Literal["rate_limit", "network", "timeout", "answer"]
-"""What may be tried again: a rate limit, a fault of network or server, a time-out, an answer that is of no use."""
+"""What may be retried: a rate limit, a network or server failure, a time-out, or an unusable answer."""
 
 
 class RetryPolicy(Value):
-    """How often a model call is tried, given instead of the gateway's own rule.
+    """How often a model call is tried, instead of the gateway's default.
 
-    What is not of a kind listed in `on` is not tried again. A wait that the provider asks for comes before the one
-    stated here; neither ever goes past the deadline of the call.
+    A wait that the provider asks for replaces the delay set here. No wait exceeds the deadline of the call.
 
     Example:
-        >>> RetryPolicy(max_attempts=5, on=("rate_limit", "network")).base_delay_ms
-        1000
+        >>> RetryPolicy(max_attempts=5).on
+        ('rate_limit', 'network', 'timeout', 'answer')
+        >>> RetryPolicy(on=("rate_limit",)).max_attempts
+        3
     """
 
     max_attempts: Annotated[int, Field(ge=1)] = 3
-    """Tries in all, the first included."""
+    """Attempts in total, the first included."""
     base_delay_ms: Annotated[int, Field(ge=0)] = 1000
-    """Milliseconds before the second try; doubles with each further one, up to 32 s."""
-    on: tuple[RetryKind, ...] = ("rate_limit",)
-    """What is tried again."""
+    """Milliseconds before the second attempt; doubles with each further one, up to 32 s."""
+    on: tuple[RetryKind, ...] = ("rate_limit", "network", "timeout", "answer")
+    """What is retried; everything that may be temporary if omitted. An unusable answer is still billed."""
 
 
 class AgentConfig(Value):
@@ -111,17 +195,37 @@ class AgentConfig(Value):
     provider: NonEmpty
     """Name of a registered provider, such as `"anthropic"`, `"compatible"` or `"local"`."""
     model: str | None = None
-    """The provider's model id; `None` takes the provider's default model."""
+    """The provider's model id; `None` uses the provider's default model."""
     system_prompt: str | None = None
     """Replaces the default opening of the system prompt."""
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] | None = 0.7
     """Sampling temperature in [0, 2]; `None` sends none."""
     max_tokens: Annotated[int, Field(gt=0)] = 4096
-    """Most tokens of one completion."""
+    """Maximum tokens of one completion."""
     persona: Annotated[Persona | None, BeforeValidator(named)] = None
-    """The point of view this agent speaks from; a plain string names one, such as one that a plugin brings."""
+    """The point of view this agent speaks from; a plain string is its name, which may be a persona of a plugin."""
     retry: RetryPolicy | None = None
-    """How often its model calls are tried; `None` leaves it to the gateway: four times in all, whatever may pass."""
+    """How often its model calls are tried; `None` uses the gateway's default: up to four attempts if the failure may be
+    temporary."""
+    max_tool_rounds: Annotated[int, Field(ge=1, le=50)] = 10
+    """Model calls of one turn that may ask for tools, 1 to 50; then the model is called once more without tools."""
+    search: NativeSearch | bool | None = None
+    """Web search by its provider: `False` turns it off, `True` searches with the options of the provider and the table,
+    and options set here override those. `None` uses the table's setting."""
+
+    @model_serializer(mode="wrap")
+    def _serialize(self, serialize_fields: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        """Keep `temperature: null` where other nulls are left out: a missing temperature is read as 0.7."""
+        data: dict[str, Any] = serialize_fields(self)
+        if self.temperature is None and info.exclude_none:
+            data["temperature"] = None
+        return data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe the fields in the schema of the serialized form too, not just "an object"."""
+        fields: Any = {name: value for name, value in core_schema.items() if name != "serialization"}
+        return super().__get_pydantic_json_schema__(fields, handler)
 
 
 class AgentInfo(Value):
@@ -143,7 +247,7 @@ class AgentHealth(Value):
     healthy: bool
     """Whether a minimal call succeeded."""
     error: str | None = None
-    """Why not."""
+    """Why the call failed."""
 
 
 class ModelProfile(Value):
@@ -160,11 +264,18 @@ class ModelProfile(Value):
     streams: bool = False
     """Whether the model can send its answer piece by piece."""
     calls_tools: bool = True
-    """Whether the model can call tools; to one that cannot, none are offered."""
+    """Whether the model can call tools; a model that cannot is offered none."""
     search_alone: bool = False
-    """Whether the provider's own search cannot be asked for in one call with tools."""
+    """Whether the provider's own search and tools cannot be combined in one call."""
     search_model: str | None = None
-    """Model that does the search where it has to be a call of its own; the same model when left out."""
+    """Model that searches where search needs a call of its own; the same model if omitted."""
+    search: SearchProfile | None = None
+    """Options that the provider's own web search supports; `None` if the model cannot search."""
+
+    @property
+    def no_search(self) -> Literal[False] | None:
+        """Value of `ChatRequest.search` without a search: `False` if the model searches by default, else `None`."""
+        return False if self.search is not None and self.search.built_in else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,19 +292,25 @@ class ProviderConfig:
     base_url: str | None = None
     """Root of the API; plain http is accepted for loopback addresses only."""
     client: object | None = field(default=None, repr=False)
-    """An `httpx.AsyncClient` of the caller's, used as it is and never closed by the library."""
+    """Your own `httpx.AsyncClient`, used as it is and never closed by the library. For `human` it is the function that
+    asks a person, as in `roundtable.providers.HumanModel`."""
     timeout_s: float = 120.0
-    """Total deadline of one call in seconds, tries and the waits between them included."""
+    """Deadline of one call in seconds, retries and the waits between them included."""
     profile: str | None = field(default=None, repr=False)
-    """Name of the server, such as `"groq"` or `"vllm"`, where a provider knows several; recognised by its address
-    when left out. For `local` the way its model is prompted, `"full"` or `"compact"`; by its size when left out."""
+    """Name of the server, such as `"groq"` or `"vllm"`, for a provider that supports several; recognised by its address
+    if omitted. For `local` it is the prompt style, `"full"` or `"compact"`; chosen by model size if omitted."""
     retry: RetryPolicy | None = field(default=None, repr=False)
-    """How often a call is tried; `None` leaves it to the gateway. An agent's own policy wins."""
-    requests_per_minute: float | None = field(default=None, repr=False)
-    """Calls the provider allows in a minute; they are spread so that it need not refuse any."""
+    """How often a call is tried; `None` uses the gateway's default. An agent's own policy wins."""
+    requests_per_minute: float | Literal["auto"] | None = field(default="auto", repr=False)
+    """Calls per minute, above 0, for each key and model; further calls wait, at most 60 seconds. `"auto"` uses the
+    provider's default (50 for `anthropic`, 60 for `openai` and `google`, 20 for `perplexity`, no limit for others)
+    until response headers state the limit of the key; `None` sets no limit."""
     tokens_per_minute: float | None = field(default=None, repr=False)
-    """Tokens the provider allows in a minute, sent and generated together."""
+    """Tokens per minute that the provider allows, input and output together."""
     model: str | None = field(default=None, repr=False)
-    """Model of agents that name none; the provider's default model when left out."""
+    """Model for agents that name none; `None` uses the provider's default model."""
     light_model: str | None = field(default=None, repr=False)
-    """Small model for work beside the debate; the provider's when left out."""
+    """Small model for auxiliary work, such as analysis and synthesis; `None` uses the provider's default."""
+    search: NativeSearch | bool | None = field(default=None, repr=False)
+    """Web search by this provider for its agents: `False` turns it off, and options override those of the table. `None`
+    uses the table's setting."""

@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from base64 import b64encode
+from collections.abc import Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar, Self, TypeAlias
+from functools import cache
+from itertools import pairwise
+from mimetypes import guess_type
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 
-__all__ = ["JsonObject", "JsonValue", "NonEmpty", "Share", "Timestamp", "Value", "first_misfit", "named", "utc_now"]
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema, ErrorDetails
+
+__all__ = [
+    "ImagePart",
+    "JsonObject",
+    "JsonValue",
+    "NativeContent",
+    "NativeSearch",
+    "NonEmpty",
+    "RateLimit",
+    "SearchProfile",
+    "ServerCall",
+    "Share",
+    "Timestamp",
+    "Value",
+    "field_docs",
+    "first_error",
+    "named",
+    "nearest_error",
+    "utc_now",
+    "with_upper_bound",
+]
+
+
+_KIND: Final = re.compile(r"[A-Z]\w*|bool|int|float|str|.*\[.*")
+
+_with_descriptions: ContextVar[bool] = ContextVar("roundtable_field_descriptions", default=False)
 
 
 class Value(BaseModel):
@@ -16,7 +53,7 @@ class Value(BaseModel):
 
     Python reads and writes snake_case; JSON is camelCase. Both are accepted on input, unknown
     names are refused so that a misspelt option is never silently ignored. What JSON cannot carry is
-    refused too: NaN, infinities, and halves of surrogate pairs. A value hashes when no mapping is in it.
+    refused too: NaN, infinities, and halves of surrogate pairs. A value is hashable unless it contains a mapping.
 
     Example:
         >>> from roundtable.types import Citation
@@ -37,13 +74,39 @@ class Value(BaseModel):
         str_min_length=0,
     )
 
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401  (pydantic's signature)
+        """Return the JSON schema, with the docstring of each field as its description; see pydantic."""
+        if cls.model_computed_fields and len(args) < 4:
+            # What is written has more fields than what is read.
+            kwargs.setdefault("mode", "serialization")
+        token = _with_descriptions.set(True)
+        try:
+            return super().model_json_schema(*args, **kwargs)
+        finally:
+            _with_descriptions.reset(token)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the JSON schema of this type, with the docstrings of its fields if they are wanted."""
+        schema = handler(core_schema)
+        if _with_descriptions.get():
+            properties = handler.resolve_ref_schema(schema).get("properties", {})
+            for name, text in field_docs(cls).items():
+                field = cls.model_fields.get(name)
+                aliases = () if field is None else (field.serialization_alias, field.alias, name)
+                part = next((properties[alias] for alias in aliases if alias in properties), None)
+                if part is not None:
+                    part.setdefault("description", text)
+        return schema
+
     def to_json(self) -> str:
         """Render this value as compact camelCase JSON."""
         return self.model_dump_json()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a value back from `to_json` output.
+        """Parse `to_json` output.
 
         Raises:
             pydantic.ValidationError: The text is not JSON or does not fit this type.
@@ -51,28 +114,98 @@ class Value(BaseModel):
         return cls.model_validate_json(text)
 
 
+@cache
+def field_docs(kind: type) -> dict[str, str]:
+    """Return the docstring of each field of a class, inherited ones included; read from its source on first use.
+
+    Classes without source have none. Reading them at import would take longer than the import itself.
+    """
+    docs: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        docs |= _docs_by_class(base.__module__).get(base.__name__, {})
+    return docs
+
+
+@cache
+def _docs_by_class(module: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings of the fields of each class of a module."""
+    import ast
+    import inspect
+
+    try:
+        parsed = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError):
+        return {}
+    docs: dict[str, dict[str, str]] = {}
+    for kind in (node for node in ast.walk(parsed) if isinstance(node, ast.ClassDef)):
+        field_texts = docs.setdefault(kind.name, {})
+        for statement, below in pairwise(kind.body):
+            match statement, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    field_texts[name] = inspect.cleandoc(text)
+                case _:
+                    pass
+    return docs
+
+
+def with_upper_bound(data: object, lower: str, upper: str) -> object:
+    """Return the data of a value with its lower bound as the upper one, if that is left out."""
+    if not isinstance(data, Mapping) or upper in data or to_camel(upper) in data:
+        return data
+    bound = data.get(lower, data.get(to_camel(lower)))
+    return data if bound is None else {**data, upper: bound}
+
+
 def utc_now() -> datetime:
-    """Give the present moment as an aware UTC time."""
+    """Return the current time as an aware UTC datetime."""
     return datetime.now(UTC)
 
 
-def first_misfit(error: ValidationError) -> tuple[str, str]:
-    """Say what does not fit first: its field, with dots where it is inside of others, and why it does not.
+def first_error(error: ValidationError) -> tuple[str, str]:
+    """Return the first invalid field, as a dotted path, and what is wrong with it.
 
     Example:
         >>> from roundtable.types import Message
         >>> try:
         ...     Message(role="user", content=7)
         ... except ValidationError as error:
-        ...     first_misfit(error)[0]
+        ...     first_error(error)[0]
         'content'
     """
-    first = error.errors(include_url=False)[0]
+    first = nearest_error(error)
     return ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
 
 
+def nearest_error(error: ValidationError) -> ErrorDetails:
+    """Return the first validation error; for a union, the one of the member that comes nearest to the value.
+
+    Example:
+        >>> from roundtable.types import AgentConfig
+        >>> try:
+        ...     AgentConfig(id="ada", name="Ada", provider="openai", search={"maxUses": 0})
+        ... except ValidationError as error:
+        ...     nearest_error(error)["loc"]
+        ('search', 'maxUses')
+    """
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    errors = [detail for detail in errors if detail["loc"][:1] == errors[0]["loc"][:1]]
+    if len(errors) == 1:
+        return errors[0]
+    depth = max(len(detail["loc"]) for detail in errors)
+    first, *others = [detail for detail in errors if len(detail["loc"]) == depth]
+    location = _without_kinds(first["loc"])
+    messages = [first["msg"], *(detail["msg"] for detail in others if _without_kinds(detail["loc"]) == location)]
+    return {**first, "loc": location, "msg": "; or: ".join(dict.fromkeys(messages))}
+
+
+def _without_kinds(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return an error location without the union members that pydantic names in it: classes and written types."""
+    inner = [part for part in loc[1:] if isinstance(part, int) or not _KIND.fullmatch(part)]
+    return (*loc[:1], *inner)
+
+
 def named(value: object) -> object:
-    """Take a bare text for the name of what is wanted; a validator that runs before the fields are read."""
+    """Return a bare text as `{"name": text}`; a validator that runs before the fields are parsed."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -86,7 +219,7 @@ def _as_utc(value: datetime) -> datetime:
 
 
 JsonObject: TypeAlias = dict[str, JsonValue]
-"""A JSON object as Python sees it."""
+"""A JSON object as a Python dict."""
 
 NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
 """Text of at least one character."""
@@ -96,3 +229,172 @@ Share: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
 
 Timestamp: TypeAlias = Annotated[datetime, AfterValidator(_as_utc)]
 """An aware UTC time; a naive one is read as UTC."""
+
+
+_FALLBACK_MEDIA_TYPE: Final = "image/png"
+
+
+class ImagePart(Value):
+    """An image shown to a model.
+
+    Example:
+        >>> image = ImagePart.from_bytes(b"hi", "image/png")
+        >>> image.url, image.data, image.media_type
+        ('data:image/png;base64,aGk=', 'aGk=', 'image/png')
+    """
+
+    url: NonEmpty = Field(repr=False)
+    """Address of the image, or the image itself as a base64 `data:` URL."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes, media_type: str) -> Self:
+        """Create an image from its bytes and media type, such as `image/jpeg`."""
+        return cls(url=f"data:{media_type};base64,{b64encode(data).decode()}")
+
+    @property
+    def data(self) -> str | None:
+        """The image in base64; `None` if only its address is known."""
+        head, separator, content = self.url.partition(";base64,")
+        return content if separator and head.startswith("data:") else None
+
+    @property
+    def media_type(self) -> str:
+        """Its media type; guessed from the file extension of an address."""
+        if self.data is not None:
+            return self.url[5:].partition(";")[0] or _FALLBACK_MEDIA_TYPE
+        return guess_type(self.url.partition("?")[0])[0] or _FALLBACK_MEDIA_TYPE
+
+
+class NativeContent(Value):
+    """An answer in its provider's own format.
+
+    Some providers need their answer back unchanged when the conversation continues: signed or encrypted reasoning,
+    search results with their keys.
+    """
+
+    provider: NonEmpty
+    """Name of the provider that reads this format."""
+    items: tuple[JsonObject, ...]
+    """Its blocks, parts or items, in order."""
+
+
+def _bare_domain(value: str) -> str:
+    """Check that a value is a domain, without a scheme or spaces."""
+    host = value.partition("/")[0]
+    if "://" in value or not value.isprintable() or " " in value or host.strip(".") != host or not host[:1].isalnum():
+        raise ValueError(f"{value!r} is not a domain; write example.org, without https:// and without spaces")
+    return value
+
+
+_Domains: TypeAlias = tuple[Annotated[NonEmpty, AfterValidator(_bare_domain)], ...]
+
+
+class NativeSearch(Value):
+    """Options of a provider's own web search. `SearchProfile` says which of them a provider supports.
+
+    Example:
+        >>> NativeSearch(recency="week").max_uses
+        5
+    """
+
+    max_uses: Annotated[int, Field(ge=1, le=100)] = 5
+    """Maximum searches per answer, 1 to 100."""
+    context_size: Literal["low", "medium", "high"] = "medium"
+    """How much of the search results the model reads."""
+    recency: Literal["hour", "day", "week", "month", "year"] | None = None
+    """Maximum age of a result."""
+    allowed_domains: _Domains = ()
+    """The only domains to search, such as `example.org`."""
+    blocked_domains: _Domains = ()
+    """Domains to exclude."""
+    images: bool = False
+    """Whether to look for images too."""
+    related_questions: bool = False
+    """Whether to suggest follow-up questions."""
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """Names of the options that differ from their defaults."""
+        return frozenset(self.model_dump(exclude_defaults=True, by_alias=False))
+
+    def over(self, other: NativeSearch) -> NativeSearch:
+        """Return these options; those not set are taken from `other`.
+
+        Example:
+            >>> NativeSearch(recency="week").over(NativeSearch(max_uses=2, recency="day"))
+            NativeSearch(max_uses=2, context_size='medium', recency='week', allowed_domains=(), ...)
+        """
+        own = self.model_fields_set
+        names = own | other.model_fields_set
+        return NativeSearch(**{name: getattr(self if name in own else other, name) for name in names})
+
+
+class SearchProfile(Value):
+    """Options that a provider's own web search supports.
+
+    Example:
+        >>> SearchProfile(takes=("max_uses",)).misfits(NativeSearch(max_uses=2, recency="day"))
+        ('recency',)
+    """
+
+    by_default: bool = True
+    """Whether `search="auto"` uses it; otherwise it is used only if options ask for it."""
+    built_in: bool = False
+    """Whether the model searches unless a request turns it off."""
+    takes: tuple[str, ...] = ()
+    """Names of the supported options of `NativeSearch`."""
+    one_list: bool = False
+    """Whether domains can be either allowed or blocked, but not both at once."""
+    most_domains: int | None = None
+    """Maximum number of domains; `None` if no limit is known."""
+
+    def misfits(self, search: NativeSearch) -> tuple[str, ...]:
+        """Return the names of the options that this search does not support, too many domains included."""
+        requested, domains = search.asked, len(search.allowed_domains) + len(search.blocked_domains)
+        unsupported = {name for name in requested if name not in self.takes}
+        if self.one_list and search.allowed_domains and search.blocked_domains:
+            unsupported.add("blocked_domains")
+        if self.most_domains is not None and domains > self.most_domains:
+            unsupported |= {name for name in ("allowed_domains", "blocked_domains") if name in requested}
+        return tuple(sorted(unsupported))
+
+    def fitted(self, search: NativeSearch) -> NativeSearch | None:
+        """Return the supported part of a search; `None` if it could not respect the requested domains.
+
+        Example:
+            >>> search = NativeSearch(max_uses=2, recency="day")
+            >>> SearchProfile(takes=("max_uses",)).fitted(search) == NativeSearch(max_uses=2)
+            True
+        """
+        unsupported = set(self.misfits(search))
+        if unsupported & {"allowed_domains", "blocked_domains"}:
+            return None
+        return NativeSearch(**search.model_dump(exclude_unset=True, exclude=unsupported, by_alias=False))
+
+
+class ServerCall(Value):
+    """A tool that the provider ran itself while it answered."""
+
+    name: NonEmpty
+    """Tool name, such as `web_search`."""
+    input: JsonValue = None
+    """Its input."""
+    output: JsonValue = None
+    """Its result, if the provider reports it."""
+
+
+class RateLimit(Value):
+    """Rate limits of a provider and what remains of them, from the headers of a response."""
+
+    requests_limit: int | None = None
+    """Calls allowed per window."""
+    requests_remaining: int | None = None
+    """Calls left in the window."""
+    requests_reset_s: float | None = None
+    """Seconds until the full limit is available again."""
+    tokens_limit: int | None = None
+    """Tokens allowed per window."""
+    tokens_remaining: int | None = None
+    """Tokens left in the window."""
+    tokens_reset_s: float | None = None
+    """Seconds until the full limit is available again."""

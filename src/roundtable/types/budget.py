@@ -1,4 +1,4 @@
-"""What a debate may consume, and what it would at most."""
+"""Limits on what a debate may consume, and estimates of its worst case."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["AgentEstimate", "Budget", "Estimate"]
 
 
 class Budget(Value):
-    """The most that a debate, or all debates of a table, may consume; what is left out is not limited.
+    """Limits for one debate, or for all debates of a table; an omitted field sets no limit.
 
-    Every model call reserves its worst case before it starts and settles what it took afterwards, so that calls that
-    run at once never overspend together. A call that does not fit is not made: the debate ends with exit reason
-    `budget`, its session is left `paused`, and `Roundtable.resume` with a larger budget goes on.
+    Every model call reserves its worst case before it starts and settles the actual amount afterwards, so concurrent
+    calls never overspend together. A call that does not fit is not made: the debate ends with exit reason `budget`, its
+    session becomes `paused`, and `Roundtable.resume` with a larger budget continues it.
 
     Example:
         >>> Budget(max_cost_usd=0.50, max_tokens=200_000).max_tokens
@@ -24,33 +24,35 @@ class Budget(Value):
     """
 
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most US dollars. Every model needs a known price then."""
+    """Maximum cost in US dollars. Requires a known price for every model."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    """Most tokens, input and output together."""
+    """Maximum tokens, input and output together."""
     max_seconds: Annotated[float, Field(gt=0)] | None = None
-    """Most seconds during which turns are taken; time between runs does not count."""
+    """Maximum seconds in which turns run; time between runs does not count."""
     max_calls: Annotated[int, Field(ge=1)] | None = None
-    """Most model calls, tries that failed included."""
+    """Maximum model calls, failed attempts included."""
     synthesis_share: Share = 0.0
-    """Part of the dollars and tokens that only a synthesis may use, so that a debate never dies before its verdict; of
-    the calls, one is kept then."""
+    """Share of the dollars and tokens reserved for the synthesis, so that a debate can always pay for its verdict.
+    Above 0, one call is reserved too."""
 
 
-class _Most(Value):
+class _WorstCase(Value):
     planned_calls: int = 0
-    """Model calls if every answer can be read at once and no tool is used."""
+    """Model calls if every answer is readable at first and no tool is used."""
     calls: int = 0
-    """Most model calls: each answer asked for once more, every tool call made, every model of a fallback tried."""
+    """Maximum model calls: every answer requested twice, every tool call made, every fallback model tried."""
     input_tokens: int = 0
-    """Most tokens sent, as estimated from above."""
+    """Maximum input tokens, as an upper estimate."""
     output_tokens: int = 0
-    """Most tokens generated: `max_tokens` in every call."""
+    """Maximum output tokens: `max_tokens` in every call."""
+    searches: int = 0
+    """Maximum web searches that providers run themselves."""
     cost_usd: float | None = None
-    """Most US dollars; `None` when the price of any call is unknown."""
+    """Maximum cost in US dollars; `None` if the price of any call is unknown."""
     tries: int = 0
-    """Most requests: `calls`, each tried again as often as its rule for retries allows."""
+    """Maximum requests: `calls`, each retried as often as its retry policy allows."""
     cost_with_retries_usd: float | None = None
-    """Most US dollars if every try of every call is billed in full, though most providers bill none that failed."""
+    """Maximum cost in US dollars if every attempt is billed in full, though most providers do not bill failed ones."""
 
     @property
     def total_tokens(self) -> int:
@@ -58,21 +60,21 @@ class _Most(Value):
         return self.input_tokens + self.output_tokens
 
 
-class AgentEstimate(_Most):
+class AgentEstimate(_WorstCase):
     """The worst case of one agent."""
 
     agent_id: str
     """Agent id."""
     turns: int = 0
-    """Turns it takes."""
+    """Turns of this agent."""
 
 
-class Estimate(_Most):
+class Estimate(_WorstCase):
     """The worst case of a debate, before anything is spent; see `Roundtable.estimate`."""
 
     turns: int = 0
-    """Turns taken in all rounds."""
+    """Turns in all rounds."""
     by_agent: tuple[AgentEstimate, ...] = ()
-    """The same by agent, in speaking order."""
+    """The same figures by agent, in speaking order."""
     notes: tuple[str, ...] = ()
-    """What the figures leave out."""
+    """What the figures do not include."""

@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back, the same for every provider."""
+"""Requests to models and their answers, the same for every provider."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr
 
 from roundtable.types.answers import Citation, ImageResult
-from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Value
-from roundtable.types.content import ImagePart, NativeContent, NativeSearch, RateLimit, ServerCall
+from roundtable.types.base import (
+    ImagePart,
+    JsonObject,
+    JsonValue,
+    NativeContent,
+    NativeSearch,
+    NonEmpty,
+    RateLimit,
+    ServerCall,
+    Value,
+)
 
 __all__ = [
     "AgentTool",
@@ -27,16 +36,16 @@ __all__ = [
 ]
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other"]
-"""Why a completion ended, in one vocabulary for all providers; `pause` asks to be called again to go on."""
+"""Why a completion ended, in one vocabulary for all providers; `pause` asks for another call to continue."""
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 
 
 class Usage(Value):
-    """What calls consumed. Counts are tokens as the provider reported them; they add up with `+`.
+    """Tokens, calls and cost of model calls. Tokens are counted as the provider reports them; usages add up with `+`.
 
-    A provider that reports nothing, or an answer that broke off, leaves counts unknown rather than zero:
-    `unreported_calls` says of how many calls.
+    If a provider reports nothing, or an answer breaks off, the counts are unknown rather than zero: `unreported_calls`
+    is the number of such calls.
 
     Example:
         >>> (Usage(input_tokens=10, calls=1) + Usage(output_tokens=5, calls=1)).total_tokens
@@ -44,27 +53,29 @@ class Usage(Value):
     """
 
     input_tokens: Count = 0
-    """Tokens sent, cached ones included."""
+    """Input tokens, cached ones included."""
     output_tokens: Count = 0
-    """Tokens generated, reasoning included."""
+    """Output tokens, reasoning included."""
     cache_read_tokens: Count = 0
     """Part of the input served from a cache."""
     cache_write_tokens: Count = 0
     """Part of the input written to a cache."""
     reasoning_tokens: Count = 0
     """Part of the output spent on reasoning."""
+    searches: Count = 0
+    """Web searches that providers ran themselves and reported; some are billed in addition to tokens."""
     calls: Count = 0
     """Model calls made."""
     unreported_calls: Count = 0
-    """Calls of these whose provider did not say what they consumed; the counts of tokens are then a lower bound."""
+    """Calls for which the provider reported no usage; with any, the token counts are a lower bound."""
     cost_usd: Annotated[float, Field(ge=0)] | None = None
-    """Price in US dollars; `None` when the price of any call is unknown, never a guess."""
+    """Cost in US dollars; `None` if the price of any call is unknown, never a guess."""
     partial_cost_usd: Annotated[float, Field(ge=0)] | None = None
-    """Of a price that is unknown as a whole: the part that is known; `None` where nothing is, or all."""
+    """Known part of the cost if `cost_usd` is unknown; `None` if no part is known, or the whole cost is."""
 
     @property
     def known_cost_usd(self) -> float:
-        """What is known of the price in US dollars: `cost_usd`, else the part that is known, else 0."""
+        """Known cost in US dollars: `cost_usd`, else `partial_cost_usd`, else 0."""
         return (self.partial_cost_usd or 0.0) if self.cost_usd is None else self.cost_usd
 
     @property
@@ -84,9 +95,9 @@ class Usage(Value):
         # A caller without a type checker gets a TypeError.
         if not isinstance(other, Usage):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        if self._is_nothing:
+        if self._is_empty:
             return other
-        if other._is_nothing:
+        if other._is_empty:
             return self
         cost, partial = _add_costs(self, other)
         return Usage(
@@ -95,6 +106,7 @@ class Usage(Value):
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            searches=self.searches + other.searches,
             calls=self.calls + other.calls,
             unreported_calls=self.unreported_calls + other.unreported_calls,
             cost_usd=cost,
@@ -102,18 +114,18 @@ class Usage(Value):
         )
 
     @property
-    def _is_nothing(self) -> bool:
+    def _is_empty(self) -> bool:
         return not (self.calls or self.total_tokens or self.known_cost_usd or self.reasoning_tokens or self._cached)
 
 
-def _add_costs(one: Usage, two: Usage) -> tuple[float | None, float | None]:
-    """Give the price of a sum, and what is known of it where it is unknown."""
-    stated = [cost for part in (one, two) for cost in (part.cost_usd, part.partial_cost_usd) if cost is not None]
-    if not stated:
+def _add_costs(left: Usage, right: Usage) -> tuple[float | None, float | None]:
+    """Return the cost of a sum, and the known part of it if the whole is unknown."""
+    costs = [cost for usage in (left, right) for cost in (usage.cost_usd, usage.partial_cost_usd) if cost is not None]
+    if not costs:
         return None, None
-    known = float(Decimal(repr(one.known_cost_usd)) + Decimal(repr(two.known_cost_usd)))
-    # Where nothing was called, nothing is unknown.
-    if any(part.cost_usd is None and (part.calls or part.partial_cost_usd is not None) for part in (one, two)):
+    known = float(Decimal(repr(left.known_cost_usd)) + Decimal(repr(right.known_cost_usd)))
+    # Without calls, no cost is unknown.
+    if any(usage.cost_usd is None and (usage.calls or usage.partial_cost_usd is not None) for usage in (left, right)):
         return None, known
     return known, None
 
@@ -130,7 +142,7 @@ class AgentTool(Value):
 
 
 class ToolCall(Value):
-    """A model's wish to call a tool."""
+    """A tool call requested by a model."""
 
     id: str
     """Call id, echoed with the result."""
@@ -141,29 +153,29 @@ class ToolCall(Value):
     )
     """Arguments object; `args` in JSON."""
     invalid: str | None = None
-    """What the model wrote where it wrote no JSON object; such a call is answered with an error, never run."""
+    """What the model wrote if it is not a JSON object; such a call gets an error and is never run."""
 
 
 class ToolCallDelta(Value):
     """A piece of a streamed tool call."""
 
     index: Count
-    """Number of the call; the answer holds its calls in the order of their numbers."""
+    """Number of the call; the answer lists its calls in this order."""
     id: str = ""
     """Call id, in the first piece."""
     name: str = ""
     """Tool name, in the first piece."""
     arguments: str = ""
-    """JSON text that this piece adds to the arguments."""
+    """JSON text that this piece appends to the arguments."""
 
 
 class ToolResult(Value):
-    """What a tool returned; a failing tool is a result, not an exception."""
+    """Result of a tool; a failure is a result too, not an exception."""
 
     success: bool
-    """Whether the tool did its work."""
+    """Whether the tool succeeded."""
     data: JsonValue = None
-    """The outcome."""
+    """Return value of the tool."""
     error: str | None = None
     """What went wrong, in words the model can use."""
 
@@ -176,15 +188,15 @@ class Message(Value):
     content: str = ""
     """Text of the message."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Calls an assistant message asks for."""
+    """Tool calls requested by an assistant message."""
     tool_call_id: str | None = None
-    """Which call a tool message answers."""
+    """Id of the tool call that a tool message answers."""
     images: tuple[ImagePart, ...] = ()
     """Images of a user message, shown before its text."""
     native: NativeContent | None = None
-    """An answer as its provider wrote it; sent back unchanged to that provider, passed over by others."""
+    """The answer in its provider's own format; sent back unchanged to that provider, ignored by others."""
     cache: bool = False
-    """Whether the prompt up to here is worth keeping in the provider's cache, where that has to be asked for."""
+    """Whether to cache the prompt up to here, for providers where caching has to be requested."""
 
 
 class OutputSchema(Value):
@@ -197,7 +209,7 @@ class OutputSchema(Value):
 
 
 def _as_schema(value: object) -> object:
-    """Take a bare JSON Schema for one that is named by its title."""
+    """Wrap a bare JSON Schema, with its title as the name."""
     if not isinstance(value, dict) or "definition" in value:
         return value
     title = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in str(value.get("title", "")))
@@ -205,11 +217,11 @@ def _as_schema(value: object) -> object:
 
 
 def _as_search(value: object) -> object:
-    return {True: NativeSearch(), False: None}[value] if isinstance(value, bool) else value
+    return NativeSearch() if value is True else value
 
 
 class ChatRequest(Value):
-    """One model call, in no provider's dialect.
+    """One model call, independent of the provider.
 
     Example:
         >>> ChatRequest(model="m", messages=(Message(role="user", content="Hello"),)).max_tokens
@@ -217,51 +229,52 @@ class ChatRequest(Value):
     """
 
     model: str = ""
-    """The provider's model id; empty takes the model's own."""
+    """The provider's model id; empty uses the model's own."""
     messages: tuple[Message, ...]
     """The conversation, system message first."""
     temperature: float | None = None
     """Sampling temperature; `None` sends none."""
     max_tokens: Annotated[int, Field(gt=0)] = 4096
-    """Most tokens to generate."""
+    """Maximum tokens to generate."""
     tools: tuple[AgentTool, ...] = ()
     """Tools offered."""
     tool_choice: str = "auto"
-    """`auto`, `none`, `required`, or the name of the one tool to call; without tools it means nothing."""
+    """`auto`, `none`, `required`, or the name of the one tool to call; ignored without tools."""
     output_schema: Annotated[OutputSchema | None, BeforeValidator(_as_schema)] = Field(
         default=None,
         validation_alias=AliasChoices("outputSchema", "output_schema", "responseSchema", "response_schema"),
     )
-    """Schema of the wanted JSON, for models that support it; `response_schema` is read as well, and so is a bare
-    JSON Schema."""
-    search: Annotated[NativeSearch | None, BeforeValidator(_as_search)] = None
-    """Search of the web by the provider itself; `True` searches with the defaults."""
+    """Schema of the requested JSON, for models that support it; the name `response_schema` and a bare JSON Schema are
+    accepted too."""
+    search: Annotated[NativeSearch | Literal[False] | None, BeforeValidator(_as_search)] = None
+    """Web search by the provider itself; `True` searches with the defaults. `False` and `None` request no search, and
+    `False` also turns off a built-in one."""
     stop: tuple[str, ...] = ()
-    """Texts that end the answer, where the provider has them."""
+    """Texts that end the answer, if the provider supports them."""
     seed: int | None = None
-    """Sampling seed, where the provider has one."""
+    """Sampling seed, if the provider supports one."""
     extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """Fields of the provider's own request; they are merged into it last and win."""
+    """Additional fields of the provider's own request; they are merged last and win."""
     extra_headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
-    """Headers of the provider's own; they never replace the key."""
+    """Additional headers of the provider's own request; they never replace the key."""
     metadata: Mapping[str, str] = Field(default_factory=dict)
-    """Facts such as `agent`, `round` and `slot` for logs and doubles; never sent."""
+    """Facts such as `agent`, `round` and `slot` for logs and test doubles; never sent."""
 
     @property
     def response_schema(self) -> JsonObject | None:
-        """The schema of the wanted JSON, bare."""
+        """The bare JSON Schema of `output_schema`."""
         return None if self.output_schema is None else self.output_schema.definition
 
 
 class ChatResponse(Value):
-    """A completion, in no provider's dialect."""
+    """A completion, independent of the provider."""
 
     text: str
     """The generated text."""
     finish_reason: FinishReason = "stop"
     """Why it ended."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Tools the model wants called."""
+    """Tool calls that the model requests."""
     citations: tuple[Citation, ...] = ()
     """Sources the provider's own search returned."""
     images: tuple[ImageResult, ...] = ()
@@ -269,53 +282,53 @@ class ChatResponse(Value):
     related_questions: tuple[str, ...] = ()
     """Follow-up questions the provider suggested."""
     server_calls: tuple[ServerCall, ...] = ()
-    """Tools that the provider ran itself, such as its search of the web."""
+    """Tools that the provider ran itself, such as its web search."""
     reasoning: str = ""
-    """What the model shows of its reasoning."""
+    """The part of its reasoning that the model shows."""
     native: NativeContent | None = None
-    """The answer as the provider wrote it, where it asks to get that back in the next call."""
+    """The answer in the provider's own format, if the next call must send it back."""
     usage: Usage = Usage(calls=1)
     """What the call consumed."""
     provider: str | None = None
-    """Provider that answered, where several were asked in turn."""
+    """Provider that answered, if several were tried in turn."""
     model: str | None = None
-    """Model that answered, as the provider named it."""
+    """Model that answered, as the provider names it."""
     request_id: str | None = None
     """The provider's id of the call, for support requests."""
     warnings: tuple[str, ...] = ()
-    """What a reader should know of the call, such as models that did not answer."""
+    """What a reader should know about the call, such as models that did not answer."""
     rate_limit: RateLimit | None = None
-    """What is left of the provider's limits, where it says so."""
+    """Remaining rate limits, if the provider reports them."""
     _raw: JsonObject | None = PrivateAttr(default=None)
 
     @property
     def raw(self) -> JsonObject | None:
-        """The answer as it came, for what this library does not know; of a stream only where it is said whole.
+        """The provider's unparsed answer, for fields unknown to this library; for a stream, only if sent whole.
 
-        It is no part of the JSON form, and is never stored.
+        It is not part of the JSON form, and is never stored.
         """
         return self._raw
 
     def with_raw(self, raw: JsonObject | None) -> Self:
-        """Give the same answer with the provider's own form of it."""
+        """Return a copy of this answer with the provider's unparsed one attached."""
         copy = self.model_copy()
-        copy._raw = raw  # noqa: SLF001  (its own class)
+        copy._raw = raw  # noqa: SLF001  (same class)
         return copy
 
     def __eq__(self, other: object) -> bool:
-        """Compare what the answers say; how their providers wrote it makes no difference."""
+        """Compare the fields; the unparsed answers of the providers do not count."""
         return self.__dict__ == other.__dict__ if isinstance(other, ChatResponse) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(tuple(self.__dict__.values()))
 
     def to_message(self) -> Message:
-        """Give the answer as a message of the conversation, with all that the provider needs to go on."""
+        """Return the answer as a message of the conversation, with all that the provider needs to continue."""
         return Message(role="assistant", content=self.text, tool_calls=self.tool_calls, native=self.native)
 
 
 class ChatDelta(Value):
-    """A piece of a streamed completion; the pieces together say what the whole answer says."""
+    """A piece of a streamed completion; together the pieces make up the whole answer."""
 
     text: str = ""
     """Text added by this piece."""
@@ -324,6 +337,6 @@ class ChatDelta(Value):
     tool_calls: tuple[ToolCallDelta, ...] = ()
     """Pieces of tool calls."""
     citations: tuple[Citation, ...] = ()
-    """Sources that came to light with this piece."""
+    """Sources added by this piece."""
     usage: Usage | None = None
     """What the call consumed so far; the last one counts."""

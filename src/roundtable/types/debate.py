@@ -1,4 +1,4 @@
-"""A debate from its configuration to its record."""
+"""A debate from its configuration to its record: turns, exits, sessions."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from roundtable.types.agents import AgentConfig, GeneratedPerspective, Perspective
-from roundtable.types.answers import AgentResponse
+from roundtable.types.agents import AgentConfig, AgentId, GeneratedPerspective, Perspective
+from roundtable.types.answers import AgentResponse, Answer, ContextRequest, ContextResult, ToolCallRecord, TurnKey
 from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, named, utc_now
 from roundtable.types.budget import Budget
-from roundtable.types.chat import Usage
+from roundtable.types.chat import FinishReason, Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
-from roundtable.types.exits import ExitResult
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, TurnSpec
-from roundtable.types.requests import ContextRequest, ContextResult
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE, TurnSpec
 from roundtable.types.teams import Team
-from roundtable.types.turns import AnyTurn, ErrorInfo
 
 __all__ = [
     "SCHEMA_VERSION",
     "AnyPerspective",
+    "AnyTurn",
+    "CallerObjects",
     "DebateConfig",
     "DebateContext",
     "DebateMode",
     "DebateRecord",
     "DebateStatus",
+    "ErrorInfo",
+    "ExitCriteria",
+    "ExitReason",
+    "ExitResult",
+    "FailedTurn",
     "ForkOrigin",
     "Roster",
     "RosterEntry",
@@ -37,11 +41,168 @@ __all__ = [
     "SessionRecord",
     "SessionStatus",
     "Topic",
+    "Turn",
+    "TurnResult",
     "last_complete",
 ]
 
+
+ExitReason: TypeAlias = str
+"""`consensus`, `convergence`, `confidence`, `max_rounds`, `stopped`, `paused`, `cancelled`, `deadline`,
+`budget`, `quorum_lost`, `error`, or the reason stated by a mode or an exit of a plugin."""
+
+
+class ExitCriteria(Value):
+    """Thresholds at which a debate ends."""
+
+    max_rounds: Annotated[int, Field(ge=1)]
+    """End after this many rounds."""
+    consensus_threshold: Share | None = None
+    """End at this agreement level."""
+    convergence_rounds: Annotated[int, Field(ge=1)] | None = None
+    """End when positions have not changed for this many rounds."""
+    confidence_threshold: Share | None = None
+    """End when every agent reports at least this confidence."""
+
+
+class ExitResult(Value):
+    """Whether a debate ends, and the figures behind it."""
+
+    should_exit: bool
+    """Whether the debate ends now."""
+    reason: ExitReason | None = None
+    """Short reason; `None` while the debate continues."""
+    details: str = ""
+    """The reason in words."""
+    figures: Mapping[str, JsonValue] = Field(default_factory=dict)
+    """Numbers behind the decision."""
+
+
+class ErrorInfo(Value):
+    """An error as JSON, in the form of `RoundtableError.to_dict`; free of secrets and stacks."""
+
+    name: str
+    """Class name."""
+    message: str
+    """What happened and what to do."""
+    code: str
+    """Stable machine-readable code."""
+    provider: str | None = None
+    """Provider that failed."""
+    retryable: bool = False
+    """Whether the same call may succeed later."""
+    cause: str | None = None
+    """Message of the wrapped error."""
+    hint: str | None = None
+    """How to fix it."""
+    request_id: str | None = None
+    """The provider's id of the failed call."""
+    retry_after_s: float | None = None
+    """Seconds to wait, as requested by the provider."""
+    details: JsonObject | None = None
+    """Facts specific to this kind of error."""
+    stack: str | None = None
+    """Stack trace; only in debug mode, never stored."""
+
+
+class TurnResult(Value):
+    """Result of one turn of an agent: the answer and its cost."""
+
+    answer: Answer
+    """The answer."""
+    usage: Usage = Usage()
+    """Tokens and calls of this turn, repair attempts included."""
+    usage_by_call: tuple[Usage, ...] = ()
+    """Usage of each model call, in order; empty if the agent does not report it."""
+    provider: str | None = None
+    """Provider that answered."""
+    model: str | None = None
+    """Model that answered."""
+    finish_reason: FinishReason = "stop"
+    """Why the completion ended."""
+    truncated: bool = False
+    """Whether the completion was cut off by its token limit."""
+    repaired: bool = False
+    """Whether the text needed repair before it could be parsed."""
+    warnings: tuple[str, ...] = ()
+    """What a reader of the answer should know, such as a missing confidence."""
+    request_ids: tuple[str, ...] = ()
+    """The provider's ids of the calls."""
+    prompt_version: str | None = None
+    """Version of the prompt texts used."""
+    context_requests: tuple[ContextRequest, ...] = ()
+    """Information that the agent requested from the caller."""
+    tool_calls: tuple[ToolCallRecord, ...] = ()
+    """Tools used, unless the answer is a position, which lists them itself."""
+
+
+class _TurnBase(Value):
+    round: Annotated[int, Field(ge=1)]
+    """Round, from 1."""
+    stage: str
+    """Stage name."""
+    slot: Annotated[int, Field(ge=0)]
+    """Slot within the stage, from 0."""
+    attempt: Annotated[int, Field(ge=1)] = 1
+    """Attempt at this slot, from 1."""
+    agent_id: str
+    """Id of the agent."""
+    agent_name: str = ""
+    """Its display name."""
+    provider: str | None = None
+    """Provider that was asked; unknown for older turns that did not record it."""
+    model: str | None = None
+    """Model that was requested; `TurnResult.model` is the one that answered."""
+    role: str = "participant"
+    """Role in this turn."""
+    duration_s: Annotated[float, Field(ge=0)] = 0.0
+    """Wall time in seconds."""
+    timestamp: Timestamp
+    """When the turn ended."""
+
+    @property
+    def key(self) -> TurnKey:
+        """Position of this turn in its session: round, stage and slot."""
+        return TurnKey(self.round, self.stage, self.slot)
+
+
+class Turn(_TurnBase):
+    """A turn with an answer."""
+
+    outcome: Literal["answered"] = "answered"
+    result: TurnResult
+    """The answer and its figures."""
+    independent: bool = False
+    """Whether the agent had seen no other answer before it gave this one."""
+
+    @property
+    def answer(self) -> Answer:
+        """The answer itself."""
+        return self.result.answer
+
+    @property
+    def tools_used(self) -> tuple[ToolCallRecord, ...]:
+        """Tools that the agent used, for every kind of answer."""
+        answer = self.result.answer
+        return answer.tool_calls if answer.kind == "position" else self.result.tool_calls
+
+
+class FailedTurn(_TurnBase):
+    """A turn that failed; the debate continues without it and reports it."""
+
+    outcome: Literal["failed"] = "failed"
+    error: ErrorInfo
+    """Why it failed."""
+    usage: Usage = Usage()
+    """Usage before the failure."""
+
+
+AnyTurn: TypeAlias = Annotated[Turn | FailedTurn, Field(discriminator="outcome")]
+"""A turn with either outcome, discriminated by `outcome`."""
+
+
 SCHEMA_VERSION: Final = 2
-"""Version of the form in which sessions are stored and exported; `roundtable.record.read_record` knows all before."""
+"""Version of the format of stored and exported sessions; `roundtable.record.read_record` reads earlier ones too."""
 
 DebateMode: TypeAlias = str
 """Name of a registered mode, such as `"collaborative"`; open, since plugins add modes."""
@@ -50,27 +211,27 @@ SessionStatus: TypeAlias = Literal["created", "active", "paused", "completed", "
 """State of a stored session."""
 
 DebateStatus: TypeAlias = Literal["completed", "partial", "needs_context", "paused"]
-"""State of a result."""
+"""State of a debate's result."""
 
 
-def _asks(value: str) -> str:
+def _not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("a topic needs at least one character that is not white space")
     return value
 
 
 Topic: TypeAlias = Annotated[
-    str, Field(min_length=1, max_length=10_000, json_schema_extra={"pattern": r"\S"}), AfterValidator(_asks)
+    str, Field(min_length=1, max_length=10_000, json_schema_extra={"pattern": r"\S"}), AfterValidator(_not_blank)
 ]
 """A question of one to 10,000 characters, not all white space."""
 
 
 AnyPerspective: TypeAlias = Annotated[Perspective | GeneratedPerspective, BeforeValidator(named)]
-"""A perspective; a plain string names one."""
+"""A perspective; a plain string is its name."""
 
 
 class DebateConfig(Value):
-    """What to debate and how.
+    """Configuration of a debate.
 
     Example:
         >>> DebateConfig(topic="Is P equal to NP?", agents=("ada", "bo")).rounds
@@ -82,43 +243,45 @@ class DebateConfig(Value):
     mode: DebateMode = "collaborative"
     """Debate mode."""
     agents: tuple[str, ...]
-    """Ids of the agents that take part, in speaking order."""
+    """Ids of the debating agents, in speaking order."""
     rounds: Annotated[int, Field(ge=1)] = 3
-    """Rounds to run at most."""
+    """Maximum rounds to run."""
     focus_question: str | None = None
     """Narrower question for the rounds to come."""
     perspectives: tuple[AnyPerspective, ...] = ()
     """Perspectives for an expert panel."""
     exit_on_consensus: bool | None = None
-    """Whether to end early on consensus; `None` leaves it to `exit`."""
+    """Whether to end early on consensus; if `None`, `exit` decides."""
     options: tuple[NonEmpty, ...] | None = None
     """Options to choose from; `None` lets the agents find their own positions."""
     decide: str = "plurality"
-    """Rule that turns the last round's positions into a decision."""
+    """Decision rule, applied to the votes of the last round, else to its positions."""
+    vote: bool | Literal["every"] = False
+    """Whether the debaters vote on motions, after the last round or after every one."""
     exit: JsonObject | None = None
     """Stop criterion as data; `None` runs all rounds."""
     budget: Budget | None = None
-    """The most this debate may consume; `None` leaves it to the table."""
+    """Limits for this debate; `None` uses the table's."""
     quorum: Annotated[int, Field(ge=1)] | None = None
-    """Answers needed in each stage that asks for positions; `None` asks for one."""
+    """Answers needed in each stage that asks for positions; `None` needs one."""
     baseline: bool = False
-    """Whether everybody answers alone, in private, before the first round."""
+    """Whether every agent answers alone, in private, before the first round."""
     seats: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Ids of agents beside the debate, by seat (`judge`, `facilitator`); they count in usage and in nothing else."""
+    """Ids of agents that do not debate, by seat (`judge`, `facilitator`); they count only in usage."""
     synthesize: bool = False
-    """Whether one model puts the debate together at its end."""
+    """Whether one model writes a synthesis at the end."""
     skip_rounds_when: Share | None = None
-    """Agreement of independent answers from which the rounds after the first are not held; `None` holds them."""
+    """Agreement of independent answers at which the rounds after the first are skipped; `None` never skips them."""
     seed: int = 0
-    """Seed of everything random."""
+    """Random seed."""
     team: Team | None = None
-    """How the agents work together, where they are a team and do not debate."""
+    """How the agents work together, if they are a team instead of debating."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """The caller's own notes, kept with the session."""
+    """The caller's own notes, stored with the session."""
 
     @property
     def everybody(self) -> tuple[str, ...]:
-        """Ids of all that are asked: the agents, and of a team also who sets the goal and who sums up."""
+        """Ids of all agents that are asked: in a team, the initiator and the summarizer too."""
         team = self.team
         return self.agents if team is None else (*self.agents, team.initiator.agent, team.summarizer.agent)
 
@@ -135,10 +298,10 @@ class Seat(Value):
 
 
 class DebateContext(Value):
-    """The view: what a mode plans from, and, narrowed to one turn, what an agent answers from.
+    """What a mode plans from and, narrowed to one turn, what an agent answers from.
 
-    `previous_responses` and `transcript` hold only what the reader may see. For an agent `turn` is
-    the turn it is asked to take; for a mode `turn` is `None` and everything so far is visible.
+    `previous_responses` and `transcript` hold only what the reader may see. For an agent, `turn` is the turn to
+    take. For a mode, `turn` is `None` and everything up to now is visible.
     """
 
     session_id: str
@@ -148,35 +311,37 @@ class DebateContext(Value):
     mode: DebateMode
     """Debate mode."""
     current_round: int = 1
-    """Round being held, from 1."""
+    """Current round, from 1."""
     total_rounds: int = 3
     """Rounds planned."""
     previous_responses: tuple[AgentResponse, ...] = ()
-    """Visible positions in speaking order; for an agent the names are those it is shown."""
+    """Visible positions in speaking order; for an agent, under the names that it is shown."""
     focus_question: str | None = None
     """Narrower question of this round."""
     mode_prompt: str | None = None
     """Additional mode instructions."""
     context_results: tuple[ContextResult, ...] = ()
-    """Information the caller supplied."""
+    """Information supplied by the caller."""
     perspectives: tuple[AnyPerspective, ...] = ()
     """Perspectives for an expert panel."""
     options: tuple[str, ...] | None = None
     """Options to choose from."""
     agents: tuple[Seat, ...] = ()
-    """Who takes part, in speaking order."""
+    """The debating agents, in speaking order."""
     transcript: tuple[AnyTurn, ...] = ()
-    """Visible turns in order; the latest attempt of each slot."""
+    """Visible turns in order; only the latest attempt of each slot."""
     turn: TurnSpec | None = None
-    """The turn to be taken, for an agent."""
+    """The turn to take, for an agent."""
     team: Team | None = None
-    """How the agents work together, where they are a team."""
+    """How the agents work together, if they are a team."""
     seed: int = 0
-    """Seed of everything random."""
+    """Random seed."""
+    ends: bool = False
+    """For a mode: whether an exit criterion ends the debate after this round, whatever round it is."""
 
 
 class RoundRecord(Value):
-    """One round as stored."""
+    """A stored round."""
 
     number: int
     """Round, from 1."""
@@ -189,28 +354,40 @@ class RoundRecord(Value):
     decision: Decision | None = None
     """Outcome of the decision rule over this round's positions."""
     baseline: AnyConsensus | None = None
-    """Agreement of the private answers given before the round, where there are any."""
+    """Agreement of the private answers given before the round, if there are any."""
     complete: bool = False
     """Whether the round ran to its end."""
     usage: Usage = Usage()
-    """What the round consumed: all its turns, attempts that were made anew included, and its analysis."""
+    """Usage of the round: all its turns, earlier attempts included, and its analysis."""
 
     @property
     def responses(self) -> tuple[AgentResponse, ...]:
-        """Positions of this round, in speaking order; of an agent asked again in a later stage, the later ones."""
-        beside = (BASELINE_STAGE, CHAIR_STAGE)
-        said = [(stage, answer) for stage, answer in self._positions() if stage not in beside]
-        last = {answer.agent_id: stage for stage, answer in said}
-        return tuple(answer for stage, answer in said if last[answer.agent_id] == stage)
+        """Positions of this round, in speaking order; if a later stage asks an agent again, only the later ones."""
+        excluded = (BASELINE_STAGE, CHAIR_STAGE)
+        positions = [(stage, answer) for stage, answer in self._positions() if stage not in excluded]
+        last_stage = {answer.agent_id: stage for stage, answer in positions}
+        return tuple(answer for stage, answer in positions if last_stage[answer.agent_id] == stage)
+
+    @property
+    def missing(self) -> tuple[FailedTurn, ...]:
+        """The last failed turn of each agent that was asked for a position and gave none."""
+        excluded = (BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE)
+        answered = {answer.agent_id for answer in self.responses}
+        failed = {
+            turn.agent_id: turn
+            for turn in self.turns
+            if turn.outcome == "failed" and turn.stage not in excluded and turn.role != "facilitator"
+        }
+        return tuple(turn for agent_id, turn in failed.items() if agent_id not in answered)
 
     @property
     def conclusion(self) -> AgentResponse | None:
-        """What a chair made of this round, where the mode has one; it is the answer, and counts as no position."""
+        """The chair's conclusion, if the mode has a chair; it is the answer, and does not count as a position."""
         return next((answer for stage, answer in reversed(self._positions()) if stage == CHAIR_STAGE), None)
 
     @property
     def spoken(self) -> tuple[AgentResponse, ...]:
-        """`responses`, and `conclusion` after them where there is one: what a reader of the round is shown."""
+        """`responses`, followed by `conclusion` if there is one: what a reader of the round is shown."""
         return self.responses if self.conclusion is None else (*self.responses, self.conclusion)
 
     def _positions(self) -> list[tuple[str, AgentResponse]]:
@@ -222,17 +399,17 @@ class RoundRecord(Value):
 
 
 def last_complete(rounds: Sequence[RoundRecord]) -> RoundRecord | None:
-    """Give the last round that was held to its end; `None` while there is none.
+    """Return the last complete round; `None` if there is none yet.
 
     Example:
         >>> last_complete([RoundRecord(number=1, complete=True), RoundRecord(number=2)]).number
         1
     """
-    return next((held for held in reversed(rounds) if held.complete), None)
+    return next((record for record in reversed(rounds) if record.complete), None)
 
 
 class RosterEntry(Value):
-    """How one agent took part."""
+    """Participation of one agent."""
 
     agent_id: str
     """Agent id."""
@@ -241,19 +418,19 @@ class RosterEntry(Value):
     provider: str
     """Provider name."""
     model: str | None = None
-    """Model asked for; `None` is the provider's default."""
+    """Requested model; `None` is the provider's default."""
     answered: int = 0
     """Turns answered."""
     failed: int = 0
     """Turns that failed."""
     errors: tuple[ErrorInfo, ...] = ()
-    """Why."""
+    """Why they failed."""
     usage: Usage = Usage()
-    """What its turns consumed, failed ones and attempts that were made anew included."""
+    """Usage of its turns, failed ones and earlier attempts included."""
 
 
 class Roster(Value):
-    """Who was asked, who answered, who is missing. A degraded debate never looks like a full one."""
+    """Who was asked, who answered and who is missing, so that a degraded debate never looks like a full one."""
 
     agents: tuple[RosterEntry, ...] = ()
     """One entry per agent, in speaking order."""
@@ -270,40 +447,57 @@ class ForkOrigin(Value):
     session_id: NonEmpty
     """The session it was forked from."""
     at_round: Annotated[int, Field(ge=0)]
-    """Last round of the shared past; 0 shares the question alone."""
+    """Last round of the shared past; 0 shares only the question."""
     events: Annotated[int, Field(ge=0)]
-    """How many events of its log are the shared past."""
+    """Number of events of its log that are the shared past."""
+
+
+class CallerObjects(Value):
+    """Objects passed when the session was created that cannot be rebuilt from names; resuming it needs them again."""
+
+    agents: tuple[AgentId, ...] = ()
+    """Ids of agents passed as objects, such as a person asked by a function, or a scripted model."""
+    mode: bool = False
+    """Whether the mode was an object with its own settings."""
+    tools: tuple[str, ...] = ()
+    """Names of the table's tools."""
+    seats: tuple[str, ...] = ()
+    """Seats that do not debate, for which the table named models."""
+    analyzer: str | None = None
+    """Class of the analyzer, if it was an object."""
 
 
 class SessionRecord(Value):
-    """What is fixed when a session is created."""
+    """The part of a session that is fixed when it is created."""
 
     id: NonEmpty
     """Session id: 128 random bits."""
     tenant: NonEmpty = "default"
-    """Whose session it is."""
+    """Tenant that owns the session."""
     config: DebateConfig
-    """What to debate and how."""
+    """Configuration of the debate."""
     agents: tuple[AgentConfig, ...]
-    """Full configurations of the agents that take part."""
+    """Full configurations of the agents."""
     created_at: Timestamp = Field(default_factory=utc_now)
-    """When."""
+    """When it was created."""
     prompt_version: str | None = None
-    """Version of the prompt texts the debate began with; unknown for one that began before they were noted."""
+    """Version of the prompt texts at the start of the debate; unknown for older debates that did not record it."""
     forked_from: ForkOrigin | None = None
-    """Where its past comes from, if it was forked."""
+    """Origin of its past, if it was forked."""
+    caller_objects: CallerObjects = CallerObjects()
+    """Objects passed when it was created that are not in any registry."""
     imported: bool = False
-    """Whether it came from a file, so that somebody else may have chosen its agents; none of them that is a program of
-    this machine is started just because the file names it."""
+    """Whether it came from a file, so that someone else may have chosen its agents. A program of this machine is never
+    started just because the file names it as an agent."""
     schema_version: int = SCHEMA_VERSION
     """Version of the stored format."""
 
 
 class DebateRecord(Value):
-    """A session and all that happened in it: the fold of its events."""
+    """A session and everything that happened in it, built from its events."""
 
     session: SessionRecord
-    """What was fixed at the start."""
+    """The part of the session that is fixed at the start."""
     status: SessionStatus = "created"
     """State of the session."""
     total_rounds: int
@@ -311,31 +505,31 @@ class DebateRecord(Value):
     rounds: tuple[RoundRecord, ...] = ()
     """The rounds, in order."""
     independent_agreement: Share | None = None
-    """Agreement of answers given before anyone had seen another."""
+    """Agreement of answers given before any agent had seen another's."""
     independent_agreement_reason: str | None = None
-    """Why there is none."""
+    """Why there is no independent agreement."""
     context_requests: tuple[ContextRequest, ...] = ()
-    """Requests the caller has not answered."""
+    """Requests that the caller has not answered."""
     synthesis: SynthesisResult | None = None
-    """The debate put together; `None` once anything was said after it."""
+    """Synthesis of the debate; `None` if anything was said after it."""
     synthesis_error: ErrorInfo | None = None
-    """Why there is none, where it was tried."""
+    """Why the synthesis failed, if it was tried."""
     exit: ExitResult | None = None
     """Why the debate last stopped."""
     usage: Usage = Usage()
-    """What all turns consumed, failed ones included; of a forked session without the past it shares."""
+    """Usage of all turns, failed ones included; for a forked session, without the shared past."""
     usage_by_agent: Mapping[str, Usage] = Field(default_factory=dict)
-    """The same by agent id, without analysis and synthesis, which are nobody's turn."""
+    """Usage by agent id, without analysis and synthesis, which are not turns of an agent."""
     error: ErrorInfo | None = None
-    """What put the session into `error`."""
+    """Error that put the session into the state `error`."""
     last_seq: int = 0
     """Number of the last stored event."""
     updated_at: Timestamp
-    """When it was stored."""
+    """When the last event was stored."""
 
 
 class RoundResult(Value):
-    """One round, as `DebateEngine.run_round` returns it."""
+    """Result of one round, as returned by `DebateEngine.run_round`."""
 
     round_number: int
     """Round, from 1."""
@@ -346,13 +540,13 @@ class RoundResult(Value):
     decision: Decision | None = None
     """Outcome of the decision rule."""
     failed: tuple[ErrorInfo, ...] = ()
-    """Why agents are missing."""
+    """Errors of the agents that are missing."""
     context_requests: tuple[ContextRequest, ...] | None = None
-    """What agents asked the caller for; absent when nothing was asked."""
+    """Information that agents requested from the caller; `None` if there is none."""
 
 
 class Session(Value):
-    """A session in one flat value: what the session manager and the storages show of it."""
+    """A session as one flat value, as the session manager and the storages show it."""
 
     id: str
     """Session id."""
@@ -361,11 +555,11 @@ class Session(Value):
     mode: DebateMode
     """Debate mode."""
     agent_ids: tuple[str, ...]
-    """Who takes part."""
+    """Ids of the debating agents."""
     status: SessionStatus
     """State."""
     current_round: Annotated[int, Field(ge=0)]
-    """Rounds begun."""
+    """Rounds started."""
     total_rounds: Annotated[int, Field(ge=1)]
     """Rounds planned."""
     responses: tuple[AgentResponse, ...] = ()

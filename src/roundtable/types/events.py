@@ -1,38 +1,25 @@
-"""Everything that can be heard of a debate or a team, one class per `type`.
+"""Every event of a debate or a team, one class per `type`.
 
-*Durable* events are numbered (`seq`, from 1, without gaps), stored in the transaction of what they
-report and can be replayed. *Live* events are told once, carry no number and say with `after` which
-durable event they follow.
+*Durable* events are numbered (`seq`, from 1, without gaps), stored in the same transaction as the change they report,
+and can be replayed. *Live* events are sent once and not numbered; `after` is the number of the durable event they
+follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
 from roundtable.types.agents import AgentConfig
-from roundtable.types.answers import ToolCallRecord
-from roundtable.types.base import JsonValue, Share
+from roundtable.types.answers import ContextRequest, ContextResult, ToolCallRecord
+from roundtable.types.base import JsonObject, JsonValue, Share, Timestamp, Value
 from roundtable.types.chat import FinishReason, ToolCall, Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
-from roundtable.types.debate import DebateMode, SessionStatus
-from roundtable.types.event_base import DurableBase, EventBase, LiveBase
-from roundtable.types.exits import ExitResult
-from roundtable.types.requests import ContextRequest, ContextResult
-from roundtable.types.team_events import (
-    ConversationComplete,
-    ConversationStart,
-    InitiatorComplete,
-    InitiatorStart,
-    InitiatorToolCall,
-    SummarizerChunk,
-    SummarizerStart,
-)
+from roundtable.types.debate import DebateMode, ErrorInfo, ExitResult, FailedTurn, SessionStatus, Turn
 from roundtable.types.teams import AgentResult, ErrorAction
-from roundtable.types.turns import ErrorInfo, FailedTurn, Turn
 
 __all__ = [
     "AgentComplete",
@@ -45,29 +32,147 @@ __all__ = [
     "ContextRequested",
     "Control",
     "ControlAction",
+    "ConversationComplete",
+    "ConversationStart",
     "DebateComplete",
     "DebateError",
     "DebateExit",
     "DebateStart",
+    "DurableBase",
     "DurableEvent",
     "Event",
     "EventBase",
+    "InitiatorComplete",
+    "InitiatorStart",
+    "InitiatorToolCall",
+    "LiveBase",
     "LiveEvent",
     "Retry",
     "RoundComplete",
     "RoundStart",
     "RunningCalls",
+    "SummarizerChunk",
+    "SummarizerStart",
     "SynthesisComplete",
     "durable_event",
     "wire_event",
 ]
 
+
+class EventBase(Value):
+    """Fields of every event."""
+
+    session_id: str
+    """Session id."""
+    timestamp: Timestamp
+    """When it happened."""
+
+    def to_wire(self) -> JsonObject:
+        """Return the form that every event stream sends: `{"type": ..., "data": {...}}` in camelCase."""
+        data = self.model_dump(mode="json", exclude_none=True)
+        kind = data.pop("type")
+        return {"type": kind, "data": data}
+
+
+class DurableBase(EventBase):
+    """Fields of every durable event."""
+
+    durable: ClassVar[Literal[True]] = True
+
+    seq: Annotated[int, Field(ge=0)] = 0
+    """Number of this event in its session, from 1; 0 until it is stored."""
+
+
+class LiveBase(EventBase):
+    """Fields of every live event, which is sent but not stored."""
+
+    durable: ClassVar[Literal[False]] = False
+
+    after: Annotated[int, Field(ge=0)] = 0
+    """Number of the last durable event before this one."""
+    missed: Annotated[int, Field(ge=1)] | None = None
+    """Number of live events before this one that this listener missed because it fell behind; `None` if it missed none.
+    The answer in `agent_complete` contains the text of missing pieces."""
+
+
+class ConversationStart(DurableBase):
+    """The conversation of a team begins."""
+
+    type: Literal["conversation_start"] = "conversation_start"
+    agents: tuple[str, ...]
+    """Ids of the team's agents."""
+    rounds: int
+    """Rounds planned."""
+
+
+class InitiatorStart(LiveBase):
+    """The initiator begins to turn the request into a goal."""
+
+    type: Literal["initiator_start"] = "initiator_start"
+    agent: str = "initiator"
+    """Agent id."""
+
+
+class InitiatorToolCall(DurableBase):
+    """The initiator calls a tool."""
+
+    type: Literal["initiator_tool_call"] = "initiator_tool_call"
+    tool_call: ToolCall
+    """The call."""
+
+
+class InitiatorComplete(DurableBase):
+    """The goal is set."""
+
+    type: Literal["initiator_complete"] = "initiator_complete"
+    turn: Turn
+    """The whole turn."""
+    goal: str
+    """What the team works towards."""
+    strategy: str
+    """How it plans to reach the goal."""
+    success_criteria: tuple[str, ...]
+    """Conditions under which the goal is reached."""
+
+
+class SummarizerStart(LiveBase):
+    """The summarizer begins."""
+
+    type: Literal["summarizer_start"] = "summarizer_start"
+
+
+class SummarizerChunk(LiveBase):
+    """A piece of the summary as the model sends it."""
+
+    type: Literal["summarizer_chunk"] = "summarizer_chunk"
+    chunk: str
+    """Text added."""
+
+
+class ConversationComplete(DurableBase):
+    """All rounds are done and summed up; the last event of a conversation."""
+
+    type: Literal["conversation_complete"] = "conversation_complete"
+    turn: Turn | None = None
+    """The summarizer's whole turn; `None` if it failed."""
+    summary: str
+    """The summary; if the summarizer failed, the unchanged contributions of the last round."""
+    total_rounds: int
+    """Number of rounds."""
+    total_agents: int
+    """Number of agents in the team."""
+    execution_time: Annotated[float, Field(ge=0)]
+    """Seconds since the session was created."""
+    exit: ExitResult
+    """Why the conversation ends."""
+
+
 ControlAction: TypeAlias = Literal["pause", "resume", "stop", "extend"]
-"""What a control event asks for."""
+"""Action that a control event requests."""
 
 
 RunningCalls: TypeAlias = Literal["settle", "cancel"]
-"""What becomes of model calls under way when a debate is to pause or stop."""
+"""What happens to running model calls when a debate pauses or stops: let them finish, or cancel them."""
 
 
 class DebateStart(DurableBase):
@@ -77,9 +182,9 @@ class DebateStart(DurableBase):
     topic: str
     """The question."""
     mode: DebateMode
-    """Mode."""
+    """Debate mode."""
     agents: tuple[str, ...]
-    """Who takes part."""
+    """Ids of the debating agents."""
     rounds: int
     """Rounds planned."""
 
@@ -91,11 +196,11 @@ class RoundStart(DurableBase):
     round: int
     """Round, from 1."""
     agents: tuple[str, ...]
-    """Who takes part."""
+    """Ids of the debating agents."""
     focus_question: str | None = None
     """Narrower question of this round."""
     context_results: tuple[ContextResult, ...] = ()
-    """Information the caller supplied for this round."""
+    """Information supplied by the caller for this round."""
     goal: str | None = None
     """Shared goal, for teams."""
 
@@ -115,7 +220,7 @@ class AgentStart(LiveBase):
     role: str = "participant"
     """Role."""
     max_steps: int | None = None
-    """Most model calls of this turn."""
+    """Maximum model calls of this turn."""
 
 
 class AgentResponseChunk(LiveBase):
@@ -126,22 +231,32 @@ class AgentResponseChunk(LiveBase):
     """Agent id."""
     round: int
     """Round."""
+    stage: str | None = None
+    """Stage; together with `slot` it identifies the turn of an agent."""
+    slot: int | None = None
+    """Slot."""
     chunk: str
     """Text added."""
 
 
 class Retry(LiveBase):
-    """A model call is tried again."""
+    """A model is asked again: a call failed, or its answer could not be parsed. Discard earlier pieces of this turn."""
 
     type: Literal["retry"] = "retry"
     agent: str | None = None
     """Agent id."""
+    round: int | None = None
+    """Round."""
+    stage: str | None = None
+    """Stage."""
+    slot: int | None = None
+    """Slot."""
     attempt: int
-    """Number of the try to come, from 2."""
+    """Number of the next attempt, from 2."""
     delay_s: float
-    """Seconds until then."""
+    """Seconds until the next attempt."""
     error: ErrorInfo
-    """Why."""
+    """Why the model is asked again."""
 
 
 class AgentToolCall(DurableBase):
@@ -159,7 +274,7 @@ class AgentToolCall(DurableBase):
 
 
 class AgentToolResult(DurableBase):
-    """A tool answered an agent."""
+    """A tool returned a result to an agent."""
 
     type: Literal["agent_tool_result"] = "agent_tool_result"
     agent: str
@@ -169,7 +284,7 @@ class AgentToolResult(DurableBase):
     step: int
     """Model call within the turn, from 1."""
     tool_call_id: str
-    """Which call."""
+    """Id of the tool call."""
     result: JsonValue = None
     """What the tool returned."""
 
@@ -179,7 +294,7 @@ class AgentComplete(DurableBase):
 
     type: Literal["agent_complete"] = "agent_complete"
     turn: Turn
-    """The turn, whole."""
+    """The whole turn."""
     agent: str
     """Agent id."""
     round: int
@@ -195,39 +310,39 @@ class AgentComplete(DurableBase):
 
 
 class AgentError(DurableBase):
-    """An agent's turn failed; the debate goes on."""
+    """An agent's turn failed; the debate continues."""
 
     type: Literal["agent_error"] = "agent_error"
     turn: FailedTurn
-    """The turn, whole."""
+    """The whole turn."""
     agent: str
     """Agent id."""
     round: int
     """Round."""
     error: str
-    """Why, in words."""
+    """Error message."""
     action: ErrorAction = "skip"
-    """What follows."""
+    """What happens next."""
 
 
 class ConsensusMeasured(DurableBase):
-    """Agreement of a round, measured once and never paid for again."""
+    """Agreement of a round, measured and paid for once."""
 
     type: Literal["consensus"] = "consensus"
     round: int
     """Round."""
     consensus: AnyConsensus
-    """The measure."""
+    """Measured agreement."""
     decision: Decision | None = None
     """Outcome of the decision rule."""
     baseline: AnyConsensus | None = None
-    """Agreement of the private answers given before the round, where there are any."""
+    """Agreement of the private answers given before the round, if there are any."""
     independent_agreement: Share | None = None
-    """Agreement of independent answers; told with the first round that can have any."""
+    """Agreement of independent answers; set in the first round that can have any."""
     independent_agreement_reason: str | None = None
-    """Why there is none."""
+    """Why there is no independent agreement."""
     usage: Usage | None = None
-    """What the analysis consumed."""
+    """Usage of the analysis."""
 
 
 class ContextRequested(DurableBase):
@@ -237,7 +352,7 @@ class ContextRequested(DurableBase):
     round: int
     """Round."""
     requests: tuple[ContextRequest, ...]
-    """What they asked for."""
+    """Their requests."""
 
 
 class RoundComplete(DurableBase):
@@ -260,16 +375,18 @@ class DebateExit(DurableBase):
     type: Literal["exit"] = "exit"
     exit: ExitResult
     """The reason and its figures."""
+    usage: Usage | None = None
+    """Usage of calls for turns that were cancelled before they had an outcome; what they consumed is unknown."""
 
 
 class Control(DurableBase):
-    """Someone pauses, resumes, stops or extends the session; anyone may append one, without a lease."""
+    """A request to pause, resume, stop or extend the session; it can be appended without holding the lease."""
 
     type: Literal["control"] = "control"
     action: ControlAction
-    """What is asked for."""
+    """Requested action."""
     by: str | None = None
-    """Who asks."""
+    """Who requests it."""
     total_rounds: Annotated[int, Field(ge=1)] | None = None
     """Rounds planned from now on, for `extend`."""
     focus_question: str | None = None
@@ -277,56 +394,56 @@ class Control(DurableBase):
     context_results: tuple[ContextResult, ...] = ()
     """Answers to context requests."""
     running: RunningCalls | None = None
-    """What becomes of calls under way; `None` lets them settle on `pause` and cancels them on `stop`."""
+    """What happens to running calls; `None` lets them settle on `pause` and cancels them on `stop`."""
     agents: tuple[AgentConfig, ...] | None = None
-    """Configurations that hold from now on, for `resume`; those of the session when left out."""
+    """Agent configurations from now on, for `resume`; those of the session if omitted."""
     prompt_version: str | None = None
-    """Version of the prompt texts that holds from now on, for `resume`."""
+    """Version of the prompt texts from now on, for `resume`."""
 
     @property
     def cancels(self) -> bool:
-        """Whether calls under way are to be cancelled."""
+        """Whether to cancel running calls."""
         return (self.running or ("cancel" if self.action == "stop" else "settle")) == "cancel"
 
 
 class SynthesisComplete(DurableBase):
-    """The debate was put together by one model, or could not be."""
+    """A model wrote the synthesis of the debate, or failed to."""
 
     type: Literal["synthesis_complete"] = "synthesis_complete"
     synthesis: SynthesisResult | None = None
     """The synthesis."""
     error: ErrorInfo | None = None
-    """Why there is none."""
+    """Why there is no synthesis."""
     usage: Usage | None = None
-    """What it consumed."""
+    """Usage of the synthesis."""
 
 
 class DebateComplete(DurableBase):
-    """This run of the debate is over; the last event of a run that did not break."""
+    """This run of the debate is over; the last event of a run without an error."""
 
     type: Literal["debate_complete"] = "debate_complete"
     status: SessionStatus
-    """State the session was left in."""
+    """State of the session at the end of the run."""
     total_rounds: int
-    """Rounds held."""
+    """Number of rounds."""
 
 
 class DebateError(DurableBase):
-    """This run of the debate broke; what was stored stays."""
+    """This run of the debate ended with an error; everything stored stays."""
 
     type: Literal["error"] = "error"
     error: str
-    """Why, in words."""
+    """Error message."""
     code: str
     """Stable machine-readable code."""
     info: ErrorInfo
-    """The error, whole."""
+    """The whole error."""
     agent: str | None = None
-    """Agent it happened to, if to one."""
+    """Id of the agent whose turn failed, if it was one."""
     round: int | None = None
     """Round it happened in."""
     recoverable: bool = True
-    """Whether `resume` may go on."""
+    """Whether `resume` can continue the debate."""
 
 
 DurableEvent: TypeAlias = Annotated[
@@ -350,16 +467,16 @@ DurableEvent: TypeAlias = Annotated[
     | ConversationComplete,
     Field(discriminator="type"),
 ]
-"""Any numbered event, told apart by `type`."""
+"""Any durable event, discriminated by `type`."""
 
 LiveEvent: TypeAlias = Annotated[
     AgentStart | AgentResponseChunk | Retry | InitiatorStart | SummarizerStart | SummarizerChunk,
     Field(discriminator="type"),
 ]
-"""Any event that is told but not stored."""
+"""Any live event, discriminated by `type`."""
 
 Event: TypeAlias = DurableEvent | LiveEvent
-"""Any event of a debate or of a conversation of a team."""
+"""Any event of a debate or of a team conversation."""
 
 
 @cache
@@ -373,19 +490,19 @@ def _event_adapter() -> TypeAdapter[Event]:
 
 
 def wire_event(wire: Mapping[str, JsonValue]) -> Event:
-    """Read an event back from the form that `EventBase.to_wire` gives.
+    """Parse an event from the form that `EventBase.to_wire` returns.
 
     Raises:
-        pydantic.ValidationError: It is no event of this version.
+        pydantic.ValidationError: It is not an event of this version.
     """
     data = wire.get("data")
     return _event_adapter().validate_python({**(data if isinstance(data, dict) else {}), "type": wire.get("type")})
 
 
 def durable_event(text: str | bytes) -> DurableEvent:
-    """Read a stored event back from its JSON.
+    """Parse a stored event from its JSON.
 
     Raises:
-        pydantic.ValidationError: The text is no event of this version.
+        pydantic.ValidationError: The text is not an event of this version.
     """
     return _durable_adapter().validate_json(text)

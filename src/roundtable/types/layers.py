@@ -1,12 +1,14 @@
-"""The four-layer response: decide at a glance, dig where it matters."""
+"""The four-layer response: a short decision first, then more and more detail."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from roundtable.types.base import JsonObject, Share, Value
+from pydantic import model_validator
+
+from roundtable.types.answers import ContextRequest
+from roundtable.types.base import JsonObject, Share, Value, with_upper_bound
 from roundtable.types.debate import DebateMode
-from roundtable.types.requests import ContextRequest
 
 __all__ = [
     "ActionRecommendation",
@@ -26,11 +28,11 @@ __all__ = [
     "VerificationHint",
 ]
 
-ConsensusLevel: TypeAlias = Literal["high", "medium", "low"]
-"""`high` from 0.7, `medium` from 0.4, else `low`."""
+ConsensusLevel: TypeAlias = Literal["high", "medium", "low", "unknown"]
+"""`high` from 0.7, `medium` from 0.4, else `low`; `unknown` if the bounds of the agreement have different levels."""
 
 ActionRecommendationType: TypeAlias = Literal["proceed", "verify", "query_detail"]
-"""What the reader should do next."""
+"""Recommended next step for the reader."""
 
 RoundtableStatus: TypeAlias = Literal["completed", "needs_context", "in_progress"]
 """State of the debate behind a response."""
@@ -42,40 +44,47 @@ class ActionRecommendation(Value):
     type: ActionRecommendationType
     """What to do."""
     reason: str
-    """Why."""
+    """Reason for it."""
 
 
 class DecisionLayer(Value):
-    """Layer 1: can I act on this?"""
+    """Layer 1: whether you can act on the result."""
 
     consensus_level: ConsensusLevel
-    """Agreement in three steps."""
+    """Agreement as `high`, `medium` or `low`; `unknown` if answers were not compared, and it may be either."""
     agreement_score: Share
-    """Agreement in [0, 1]."""
+    """Agreement in [0, 1] that is certain."""
+    agreement_at_most: Share = 1.0
+    """Agreement if answers that nobody compared say the same. Equal to `agreement_score` if it is left out."""
     action_recommendation: ActionRecommendation
     """What to do next."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_level(cls, data: object) -> object:
+        return with_upper_bound(data, "agreement_score", "agreement_at_most")
+
 
 class ConfidenceChange(Value):
-    """How an agent's confidence moved since its previous round."""
+    """How an agent's confidence changed since its previous round."""
 
     delta: float
-    """Difference in [-1, 1]."""
+    """Change in [-1, 1]."""
     previous_round: int
-    """Round compared with."""
+    """Round to compare with."""
     reason: str
-    """Direction in a word."""
+    """Direction of the change in a word."""
 
 
 class EvidenceUsed(Value):
-    """What an agent leaned on."""
+    """Evidence that an agent used."""
 
     web_searches: int
-    """Searches made."""
+    """Number of web searches."""
     citations: int
-    """Sources cited."""
+    """Number of cited sources."""
     tool_calls: tuple[str, ...] = ()
-    """Distinct tools used."""
+    """Names of the tools used, each once."""
 
 
 class AgentResponseSummary(Value):
@@ -88,77 +97,77 @@ class AgentResponseSummary(Value):
     position: str
     """Its position."""
     key_points: tuple[str, ...] = ()
-    """Two to four points of its reasoning."""
+    """Two to four key points of its reasoning."""
     confidence: Share
     """Reported confidence."""
     confidence_change: ConfidenceChange | None = None
-    """Movement since the previous round."""
+    """Change since the previous round."""
     evidence_used: EvidenceUsed
-    """What it leaned on."""
+    """Evidence that it used."""
 
 
 class ConflictPosition(Value):
     """One side of a conflict."""
 
     agent_id: str
-    """Who."""
+    """Agent id."""
     stance: str
-    """What they hold."""
+    """Position of the agent."""
 
 
 class Conflict(Value):
     """Agents that contradict each other on one issue."""
 
     issue: str
-    """On what."""
+    """What they disagree on."""
     positions: tuple[ConflictPosition, ...]
-    """The sides."""
+    """Position of each agent in the conflict."""
 
 
 class EvidenceLayer(Value):
-    """Layer 3: what it rests on."""
+    """Layer 3: evidence and contradictions."""
 
     total_citations: int
-    """Sources cited by all agents."""
+    """Number of sources cited by all agents."""
     conflicts: tuple[Conflict, ...] = ()
-    """Contradictions."""
+    """Contradictions between agents."""
     consensus_summary: str
     """Agreement in words."""
 
 
 class DetailReference(Value):
-    """Which tool gives the rest."""
+    """Tool call that returns the full record."""
 
     tool: str
     """Tool name."""
     params: JsonObject
-    """Its arguments."""
+    """Arguments of the tool."""
 
 
 class VerificationHint(Value):
-    """What deserves a second look."""
+    """A part of the result that deserves a second look."""
 
     field: str
-    """Where."""
+    """Field of the response."""
     reason: str
-    """Why."""
+    """Why it deserves a second look."""
     suggested_tool: str
-    """Tool that shows it."""
+    """Tool that shows the details."""
 
 
 class MetadataLayer(Value):
-    """Layer 4: where to dig."""
+    """Layer 4: where to find the details."""
 
     detail_reference: DetailReference
-    """The full record."""
+    """Tool call that returns the full record."""
     verification_hints: tuple[VerificationHint, ...] = ()
-    """What deserves a second look."""
+    """Parts that deserve a second look."""
     has_more_details: bool = True
     """Whether the full record holds more than this response."""
 
 
 class RoundtableResponse(Value):
-    """One round in four layers."""
+    """The four-layer response for one round."""
 
     session_id: str
     """Session id."""
@@ -173,12 +182,12 @@ class RoundtableResponse(Value):
     status: RoundtableStatus = "in_progress"
     """State of the debate."""
     decision: DecisionLayer
-    """Layer 1."""
+    """Layer 1: whether you can act on the result."""
     agent_responses: tuple[AgentResponseSummary, ...]
-    """Layer 2."""
+    """Layer 2: each agent in brief."""
     evidence: EvidenceLayer
-    """Layer 3."""
+    """Layer 3: evidence and contradictions."""
     metadata: MetadataLayer
-    """Layer 4."""
+    """Layer 4: where to find the details."""
     context_requests: tuple[ContextRequest, ...] | None = None
-    """What agents asked the caller for."""
+    """Information that agents requested from the caller."""

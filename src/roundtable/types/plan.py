@@ -1,12 +1,13 @@
-"""What a mode plans: stages of turns that run at once, as plain data."""
+"""The plan of a mode as plain data: stages of turns that run concurrently."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from roundtable.types.answers import AnswerKind, Stance
+from roundtable.types.answers import AnswerKind, Stance, TurnKey
 from roundtable.types.base import NonEmpty, Value
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "EXTERNAL",
     "JUDGED",
     "JUDGE_STAGE",
+    "MAX_STAGES",
+    "VOTE_STAGE",
     "ContextPolicy",
     "EndDebate",
     "EndRound",
@@ -22,82 +25,79 @@ __all__ = [
     "Plan",
     "Stage",
     "ToolPolicy",
-    "TurnKey",
     "TurnSpec",
     "Visible",
 ]
 
 
 BASELINE_STAGE: Final = "private-baseline"
-"""Stage of answers given alone before the first round; they count in no round, and nobody sees them."""
-
+"""Stage of private answers before the first round; they count in no round, and no agent sees them."""
 
 JUDGE_STAGE: Final = "judgement"
 """Stage of the votes of judges, who take no part in the debate."""
 
+VOTE_STAGE: Final = "vote"
+"""Stage of the vote on motions, after the answers of a round; no agent sees the votes."""
+
+MAX_STAGES: Final = 256
+"""Maximum stages of a round; a mode that plans more counts as endless. The largest table has 100 agents, and no mode
+asks each of them more than twice per round on its own."""
+
 CHAIR_STAGE: Final = "chair"
-"""Stage of the word that concludes a round: the answer of the round, and no position among the others."""
+"""Stage of the chair's conclusion: the answer of the round, which does not count as a position."""
 
 EXTERNAL: Final = "external"
-"""Stage of positions that come from outside of the debate, and provider of agents that only speak there."""
+"""Stage of positions that come from outside the debate, and provider of agents that have only such positions."""
 
 JUDGED: Final = ("judge", "judge-panel")
-"""Names that stand in `decide` for a judge, or several of them, in place of a rule over positions."""
-
-
-class TurnKey(NamedTuple):
-    """Where a turn stands in a session: round (from 1), stage name, slot (from 0)."""
-
-    round: int
-    stage: str
-    slot: int
+"""Values of `decide` that let one or several judges decide, instead of a rule over positions."""
 
 
 class Visible(Value):
-    """An earlier turn that a turn may see, and the name it is shown under."""
+    """An earlier turn that a turn may see, and the name to show for its speaker."""
 
     turn: TurnKey
-    """Which turn."""
+    """Key of the earlier turn."""
     shown_as: NonEmpty
-    """Name of its speaker in the prompt; anonymous modes give an alias."""
+    """Name of its speaker in the prompt; an alias in anonymous modes."""
 
 
 class ToolPolicy(Value):
-    """How many tool calls a turn may make, and which."""
+    """Number of tool calls that a turn may make, and the allowed tools."""
 
     min: Annotated[int, Field(ge=0)] = 0
-    """Fewest calls asked for."""
+    """Minimum calls requested."""
     max: Annotated[int, Field(ge=0)] = 8
-    """Most calls carried out."""
+    """Maximum calls executed."""
     allow: tuple[str, ...] | None = None
-    """Names of allowed tools; `None` allows all that the debate has."""
+    """Names of allowed tools; `None` allows all tools of the debate."""
 
 
 class ContextPolicy(Value):
-    """How much of the visible turns enters the prompt."""
+    """How many of the visible turns the prompt contains."""
 
     max_tokens: Annotated[int, Field(gt=0)] | None = None
-    """Most tokens of quoted turns; `None` leaves it to the model's context window."""
+    """Maximum tokens of quoted turns; `None` uses the model's context window."""
     keep: Literal["latest", "earliest"] = "latest"
-    """Which turns stay when not all fit."""
+    """Which turns to keep if not all fit."""
 
 
 class Note(Value):
-    """Material for a turn that is no earlier answer: statistics, a perspective, the side to argue.
+    """Material for a turn besides earlier answers: statistics, a perspective, the side to argue.
 
-    It may hold what others wrote, so it is quoted in the user message like any untrusted text.
+    It may contain text by others, so it is quoted in the user message like any untrusted text.
     """
 
     label: NonEmpty
-    """What it is; words of the mode."""
+    """Heading, written by the mode."""
     text: NonEmpty
     """The material."""
     brief: str = ""
-    """The material in a line, for models that are prompted compactly; the start of `text` when empty."""
+    """The material in one line, for models with compact prompts; if empty, the start of `text`."""
 
 
 class TurnSpec(Value):
-    """One turn to be taken.
+    """A planned turn.
 
     Example:
         >>> TurnSpec(slot=0, agent="ada", role="participant", task="Give your position.").answer
@@ -105,41 +105,46 @@ class TurnSpec(Value):
     """
 
     slot: Annotated[int, Field(ge=0)]
-    """Place within the stage, from 0."""
+    """Slot within the stage, from 0."""
     agent: NonEmpty
     """Id of the agent that speaks."""
     role: str = "participant"
-    """Role played in this turn."""
+    """Role in this turn."""
     task: str = ""
     """Mode-specific instructions for this turn; trusted text, part of the system prompt."""
     brief: str = ""
-    """The task in a sentence, for models that are prompted compactly."""
+    """The task in one sentence, for models with compact prompts."""
     prompt_id: str = ""
-    """Which instructions `task` holds, with their version; recorded with the turn."""
+    """Id and version of the instructions in `task`; recorded with the turn."""
     speaks_as: str = ""
-    """Alias the agent goes by in its own prompt; its name when empty."""
+    """Alias of the agent in its own prompt; if empty, its name."""
     stance: Stance | None = None
-    """Side the agent was given to argue; an answer that takes another is marked, never changed."""
+    """Side that the agent has to argue; an answer that takes another side is marked, never changed."""
     sees: tuple[Visible, ...] = ()
-    """Earlier turns shown, in this order."""
+    """Earlier turns to show, in this order."""
     notes: tuple[Note, ...] = ()
     """Further material, quoted after the earlier turns."""
     answer: AnswerKind = "position"
-    """Kind of answer asked for."""
+    """Requested kind of answer."""
     options: tuple[str, ...] | None = None
     """Options to choose from."""
+    motions: Mapping[str, str] = Field(default_factory=dict)
+    """In a vote on motions: the motion behind each option, under whose name the vote is stored. Where they differ, the
+    options are letters, and the turn also asks which motions say the same."""
+    scale: tuple[float | None, float | None] = (None, None)
+    """In a vote on motions by scores: the lowest and the highest score; others are dropped with a warning."""
     tools: ToolPolicy = ToolPolicy()
     """Tool allowance."""
     context: ContextPolicy = ContextPolicy()
-    """How visible turns are cut to fit."""
+    """How to shorten visible turns to fit."""
     max_tokens: Annotated[int, Field(gt=0)] | None = None
-    """Most tokens of the answer; `None` takes the agent's."""
+    """Maximum tokens of the answer; `None` uses the agent's limit."""
     max_steps: Annotated[int, Field(gt=0)] | None = None
-    """Most model calls in this turn, tool loop included."""
+    """Maximum model calls in this turn, tool loop included."""
 
 
 class Stage(Value):
-    """Turns that run at once; none sees another of the same stage."""
+    """Turns that run concurrently; none sees another turn of the same stage."""
 
     kind: Literal["stage"] = "stage"
     name: NonEmpty
@@ -156,18 +161,18 @@ class Stage(Value):
 
 
 class EndRound(Value):
-    """The round is over: consensus is measured, exits are asked, then the next round is planned."""
+    """The round is over: consensus is measured, exits are checked, then the next round is planned."""
 
     kind: Literal["end_round"] = "end_round"
 
 
 class EndDebate(Value):
-    """The mode has nothing more to ask."""
+    """The mode ends the debate."""
 
     kind: Literal["end_debate"] = "end_debate"
     reason: NonEmpty = "mode"
-    """Why, as recorded in the exit."""
+    """Reason recorded in the exit."""
 
 
 Plan: TypeAlias = Stage | EndRound | EndDebate
-"""What a mode can decide."""
+"""What a mode can plan next."""

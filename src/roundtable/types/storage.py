@@ -1,4 +1,4 @@
-"""What storages take and give besides records and events."""
+"""Arguments and results of storages, apart from records and events."""
 
 from __future__ import annotations
 
@@ -14,36 +14,41 @@ from roundtable.types.debate import DebateMode, SessionStatus
 __all__ = ["Cursor", "Lease", "Owner", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
 
 
-def _placed(cursor: str) -> str:
-    _place(cursor)
+def _checked(cursor: str) -> str:
+    _parse_cursor(cursor)
     return cursor
 
 
-def _place(cursor: str) -> tuple[datetime, str]:
-    moment, slash, session_id = cursor.partition("/")
-    created_at = datetime.fromisoformat(moment) if slash else None
+def _parse_cursor(cursor: str) -> tuple[datetime, str]:
+    """Return the creation time and the session id that a cursor consists of.
+
+    Raises:
+        ValueError: The text is not a cursor.
+    """
+    timestamp, slash, session_id = cursor.partition("/")
+    created_at = datetime.fromisoformat(timestamp) if slash else None
     if created_at is None or created_at.tzinfo is None:
-        raise ValueError("a cursor is what `SessionSummary.cursor` of the last session of a page gave")
+        raise ValueError("it must be the nextCursor of the previous page (`SessionSummary.cursor` of its last session)")
     return created_at, session_id
 
 
-Cursor: TypeAlias = Annotated[str, AfterValidator(_placed)]
-"""A place in a list of sessions, as `SessionSummary.cursor` gives it."""
+Cursor: TypeAlias = Annotated[str, AfterValidator(_checked)]
+"""A position in a list of sessions, as returned by `SessionSummary.cursor`."""
 
 
 class Owner(Value):
-    """The process and task that hold a lease; enough to tell whether they still live on this host."""
+    """The process and task that hold a lease; enough to check whether they are still alive on this host."""
 
     name: str
     """Unique id of the holder."""
     host: str
     """Host name."""
     boot_id: str
-    """Identity of the host's present boot."""
+    """Id of the host's current boot."""
     pid: int
     """Process id."""
     process_start: str
-    """When the process started, in the host's own clock."""
+    """When the process started, by the host's own clock."""
 
 
 class Lease(Value):
@@ -54,18 +59,18 @@ class Lease(Value):
     owner: Owner
     """Who holds it."""
     expires_at: Timestamp
-    """When it lapses unless renewed."""
+    """When it expires unless renewed."""
 
 
 class SessionFilter(Value):
-    """Which sessions to list; newest first."""
+    """Filter for a list of sessions, newest first."""
 
     tenant: str = "default"
-    """Whose."""
+    """Tenant that owns the sessions."""
     topic: str | None = None
-    """Part of the topic, case-insensitive; `%` and `_` mean themselves."""
+    """Part of the topic, case-insensitive; `%` and `_` are ordinary characters."""
     mode: DebateMode | None = None
-    """Mode."""
+    """Debate mode."""
     status: SessionStatus | None = None
     """State."""
     created_from: Timestamp | None = None
@@ -75,16 +80,16 @@ class SessionFilter(Value):
     updated_before: Timestamp | None = None
     """Last changed before this time."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """Notes of the caller's that a session must have, each with this very value."""
+    """Metadata that a session must have, each entry with exactly this value."""
     after: Cursor | None = None
-    """The next page: `cursor` of the last session of the page before."""
+    """Start of the next page: `cursor` of the last session on the previous page."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 50
-    """Most sessions returned."""
+    """Maximum number of sessions."""
 
     @property
     def place(self) -> tuple[datetime, str] | None:
-        """Time of creation and id of the session that `after` stands for."""
-        return None if self.after is None else _place(self.after)
+        """Creation time and id of the session in `after`."""
+        return None if self.after is None else _parse_cursor(self.after)
 
 
 class SessionSummary(Value):
@@ -99,13 +104,13 @@ class SessionSummary(Value):
     status: SessionStatus
     """State."""
     current_round: int
-    """Rounds begun."""
+    """Rounds started."""
     total_rounds: int
     """Rounds planned."""
     agent_ids: tuple[str, ...]
-    """Who takes part."""
+    """Ids of the debating agents."""
     response_count: int
-    """Stored positions."""
+    """Number of stored positions."""
     created_at: Timestamp
     """When it was created."""
     updated_at: Timestamp
@@ -113,16 +118,21 @@ class SessionSummary(Value):
     last_seq: int = 0
     """Number of the last stored event."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """The caller's own notes."""
+    """The caller's own metadata."""
+    error: str | None = None
+    """Why the entry cannot be read, if it is damaged; the other fields hold what could be read, or nothing."""
 
     @property
     def cursor(self) -> str:
-        """Its place in lists, for `SessionFilter.after`: what comes after it is listed once, whatever is added."""
+        """Position of this session in lists, for `SessionFilter.after`.
+
+        Sessions after it are listed exactly once, even if others are added meanwhile.
+        """
         return f"{self.created_at.isoformat()}/{self.id}"
 
 
 class SearchQuery(Value):
-    """What to look for in positions and their reasoning.
+    """A search in positions and their reasoning.
 
     Example:
         >>> SearchQuery(text='cost "five years" micro*').limit
@@ -130,18 +140,18 @@ class SearchQuery(Value):
     """
 
     text: Annotated[str, Field(min_length=1, max_length=1000)]
-    """Words that must all occur, in any case and with any accents; words in double quotes stand together, and a
-    star ends a word that may go on."""
+    """Words that must all occur; case and accents are ignored. Put words in double quotes to find them together, and
+    end a word with a star to find all words that begin with it."""
     tenant: str = "default"
-    """Whose."""
+    """Tenant that owns the sessions."""
     session_id: str | None = None
-    """Only in this session."""
+    """Search only in this session."""
     limit: Annotated[int, Field(ge=1, le=1000)] = 20
-    """Most hits returned."""
+    """Maximum number of hits."""
 
 
 class SearchHit(Value):
-    """A position in which all words were found."""
+    """A position that contains all the words."""
 
     session_id: str
     """Session id."""
@@ -154,8 +164,8 @@ class SearchHit(Value):
     round: int
     """Round, from 1."""
     agent_id: str
-    """Who said it."""
+    """Id of the agent that wrote it."""
     agent_name: str
     """Display name."""
     snippet: str
-    """Some of the text round the words."""
+    """Part of the text around the words."""

@@ -1,4 +1,4 @@
-"""A team: agents with tools of their own that work towards one goal."""
+"""Teams: agents with their own tools that work towards one goal."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from roundtable.types.agents import ErrorAction
 from roundtable.types.answers import ToolCallRecord
 from roundtable.types.base import NonEmpty, Timestamp, Value
 from roundtable.types.chat import ToolCall
-from roundtable.types.profiles import ErrorAction
 
 __all__ = [
     "INITIATOR",
@@ -29,11 +29,11 @@ SUMMARIZER: Final = "summarizer"
 """Id, stage and role of the agent that puts the contributions together."""
 
 TeamOrder: TypeAlias = Literal["sequential", "parallel"]
-"""Whether the agents of a round work one after another, each seeing what was found before, or all at once."""
+"""Whether the agents of a round work one after another, each seeing earlier contributions, or concurrently."""
 
 
 class ChatMessage(Value):
-    """One message of the conversation in which the team is asked.
+    """One message of the conversation with the team.
 
     Example:
         >>> ChatMessage(role="user", content="Whom should we call?").role
@@ -43,51 +43,51 @@ class ChatMessage(Value):
     role: Literal["user", "assistant", "system"]
     """Who speaks."""
     content: str
-    """What is said."""
+    """Text of the message."""
     tool_calls: tuple[ToolCall, ...] | None = None
-    """Tools that were called on the way."""
+    """Tools called for this message."""
     timestamp: Timestamp | None = None
-    """When."""
+    """When it was sent."""
 
 
 class TeamMember(Value):
-    """What one agent of a team may do, and what follows when it fails."""
+    """What one agent of a team may do, and what happens when it fails."""
 
     agent: NonEmpty
     """Agent id."""
     tools: tuple[str, ...] = ()
     """Names of the tools it may call."""
     max_steps: Annotated[int, Field(ge=1, le=50)] = 4
-    """Most model calls of one turn, tool loop included."""
+    """Maximum model calls of one turn, tool loop included."""
     on_error: ErrorAction = "skip"
-    """What follows when its turn fails."""
+    """What happens when its turn fails."""
 
 
 class Team(Value):
-    """How a team works, as it is stored with its session."""
+    """Configuration of a team, stored with its session."""
 
     members: tuple[TeamMember, ...]
-    """Who works, in speaking order."""
+    """Members of the team, in speaking order."""
     initiator: TeamMember = TeamMember(agent=INITIATOR)
-    """Who sets the goal."""
+    """The member that sets the goal."""
     summarizer: TeamMember = TeamMember(agent=SUMMARIZER)
-    """Who sums up."""
+    """The member that sums up."""
     order: TeamOrder = "sequential"
     """How the members of a round take turns."""
     messages: tuple[ChatMessage, ...] = ()
     """The conversation before the request."""
 
     def member(self, agent: str) -> TeamMember:
-        """Give what is set for an agent.
+        """Return the settings of an agent.
 
         Raises:
-            KeyError: No such agent belongs to the team.
+            KeyError: The agent does not belong to the team.
         """
-        return {one.agent: one for one in (*self.members, self.initiator, self.summarizer)}[agent]
+        return {member.agent: member for member in (*self.members, self.initiator, self.summarizer)}[agent]
 
 
 class AgentResult(Value):
-    """What one agent contributed to a round."""
+    """Contribution of one agent to a round."""
 
     agent: str
     """Agent id."""
@@ -96,21 +96,21 @@ class AgentResult(Value):
     tool_calls: tuple[ToolCallRecord, ...] = ()
     """Tools it used."""
     steps: int
-    """Model calls it made."""
+    """Number of model calls it made."""
 
 
 class TeamOutcome(Value):
-    """What a team came to, beside what every result has."""
+    """Result of a team, in addition to the fields of every result."""
 
     goal: str | None = None
-    """What it worked towards; `None` before the initiator has spoken."""
+    """What it worked towards; `None` until the initiator has spoken."""
     strategy: str | None = None
-    """How; `None` where the initiator failed, and the request itself was the goal."""
+    """How it planned to reach the goal; `None` if the initiator failed and the request itself was the goal."""
     success_criteria: tuple[str, ...] = ()
-    """How it knows that it is done."""
+    """Conditions under which the goal is reached."""
     summary: str | None = None
-    """What the summarizer wrote; `None` where it has not spoken, or failed."""
+    """What the summarizer wrote; `None` if it has not spoken yet, or failed."""
     rounds: tuple[tuple[AgentResult, ...], ...] = ()
-    """Contributions by round; agents that failed are missing."""
+    """Contributions by round, without agents that failed."""
     execution_time_s: Annotated[float, Field(ge=0)] = 0.0
     """Seconds from the creation of the session to its last event."""

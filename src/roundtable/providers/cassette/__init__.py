@@ -1,7 +1,6 @@
-"""Recording calls to a file, and giving them back without a network."""
+"""Cassettes: record calls to a file, and replay them without a network."""
 
-from roundtable.providers.cassette.cassette import Cassette, CassetteMode
-from roundtable.providers.cassette.replay import ReplayProvider
-from roundtable.providers.cassette.taped import TapedModel
+from roundtable.providers.cassette.cassette import Cassette, CassetteMode, ReplayProvider
+from roundtable.providers.cassette.model import RecordedModel
 
-__all__ = ["Cassette", "CassetteMode", "ReplayProvider", "TapedModel"]
+__all__ = ["Cassette", "CassetteMode", "RecordedModel", "ReplayProvider"]

@@ -1,102 +1,226 @@
-"""What was recorded, what was given back, and what is recorded next."""
+"""Cassettes: recorded calls, how a new call is matched to one, and the model that replays them."""
 
 from __future__ import annotations
 
+import difflib
+import hashlib
+import json
 import logging
 import os
+import re
 import threading
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from roundtable._secrets import Scrubber
+import anyio.lowlevel
+
+from roundtable._core.secrets import Scrubber
 from roundtable.errors import CassetteMiss, ConfigurationError
-from roundtable.gateway.wrapping import endpoint_of
-from roundtable.providers.cassette.canon import canonical, difference, key_of, nearest
-from roundtable.providers.cassette.tape import Call, Tape
-from roundtable.types import ModelProfile
+from roundtable.gateway import ChatStream
+from roundtable.gateway.wrapping import account_of, default_rate_of, endpoint_of
+from roundtable.providers.cassette.model import recorded_deltas, replayed
+from roundtable.providers.cassette.tape import CassetteFile, RecordedCall
+from roundtable.types import ChatDelta, ModelProfile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from roundtable.protocols import ChatModel
-    from roundtable.providers.cassette.taped import TapedModel
-    from roundtable.types import ChatRequest, JsonObject, JsonValue
+    from roundtable.providers.cassette.model import RecordedModel
+    from roundtable.settings import Settings
+    from roundtable.types import ChatRequest, ChatResponse, JsonObject, JsonValue, ProviderConfig
 
-__all__ = ["Cassette", "CassetteMode", "Known"]
+__all__ = [
+    "Cassette",
+    "CassetteMode",
+    "ModelFacts",
+    "ReplayModel",
+    "ReplayProvider",
+    "canonical",
+    "difference",
+    "most_similar_call",
+    "request_hash",
+]
+
+
+_LEFT_OUT: Final = {"model", "metadata", "extra_headers"}
+"""The model is matched separately, `metadata` does not change the answer, and headers may hold secrets."""
+_MARKER: Final = re.compile(r"^(BEGIN|END) QUOTE [^\s()]+(?=$| \()", re.MULTILINE)
+_ECHO: Final = re.compile(r"\b(BEGIN|END) QUOTE [0-9a-f]{16}\b")
+_SAMPLE_CHARS: Final = 4000
+_MOST_COMPARED: Final = 200
+_SHOWN_CHARS: Final = 60
+
+
+def canonical(request: ChatRequest, scrubber: Scrubber) -> JsonObject:
+    r"""Return the canonical form of a request: without secrets and without what differs between equal calls.
+
+    It holds messages, tools, output schema, temperature, `max_tokens`, seed and every other field that is not at its
+    default, but not the model, `metadata` and headers. The random id of a fence becomes `fence`.
+
+    Example:
+        >>> from roundtable._core.secrets import Scrubber
+        >>> from roundtable.types import ChatRequest, Message
+        >>> quoted = "BEGIN QUOTE 81f0b2c4d6e8fa1c (question)\n| Tea?\nEND QUOTE 81f0b2c4d6e8fa1c"
+        >>> asked = ChatRequest(model="m", messages=(Message(role="user", content=quoted),))
+        >>> canonical(asked, Scrubber())["messages"][0]["content"]
+        'BEGIN QUOTE fence (question)\n| Tea?\nEND QUOTE fence'
+    """
+    facts: JsonObject = request.model_dump(mode="json", exclude=_LEFT_OUT, exclude_defaults=True)
+    facts["messages"] = _unfenced(facts.get("messages"))
+    clean = scrubber.value(facts)
+    return clean if isinstance(clean, dict) else {}
+
+
+def _unfenced(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return _ECHO.sub(r"\1 QUOTE fence", _MARKER.sub(r"\1 QUOTE fence", value))
+    if isinstance(value, list):
+        return [_unfenced(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _unfenced(item) for name, item in value.items()}
+    return value
+
+
+def request_hash(facts: JsonObject) -> str:
+    """Return a hash of a canonical form, the key of its calls."""
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def most_similar_call(asked: JsonObject, calls: Iterable[RecordedCall]) -> RecordedCall | None:
+    """Return the recorded call with the most similar request among the latest 200; `None` if there are no calls."""
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(_sample(asked))
+    best: tuple[float, RecordedCall] | None = None
+    for call in list(calls)[-_MOST_COMPARED:]:
+        matcher.set_seq1(_sample(call.request))
+        if best is None or matcher.quick_ratio() > best[0]:
+            ratio = matcher.quick_ratio()
+            best = (ratio, call)
+    return None if best is None else best[1]
+
+
+def _sample(facts: JsonObject) -> str:
+    return json.dumps(facts, ensure_ascii=False)[-_SAMPLE_CHARS:]
+
+
+def difference(recorded: JsonValue, asked: JsonValue, path: str = "request") -> tuple[str, str, str] | None:
+    """Return the path of the first difference between two canonical forms, and both values; `None` if they are equal.
+
+    Example:
+        >>> difference({"messages": [{"content": "Tea?"}]}, {"messages": [{"content": "Milk?"}]})
+        ('request.messages[0].content', 'Tea?', 'Milk?')
+    """
+    if recorded == asked:
+        return None
+    if isinstance(recorded, dict) and isinstance(asked, dict):
+        name = next(name for name in sorted({*recorded, *asked}) if _member(recorded, name) != _member(asked, name))
+        if name in recorded and name in asked:
+            return difference(recorded[name], asked[name], f"{path}.{name}")
+        return f"{path}.{name}", *_around(*("".join(map(_text, _member(side, name))) for side in (recorded, asked)))
+    if isinstance(recorded, list) and isinstance(asked, list):
+        for index in range(max(len(recorded), len(asked))):
+            recorded_item = recorded[index] if index < len(recorded) else None
+            asked_item = asked[index] if index < len(asked) else None
+            if recorded_item != asked_item:
+                return difference(recorded_item, asked_item, f"{path}[{index}]")
+    return path, *_around(_text(recorded), _text(asked))
+
+
+def _member(value: JsonObject, name: str) -> list[JsonValue]:
+    """Return a member in a list, empty if it is missing, which differs from null."""
+    return [value[name]] if name in value else []
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _around(first: str, second: str) -> tuple[str, str]:
+    """Return an excerpt of each text from where they begin to differ."""
+    common = next((index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), None)
+    start = max(0, (min(len(first), len(second)) if common is None else common) - _SHOWN_CHARS // 3)
+    return _cut(first, start), _cut(second, start)
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + _SHOWN_CHARS
+    return f"{'…' if start else ''}{text[start:end]}{'…' if len(text) > end else ''}"
+
 
 _log: logging.Logger = logging.getLogger(__name__)
 
 CassetteMode: TypeAlias = Literal["auto", "record", "replay"]
-"""What happens to a call: see `Cassette`."""
+"""How a cassette handles a call; see `Cassette`."""
 
 _LABELS: Final = ("agent", "round", "slot")
 
 
-class Known(NamedTuple):
-    """What is recorded of a model."""
+class ModelFacts(NamedTuple):
+    """The recorded facts of a model."""
 
     model: str
     """Model id used when a request names none."""
     profile: ModelProfile
-    """What prompts are made for."""
+    """Profile that prompts are written for."""
     endpoint: str
     """Root of the API that was called; prices may depend on it."""
 
     @classmethod
-    def of(cls, model: ChatModel) -> Known:
-        """Take from a model what it says of itself."""
+    def of(cls, model: ChatModel) -> ModelFacts:
+        """Read the facts of a model."""
         return cls(model.model, model.profile, endpoint_of(model))
 
 
 class Cassette:
-    """A file of recorded calls, from which debates can be held again without a network.
+    """A file of recorded calls, to repeat debates without a network.
 
-    - `auto` gives back what is recorded and records what is not.
-    - `record` begins the file anew with the first call and records all calls.
-    - `replay` never calls a model; a call that is not recorded is a `CassetteMiss`, which ends the debate.
+    - `auto` replays recorded calls and records the others.
+    - `record` replaces the file with the first call and records all calls.
+    - `replay` never calls a model; a call that is not recorded raises `CassetteMiss`, which ends the debate.
 
-    Calls are told apart by provider, model and the canonical form of their request: messages with all fence ids
-    alike, tools, output schema, temperature, `max_tokens`, seed. Equal calls are given back in the order in which they
-    were recorded, each once, those of the same agent, round and slot first. Failed calls are recorded too, where the
-    library raised the error, also those that ended at their deadline; a call that was cut short from outside (a stop,
-    the deadline of a turn or debate, a stream that was left) is not. Usage is part of a response; cost is
-    computed anew.
+    Calls are matched by provider, model and the canonical form of their request: messages without fence ids, tools,
+    output schema, temperature, `max_tokens`, seed. Equal calls are replayed in the order of their recording, each once,
+    those of the same agent, round and slot first. Failed calls are recorded too if the library raised the error,
+    including calls that missed their deadline. A call that was cancelled from outside (a stop, the deadline of a turn
+    or debate, an abandoned stream) is not recorded. Usage is part of a response; the cost is computed again.
 
-    Secrets are taken out before anything is written: keys that the table knows, in plain, URL-encoded and base64
-    form, and what looks like a key or stands where keys stand. Read a cassette before you publish it all the
-    same: it holds the whole conversation.
+    Secrets are removed before anything is written: keys that the table knows, in plain, URL-encoded and base64
+    form, values that look like a key, and values where keys usually stand (headers, queries, the user part of a
+    URL). Still, read a cassette before you publish it: it holds the whole conversation.
 
     One object may serve several tables. In `auto`, several objects and processes may use one file.
 
     Args:
         path: The file, JSON lines; `.jsonl` is usual.
         mode: What to do with calls.
-        secrets: More texts that never get into the file.
+        secrets: Further texts that must never be written.
 
     Raises:
-        ConfigurationError: There is no such mode, or, to replay, no such file; or it is no cassette.
+        ConfigurationError: The mode is unknown, the file is not a cassette, or it is missing with mode `replay`.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], mode: CassetteMode = "auto", *, secrets: Iterable[str] = ()
     ) -> None:
         if mode not in {"auto", "record", "replay"}:
-            raise ConfigurationError(f"a cassette's mode is 'auto', 'record' or 'replay', not {mode!r}")
+            raise ConfigurationError(f"unknown mode of a cassette: {mode!r}; choose 'auto', 'record' or 'replay'")
         if not isinstance(path, str | os.PathLike) or not os.fspath(path):
             raise ConfigurationError(
                 f"a cassette must be a path or a Cassette, not {path!r}", hint='Give a file, such as "debate.jsonl".'
             )
         self.mode: CassetteMode = mode
-        self._tape = Tape(path)
+        self._tape = CassetteFile(path)
         self._scrubber = Scrubber(secrets)
         # Tables may run in several threads.
         self._lock = threading.RLock()
-        self._models: dict[tuple[str, str | None], Known] = {}
-        self._calls: list[Call] = []
-        self._waiting: dict[str, list[Call]] = {}
-        self._begun = mode != "record"
+        self._models: dict[tuple[str, str | None], ModelFacts] = {}
+        self._calls: list[RecordedCall] = []
+        self._unused: dict[str, list[RecordedCall]] = {}
+        self._has_started = mode != "record"
         if mode == "replay" and not self._tape.path.exists():
             raise ConfigurationError(
-                f"there is no cassette {str(self._tape.path)!r} to replay", hint="Record it with mode='auto'."
+                f"cannot replay the cassette {str(self._tape.path)!r}: no such file", hint="Record it with mode='auto'."
             )
         if mode != "record":
             self._refresh()
@@ -106,67 +230,81 @@ class Cassette:
 
     @property
     def path(self) -> str:
-        """Where the file is."""
+        """Path of the file."""
         return str(self._tape.path)
 
     @property
-    def unused(self) -> tuple[Call, ...]:
-        """Recorded calls that were not given back yet."""
+    def unused(self) -> tuple[RecordedCall, ...]:
+        """Recorded calls that were not replayed yet."""
         with self._lock:
-            return tuple(call for calls in self._waiting.values() for call in calls)
+            return tuple(call for calls in self._unused.values() for call in calls)
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Learn of texts that never get into the file."""
+        """Add texts that must never be written."""
         with self._lock:
             self._scrubber.add(secrets)
 
-    def over(self, model: ChatModel) -> TapedModel:
-        """Put a model that is at hand behind this cassette."""
-        from roundtable.providers.cassette.taped import TapedModel
+    def over(self, model: ChatModel) -> RecordedModel:
+        """Wrap a model, so that this cassette replays and records its calls."""
+        from roundtable.providers.cassette.model import RecordedModel
 
-        return TapedModel(self, model.provider, lambda: model, known=Known.of(model))
+        rate, account = default_rate_of(model), account_of(model)
+        return RecordedModel(
+            self, model.provider, lambda: model, known=ModelFacts.of(model), requests_per_minute=rate, account=account
+        )
 
-    def model(self, provider: str, asked: str | None, make: Callable[[], ChatModel]) -> TapedModel:
-        """Give a model by name, which is made only where it has to be called.
+    def model(
+        self,
+        provider: str,
+        asked: str | None,
+        make: Callable[[], ChatModel],
+        *,
+        requests_per_minute: float | None = None,
+    ) -> RecordedModel:
+        """Return a model by name; it is created only when it has to be called.
 
         Args:
             provider: Name of the provider.
             asked: Model id; `None` is the provider's default.
-            make: Makes it.
+            make: Creates the model.
+            requests_per_minute: Default rate of the provider, for calls that are not recorded.
 
         Raises:
-            CassetteMiss: To replay, and the cassette knows no such model.
-            RoundtableError: The model has to be made, and cannot be.
+            CassetteMiss: The mode is `replay`, and the cassette has no such model.
+            RoundtableError: The model cannot be created.
         """
-        from roundtable.providers.cassette.taped import TapedModel
+        from roundtable.providers.cassette.model import RecordedModel
 
         with self._lock:
             known = self._models.get((provider, asked)) if self.mode != "record" else None
         if known is not None:
-            return TapedModel(self, provider, make, known=known)
+            return RecordedModel(self, provider, make, known=known, requests_per_minute=requests_per_minute)
         name = f"{provider}:{asked}" if asked else provider
         if self.mode == "replay":
-            there = ", ".join(sorted({f"{of}:{model.model}" for (of, _), model in self._models.items()})) or "none"
-            raise CassetteMiss(f"the cassette {self.path!r} knows no model {name!r}; it knows: {there}")
-        made = make()
-        self._remember(provider, asked, made)
-        return TapedModel(self, provider, lambda: made, known=Known.of(made), made=made)
+            names = ", ".join(sorted({f"{of}:{model.model}" for (of, _), model in self._models.items()})) or "none"
+            raise CassetteMiss(f"the cassette {self.path!r} knows no model {name!r}; it knows: {names}")
+        inner = make()
+        self._remember(provider, asked, inner)
+        known, rate, account = ModelFacts.of(inner), requests_per_minute, account_of(inner)
+        return RecordedModel(
+            self, provider, lambda: inner, known=known, made=inner, requests_per_minute=rate, account=account
+        )
 
-    def first_model(self) -> Known | None:
-        """Give the model that was recorded first, if any was."""
+    def first_model(self) -> ModelFacts | None:
+        """Return the model that was recorded first; `None` if there is none."""
         with self._lock:
             return next(iter(self._models.values()), None)
 
     def _remember(self, provider: str, asked: str | None, model: ChatModel) -> None:
-        known = Known.of(model)
+        known = ModelFacts.of(model)
         with self._lock:
             if self._models.get((provider, asked)) == known:
                 return
             self._models[provider, asked] = known
-            if self._begun:
+            if self._has_started:
                 self._tape.append([self._model_line(provider, asked, known)])
 
-    def _model_line(self, provider: str, asked: str | None, known: Known) -> JsonObject:
+    def _model_line(self, provider: str, asked: str | None, known: ModelFacts) -> JsonObject:
         return {
             "kind": "model",
             "provider": provider,
@@ -176,72 +314,87 @@ class Cassette:
             "profile": known.profile.model_dump(mode="json"),
         }
 
-    def find(self, request: ChatRequest, provider: str | None, model: str) -> Call | None:
-        """Give back the recording of a call; `None` where it has to be made.
+    def find(self, request: ChatRequest, provider: str | None, model: str) -> RecordedCall | None:
+        """Return the next recording of a call, once; `None` if the call has to be made.
 
         Args:
             request: The call.
-            provider: Who is asked; `None` takes the recording of any provider and model.
-            model: Model that is asked.
+            provider: Provider of the call; `None` matches any provider and model.
+            model: Model of the call.
 
         Raises:
-            CassetteMiss: It is not recorded, and the cassette only replays.
+            CassetteMiss: The call is not recorded, and the mode is `replay`.
         """
         if self.mode == "record":
             return None
         facts = canonical(request, self._scrubber)
         with self._lock:
-            found = self._take(key_of(facts), provider, model, self._label(request))
-            if found is None:
-                # Somebody else may have recorded it meanwhile.
+            call = self._take_recording(request_hash(facts), provider, model, self._label(request))
+            if call is None:
+                # Another process may have recorded it meanwhile.
                 self._refresh()
-                found = self._take(key_of(facts), provider, model, self._label(request))
-            if found is None and self.mode == "replay":
+                call = self._take_recording(request_hash(facts), provider, model, self._label(request))
+            if call is None and self.mode == "replay":
                 raise self._miss(facts, provider, model)
-        return found
+        return call
 
-    def _take(self, key: str, provider: str | None, model: str, label: JsonObject) -> Call | None:
-        waiting = self._waiting.get(key, [])
-        fitting = [call for call in waiting if provider is None or (call.provider, call.model) == (provider, model)]
-        if not fitting:
+    def holds(self, request: ChatRequest, provider: str, model: str) -> bool:
+        """Check whether a call needs no provider: it is recorded, or the mode is `replay`."""
+        if self.mode != "auto":
+            return self.mode == "replay"
+        key = request_hash(canonical(request, self._scrubber))
+        with self._lock:
+            return any((call.provider, call.model) == (provider, model) for call in self._unused.get(key, ()))
+
+    def _take_recording(self, key: str, provider: str | None, model: str, label: JsonObject) -> RecordedCall | None:
+        unused = self._unused.get(key, [])
+        matches = [call for call in unused if provider is None or (call.provider, call.model) == (provider, model)]
+        if not matches:
             return None
-        found = next((call for call in fitting if call.label == label), fitting[0])
-        waiting.remove(found)
-        return found
+        match = next((call for call in matches if call.label == label), matches[0])
+        unused.remove(match)
+        return match
 
     def _miss(self, facts: JsonObject, provider: str | None, model: str) -> CassetteMiss:
-        near = nearest(facts, self._calls)
+        closest = most_similar_call(facts, self._calls)
         head = f"the cassette {self.path!r} does not hold this call"
-        if near is None:
-            return CassetteMiss(f"{head}; it holds no call at all", provider=provider)
-        where = f"line {near.line}" + (f", for {near.label['agent']}" if "agent" in near.label else "")
+        if closest is None:
+            return CassetteMiss(f"{head}; it is empty", provider=provider)
+        where = f"line {closest.line}" + (f", for {closest.label['agent']}" if "agent" in closest.label else "")
         details: dict[str, JsonValue] = {
-            "nearest": {"line": near.line, "provider": near.provider, "model": near.model, "for": near.label}
+            "nearest": {
+                "line": closest.line,
+                "provider": closest.provider,
+                "model": closest.model,
+                "for": closest.label,
+            }
         }
-        found = difference(near.request, facts)
-        if found is not None:
-            path, recorded, asked = found
+        first_difference = difference(closest.request, facts)
+        if first_difference is not None:
+            path, recorded, asked = first_difference
             details |= {"path": path, "recorded": recorded, "asked": asked}
-            why = f"differs in {path}: recorded {recorded!r}, asked {asked!r}"
-        elif provider is not None and (near.provider, near.model) != (provider, model):
-            why = f"was recorded of {near.provider}:{near.model}, asked is {provider}:{model}"
+            reason = f"differs in {path}: recorded {recorded!r}, asked {asked!r}"
+        elif provider is not None and (closest.provider, closest.model) != (provider, model):
+            reason = f"was recorded with {closest.provider}:{closest.model}, not {provider}:{model}"
         else:
-            why = "is the same, but was given back as often as it was recorded"
-        return CassetteMiss(f"{head}; the nearest ({where}) {why}", provider=provider, details=details)
+            reason = "is the same, but was already replayed as often as it was recorded"
+        return CassetteMiss(f"{head}; the nearest ({where}) {reason}", provider=provider, details=details)
 
     def record(self, request: ChatRequest, provider: str, model: str, outcome: JsonObject) -> None:
-        """Write down what a call gave.
+        """Record the outcome of a call.
 
         Raises:
             ConfigurationError: The file cannot be written.
         """
         facts = canonical(request, self._scrubber)
         with self._lock:
-            if not self._begun:
+            if not self._has_started:
                 self._tape.begin_anew()
                 self._tape.append(self._model_line(*name, known) for name, known in self._models.items())
-                self._begun = True
-            line = Call(0, key_of(facts), provider, model, self._label(request), facts, self._clean(outcome)).to_line()
+                self._has_started = True
+            line = RecordedCall(
+                0, request_hash(facts), provider, model, self._label(request), facts, self._clean(outcome)
+            ).to_line()
             self._tape.append([line])
             self._refresh(own=line)
 
@@ -249,25 +402,25 @@ class Cassette:
         return {name: self._scrubber.text(request.metadata[name]) for name in _LABELS if name in request.metadata}
 
     def _clean(self, outcome: JsonObject) -> JsonObject:
-        """Scrub what came. A secret that lies across the pieces of a stream goes too; they become one piece then."""
-        clean = {name: self._scrubber.value(value) for name, value in outcome.items()}
+        """Scrub an outcome. If a secret spans several pieces of a stream, they become one piece."""
+        cleaned = {name: self._scrubber.value(value) for name, value in outcome.items()}
         deltas = outcome.get("deltas")
         if isinstance(deltas, list):
-            whole = "".join(str(piece.get("text", "")) for piece in deltas if isinstance(piece, dict))
-            scrubbed = self._scrubber.text(whole)
-            if scrubbed != whole or clean.get("response") != outcome.get("response"):
-                clean["deltas"] = [{"text": scrubbed}]
-        return clean
+            text = "".join(str(piece.get("text", "")) for piece in deltas if isinstance(piece, dict))
+            scrubbed = self._scrubber.text(text)
+            if scrubbed != text or cleaned.get("response") != outcome.get("response"):
+                cleaned["deltas"] = [{"text": scrubbed}]
+        return cleaned
 
     def rewind(self) -> None:
-        """Let everything recorded be given back once more."""
+        """Make all recorded calls available again."""
         with self._lock:
-            self._waiting = {}
+            self._unused = {}
             for call in self._calls:
-                self._waiting.setdefault(call.key, []).append(call)
+                self._unused.setdefault(call.key, []).append(call)
 
     def _refresh(self, own: JsonObject | None = None) -> None:
-        """Read what was written since; what was recorded here just now is not given back here."""
+        """Read the new lines of the file. The call in `own`, which this object just recorded, is not replayed."""
         for number, line in self._tape.read():
             if line["kind"] == "model":
                 name, known = _model_of(number, line, self.path)
@@ -278,10 +431,10 @@ class Cassette:
                 if line == own:
                     own = None
                 else:
-                    self._waiting.setdefault(call.key, []).append(call)
+                    self._unused.setdefault(call.key, []).append(call)
 
 
-def _model_of(number: int, line: JsonObject, path: str) -> tuple[tuple[str, str | None], Known]:
+def _model_of(number: int, line: JsonObject, path: str) -> tuple[tuple[str, str | None], ModelFacts]:
     provider, asked, model = line.get("provider"), line.get("asked"), line.get("model")
     try:
         profile = ModelProfile.model_validate(line.get("profile"))
@@ -289,10 +442,10 @@ def _model_of(number: int, line: JsonObject, path: str) -> tuple[tuple[str, str 
         raise _broken(number, path) from error
     if not isinstance(provider, str) or not isinstance(model, str) or not isinstance(asked, str | None):
         raise _broken(number, path)
-    return (provider, asked), Known(model, profile, str(line.get("endpoint", "")))
+    return (provider, asked), ModelFacts(model, profile, str(line.get("endpoint", "")))
 
 
-def _call_of(number: int, line: JsonObject, path: str) -> Call:
+def _call_of(number: int, line: JsonObject, path: str) -> RecordedCall:
     key, provider, model = line.get("key"), line.get("provider"), line.get("model")
     label, request = line.get("for"), line.get("request")
     if not (isinstance(key, str) and isinstance(provider, str) and isinstance(model, str)):
@@ -300,8 +453,85 @@ def _call_of(number: int, line: JsonObject, path: str) -> Call:
     if not (isinstance(label, dict) and isinstance(request, dict) and ("response" in line or "error" in line)):
         raise _broken(number, path)
     outcome: JsonObject = {name: line[name] for name in ("deltas", "response", "error") if name in line}
-    return Call(number, key, provider, model, label, request, outcome)
+    return RecordedCall(number, key, provider, model, label, request, outcome)
 
 
 def _broken(number: int, path: str) -> ConfigurationError:
-    return ConfigurationError(f"line {number} of the cassette {path!r} lacks what a line of its kind holds")
+    return ConfigurationError(f"line {number} of the cassette {path!r} lacks fields that a line of its kind needs")
+
+
+class ReplayModel:
+    """A `ChatModel` that replays the calls of a cassette, whatever model they were recorded with.
+
+    Args:
+        cassette: The recordings.
+    """
+
+    provider = "replay"
+
+    def __init__(self, cassette: Cassette) -> None:
+        self._cassette = cassette
+        known = cassette.first_model()
+        self.model: str = cassette.path
+        self.profile: ModelProfile = ModelProfile() if known is None else known.profile
+
+    def __repr__(self) -> str:
+        return f"ReplayModel({self._cassette!r})"
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Return the recorded response.
+
+        Raises:
+            CassetteMiss: The call is not recorded.
+            RoundtableError: The recorded error.
+        """
+        call = self._recorded_call(request)
+        await anyio.lowlevel.checkpoint()
+        return replayed(call)
+
+    def _recorded_call(self, request: ChatRequest) -> RecordedCall:
+        call = self._cassette.find(request, None, "")
+        assert call is not None  # noqa: S101  (a cassette that only replays raises instead)
+        return call
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """Yield the recorded response in its original pieces; the iteration raises the errors of `complete`."""
+        return ChatStream(self._stream(request))
+
+    async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
+        call = self._recorded_call(request)
+        for piece in recorded_deltas(call):
+            await anyio.lowlevel.checkpoint()
+            yield piece
+        yield replayed(call)
+
+    async def aclose(self) -> None:
+        """Do nothing; there is nothing to release."""
+
+
+class ReplayProvider:
+    """Factory of models from `replay:FILE`; all models of one file share its recordings, and each is replayed once.
+
+    Prompts hold the agents' names, so give the agents the names and ids of the recording, with
+    `AgentConfig(id=..., name=..., provider="replay", model="FILE")`. The `cassette=` of a table does not need this.
+    """
+
+    reads_files: Final = True
+    """Whether a model id is the path of a local file; servers do not let callers choose one."""
+
+    def __init__(self) -> None:
+        self._cassettes: dict[str, Cassette] = {}
+
+    def __call__(self, model: str | None, _config: ProviderConfig, _settings: Settings) -> ReplayModel:
+        """Create a model.
+
+        Raises:
+            ConfigurationError: No file is named, or it is not a cassette.
+        """
+        if model is None:
+            raise ConfigurationError(
+                "the provider 'replay' needs a cassette", provider="replay", hint="Write 'replay:FILE.jsonl'."
+            )
+        if model not in self._cassettes:
+            self._cassettes[model] = Cassette(model, "replay")
+        return ReplayModel(self._cassettes[model])

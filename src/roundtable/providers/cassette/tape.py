@@ -1,4 +1,4 @@
-"""The file of a cassette: JSON lines, appended whole under a lock, read as far as they are whole."""
+"""The file of a cassette: JSON lines, appended whole under a lock, and read up to the last complete line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roundtable._locks import lock_file
+from roundtable._core.files import lock_file
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject
 
-__all__ = ["FORMAT", "Call", "Tape"]
+__all__ = ["FORMAT", "CassetteFile", "RecordedCall"]
 
 FORMAT: Final = 1
-"""Version of the format that is written; files of a later one are refused."""
+"""Version of the format; files with a later version are rejected."""
 HEADER: Final[Mapping[str, object]] = {"kind": "cassette", "version": FORMAT}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """A recorded call."""
 
     line: int
-    """Line of the file, from 1; 0 for one that this process recorded itself."""
+    """Line of the file, from 1; 0 for a call that this process recorded itself."""
     key: str
-    """Name of the request's canonical form."""
+    """Hash of the canonical form of the request."""
     provider: str
-    """Provider that was asked."""
+    """Provider of the call."""
     model: str
-    """Model that was asked."""
+    """Model of the call."""
     label: JsonObject
-    """For whom: agent, round and slot, as far as they were known."""
+    """Agent, round and slot of the call, where known."""
     request: JsonObject
     """Canonical form of the request."""
     outcome: JsonObject
-    """What came: `response` or `error`, and `deltas` of a stream."""
+    """The outcome: `response` or `error`, and `deltas` of a stream."""
 
     def to_line(self) -> JsonObject:
-        """Give the call as it is written."""
+        """Return the call as a line of the file."""
         return {
             "kind": "call",
             "key": self.key,
@@ -56,70 +56,72 @@ class Call:
         }
 
 
-class Tape:
-    """Reads and appends the lines of one file; several processes may do so at once.
+class CassetteFile:
+    """Reader and writer for the lines of one file; several processes may use it at once.
 
     Args:
-        path: The file; its folder is made when the first line is written.
+        path: The file; its folder is created when the first line is written.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: Path = Path(path).expanduser()
-        self._at = 0
-        self._line = 0
+        self._offset = 0
+        self._line_number = 0
         self._inode = 0
-        self._is_open = False
+        self._lacks_newline = False
 
     def read(self) -> list[tuple[int, JsonObject]]:
-        """Give the lines that were not read yet, with their numbers; one that is not whole yet is left.
+        """Return the complete lines that were not read yet, with their numbers.
 
         Raises:
-            ConfigurationError: The file cannot be read, or is no cassette of a version that is known.
+            ConfigurationError: The file cannot be read, or is not a cassette of a known version.
         """
         try:
             with self.path.open("rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
                 if inode != self._inode:
-                    self._at, self._line, self._inode, self._is_open = 0, 0, inode, False
-                file.seek(self._at)
+                    self._offset, self._line_number, self._inode, self._lacks_newline = 0, 0, inode, False
+                file.seek(self._offset)
                 data = file.read()
         except FileNotFoundError:
             return []
         except OSError as error:
             raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be read: {error}") from error
-        if self._is_open and data.startswith(b"\n"):
-            # The end of a line that was read without it.
-            self._at, data, self._is_open = self._at + 1, data[1:], False
+        if self._lacks_newline and data.startswith(b"\n"):
+            # The newline of a line that was read without it.
+            self._offset, data, self._lacks_newline = self._offset + 1, data[1:], False
         whole = data[: _whole_length(data)]
-        self._at += len(whole)
-        self._is_open = bool(whole) and not whole.endswith(b"\n")
-        found: list[tuple[int, JsonObject]] = []
+        self._offset += len(whole)
+        self._lacks_newline = bool(whole) and not whole.endswith(b"\n")
+        lines: list[tuple[int, JsonObject]] = []
         for text in whole.splitlines():
-            self._line += 1
+            self._line_number += 1
             if text.strip():
-                found.append((self._line, self._parsed(text)))
-        return found
+                lines.append((self._line_number, self._parsed(text)))
+        return lines
 
     def _parsed(self, text: bytes) -> JsonObject:
-        where = f"line {self._line} of the cassette {str(self.path)!r}"
+        where = f"line {self._line_number} of the cassette {str(self.path)!r}"
         try:
             line = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ConfigurationError(f"{where} is no JSON: {error}") from error
+            raise ConfigurationError(f"{where} is not JSON: {error}") from error
         if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
-            raise ConfigurationError(f"{where} is no line of a cassette")
-        if self._line == 1 and line["kind"] != "cassette":
-            raise ConfigurationError(f"the file {str(self.path)!r} is no cassette: its first line does not say so")
+            raise ConfigurationError(f"{where} is not an object with a 'kind'")
+        if self._line_number == 1 and line["kind"] != "cassette":
+            raise ConfigurationError(
+                f"the file {str(self.path)!r} is not a cassette: its first line is not a cassette header"
+            )
         version = line.get("version")
         if line["kind"] == "cassette" and (not isinstance(version, int) or not 1 <= version <= FORMAT):
             raise ConfigurationError(
                 f"the cassette {str(self.path)!r} has format {version!r}; this version reads up to {FORMAT}",
-                hint="Record it anew, or use a later version of the library.",
+                hint="Record it again, or use a later version of the library.",
             )
         return line
 
     def append(self, lines: Iterable[JsonObject]) -> None:
-        """Append lines, whole or not at all; what a process that died left half-written is dropped first.
+        """Append lines, whole or not at all. First cut off a partial line that a killed process has left.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -138,7 +140,7 @@ class Tape:
             raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be written: {error}") from error
 
     def begin_anew(self) -> None:
-        """Put a new, empty cassette in the place of the file, in one step.
+        """Replace the file with a new, empty cassette, atomically.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -150,8 +152,8 @@ class Tape:
             temporary.replace(self.path)
         except OSError as error:
             raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be written: {error}") from error
-        self._at = self._line = self._inode = 0
-        self._is_open = False
+        self._offset = self._line_number = self._inode = 0
+        self._lacks_newline = False
 
 
 def _encoded(line: Mapping[str, object]) -> bytes:
@@ -159,9 +161,9 @@ def _encoded(line: Mapping[str, object]) -> bytes:
 
 
 def _whole_length(data: bytes) -> int:
-    """Give the length of the whole lines; the last one counts without its end too, as editors leave it, if it is whole.
+    """Return the length of the complete lines; the last one needs no newline, as some editors leave it.
 
-    Nothing is lost on one that is still being written: the beginning of an object is no JSON.
+    A line that is still being written is not complete: the beginning of an object is not JSON.
     """
     end = data.rfind(b"\n") + 1
     try:
@@ -172,7 +174,7 @@ def _whole_length(data: bytes) -> int:
 
 
 def _whole_bytes(file: int, size: int) -> tuple[int, bool]:
-    """Give the length of a file up to the end of its last whole line, and whether that lacks the end of a line."""
+    """Return the length of a file up to its last complete line, and whether this line lacks its newline."""
     os.lseek(file, 0, os.SEEK_SET)
     if size == 0:
         return 0, False
@@ -195,7 +197,7 @@ def _write(file: int, text: bytes) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[int]:
-    """Hold the file that stands under this name for writing; another process may put a new one in its place."""
+    """Open and lock the file at a path for writing, even if another process replaces it meanwhile."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:

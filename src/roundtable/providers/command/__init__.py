@@ -1,7 +1,7 @@
 """Command-line agents: programs such as `claude` that answer questions on this machine.
 
-In a debate they are models like any other: `claude-cli:sonnet`, `codex-cli`, `gemini-cli`, `command:mytool`. By
-themselves they are spawned and resumed:
+In a debate they are models like any other: `claude-cli:sonnet`, `codex-cli`, `gemini-cli`, `command:mytool`. Outside
+of a debate, spawn and resume them:
 
     from roundtable.providers.command import SpawnOptions, resume_agent, spawn_agent
 
@@ -11,20 +11,31 @@ themselves they are spawned and resumed:
 
 from __future__ import annotations
 
-from roundtable.providers.command.agents import resume_agent, spawn_agent
-from roundtable.providers.command.binary import find_binary, visible_environment
-from roundtable.providers.command.model import CommandModel, CommandProvider, command_providers
-from roundtable.providers.command.options import CliAgentResponse, ResumeOptions, SpawnOptions
-from roundtable.providers.command.process import KILL_GRACE_S, Finished, run_command
+from roundtable.providers.command.model import (
+    CommandModel,
+    CommandProvider,
+    resume_agent,
+    spawn_agent,
+)
+from roundtable.providers.command.parsers import CliEnvelope, Reply, parse_output
+from roundtable.providers.command.process import (
+    KILL_GRACE_S,
+    ProcessResult,
+    find_binary,
+    run_command,
+    visible_environment,
+)
 from roundtable.providers.command.profiles import (
     CLAUDE,
     CODEX,
     DEFAULT_MAX_TURNS,
     GEMINI,
+    CliAgentResponse,
     CommandProfile,
+    ResumeOptions,
+    SpawnOptions,
     plain_profile,
 )
-from roundtable.providers.command.readers import CliEnvelope, Reply, parse_output
 
 __all__ = [
     "CLAUDE",
@@ -37,11 +48,10 @@ __all__ = [
     "CommandModel",
     "CommandProfile",
     "CommandProvider",
-    "Finished",
+    "ProcessResult",
     "Reply",
     "ResumeOptions",
     "SpawnOptions",
-    "command_providers",
     "find_binary",
     "parse_output",
     "plain_profile",

@@ -1,62 +1,389 @@
-"""Command-line agents as models, and so in every mode, budget and store."""
+"""Command-line agents as chat models: one program run per turn, conversations resumed by id."""
 
 from __future__ import annotations
 
+import logging
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import ConfigurationError
-from roundtable.providers.command.calls import SKIPPED, Call, Gone, make_call
-from roundtable.providers.command.options import check_model
-from roundtable.providers.command.profiles import CLAUDE, CODEX, GEMINI, CommandProfile, plain_profile
-from roundtable.providers.whole import WholeAnswers
-from roundtable.settings import process_environment
-from roundtable.types import ChatResponse
+from roundtable._core.secrets import Scrubber
+from roundtable.errors import (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    ConfigurationError,
+    RoundtableError,
+)
+from roundtable.gateway import Gateway
+from roundtable.providers.command.process import check_system, find_binary, run_command, visible_environment
+from roundtable.providers.command.profiles import (
+    CLAUDE,
+    CliAgentResponse,
+    CommandProfile,
+    ResumeOptions,
+    SpawnOptions,
+    check_model,
+    check_prompt,
+    check_session,
+    is_session,
+    plain_profile,
+)
+from roundtable.providers.http_model import NonStreamingModel
+from roundtable.settings import Settings, process_environment
+from roundtable.types import ChatRequest, ChatResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.providers.command.readers import Reply
-    from roundtable.settings import Settings
-    from roundtable.types import ChatRequest, Message, ModelProfile, ProviderConfig
+    from roundtable.providers.command.parsers import Reply
+    from roundtable.providers.command.process import ProcessResult
+    from roundtable.types import Message, ModelProfile, ProviderConfig
 
-__all__ = ["CommandModel", "CommandProvider", "command_providers"]
+__all__ = [
+    "PERMISSIONS_SKIPPED",
+    "CommandModel",
+    "CommandProvider",
+    "CommandRun",
+    "ConversationLost",
+    "make_call",
+    "resume_agent",
+    "spawn_agent",
+]
+
+
+logger: logging.Logger = logging.getLogger("roundtable.providers.command")
+
+SHOWN_CHARS: Final = 500
+LONGEST_WORD_BYTES: Final = 120 * 1024
+"""Longest argument that is passed on; Linux accepts 128 KiB."""
+PERMISSIONS_SKIPPED: Final = "permission prompts were skipped: the agent could do whatever it wanted"
+
+_QUOTA: Final = re.compile(r"\b403\b|quota|usage limit|credit balance|billing", re.IGNORECASE)
+_KEY: Final = re.compile(r"\b401\b|invalid api key|unauthorized|not logged in|please (?:run )?.?/?login", re.IGNORECASE)
+_RATE: Final = re.compile(r"\b429\b|rate.?limit|too many requests|overloaded", re.IGNORECASE)
+_TIMEOUT: Final = re.compile(r"timeout|timed out|\b504\b", re.IGNORECASE)
+_NETWORK: Final = re.compile(
+    r"econnrefused|enotfound|econnreset|enetunreach|connection (?:refused|reset)|network (?:is )?unreachable",
+    re.IGNORECASE,
+)
+
+
+class ConversationLost(AgentError):
+    """The conversation to resume no longer exists; a new one can be started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRun:
+    """One run of a command-line agent."""
+
+    profile: CommandProfile
+    """The agent."""
+    prompt: str
+    """Prompt."""
+    model: str = ""
+    """Model id; empty leaves the choice to the agent."""
+    system: str = ""
+    """System prompt; only for a new conversation."""
+    session: str = ""
+    """Id of the conversation to resume; empty starts a new one."""
+    turns: int = 0
+    """Most steps; 0 leaves the choice to the agent."""
+    budget_usd: float | None = None
+    """Spending limit in US dollars."""
+    timeout_s: float = 600.0
+    """Deadline in seconds."""
+    cwd: str | None = None
+    """Working directory."""
+    yolo: bool = False
+    """Whether to skip all permission prompts."""
+
+    @property
+    def _has_option_for_system(self) -> bool:
+        """Whether the system prompt fits into an option of the agent."""
+        fits = len(self.system.encode("utf-8", "replace")) <= LONGEST_WORD_BYTES and "\0" not in self.system
+        return bool(self.system and self.profile.system) and fits
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The arguments; text from users and models is only ever the value of an option."""
+        profile = self.profile
+        template = profile.resume if self.session else profile.start
+        arguments = [*profile.words(template, model=self.model, session=self.session, turns=self.turns)]
+        options: list[str] = []
+        if self._has_option_for_system and not self.session:
+            # One argument, so a prompt that begins with a dash is not read as an option.
+            options.append(f"{profile.system}={self.system}")
+        if self.budget_usd is not None and profile.budget:
+            options += [profile.budget, f"{self.budget_usd:g}"]
+        if self.yolo and profile.skip_permissions:
+            options.append(profile.skip_permissions)
+        stdin_marker = [arguments.pop()] if arguments and arguments[-1] == "-" else []
+        return (*arguments, *options, *stdin_marker)
+
+    @property
+    def stdin(self) -> str:
+        """The standard input: the prompt, after the system prompt if the agent has no option for it."""
+        prompt_only = not self.system or self.session or self._has_option_for_system
+        return self.prompt if prompt_only else f"{self.system}\n\n{self.prompt}"
+
+
+async def make_call(
+    call: CommandRun,
+    *,
+    environment: Mapping[str, str] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Reply:
+    """Run the agent, wait for it, and parse its output.
+
+    Raises:
+        RoundtableError: The agent is not installed, failed, timed out, or wrote no answer.
+        ConversationLost: The conversation to resume no longer exists.
+    """
+    variables = process_environment() if environment is None else environment
+    try:
+        return await _make_call(call, variables, on_progress)
+    except RoundtableError as error:
+        # Programs may repeat keys in their error messages.
+        error.message = Scrubber(Settings(environment=variables).secrets).text(error.message)
+        error.args = (error.message,)
+        raise
+
+
+async def _make_call(
+    call: CommandRun, variables: Mapping[str, str], on_progress: Callable[[str], None] | None
+) -> Reply:
+    profile = call.profile
+    file = find_binary(profile, path=variables.get("PATH"))
+    if call.yolo:
+        logger.warning("%s: %s", profile.name, PERMISSIONS_SKIPPED, extra={"provider": profile.name})
+    finished = await run_command(
+        (file, *call.words),
+        stdin=call.stdin,
+        timeout_s=call.timeout_s,
+        environment=visible_environment(profile, variables),
+        cwd=call.cwd,
+        title=profile.title,
+        on_progress=on_progress,
+    )
+    reply = _read(call, finished)
+    if reply.failed:
+        _raise_if_gone(call, reply.text)
+        error = AgentError(f"{profile.title} agent error: {reply.text[:SHOWN_CHARS]}", hint=_agent_hint(reply.text))
+        error.usage = reply.usage
+        raise error
+    # A model may have made up the id, and the next call passes it as an argument.
+    return reply if is_session(reply.session_id) else reply._replace(session_id="")
+
+
+def _read(call: CommandRun, finished: ProcessResult) -> Reply:
+    profile = call.profile
+    if finished.code != 0:
+        # A program that fails on purpose reports that in its answer, with any exit code.
+        try:
+            reply = profile.read(finished.stdout)
+        except AgentError:
+            reply = None
+        if reply is not None and reply.failed:
+            return reply
+        _raise_if_gone(call, finished.stderr + finished.stdout)
+        raise _exit_error(profile, finished)
+    return profile.read(finished.stdout)
+
+
+def _raise_if_gone(call: CommandRun, text: str) -> None:
+    output = text.lower()
+    if call.session and any(words in output for words in call.profile.gone):
+        raise ConversationLost(f"{call.profile.title} has no conversation {call.session!r} any more")
+
+
+def _exit_error(profile: CommandProfile, finished: ProcessResult) -> RoundtableError:
+    """Return the error for a failed program, classified by its standard error."""
+    output = finished.stderr.strip()[:SHOWN_CHARS]
+    message, details = f"{profile.title} exited {finished.code}: {output}", {"exit_code": finished.code}
+    if _QUOTA.search(output):
+        return AgentError(
+            message, details=details, hint="The account has no credit or quota left; check the vendor's console."
+        )
+    if _KEY.search(output):
+        return APIAuthError(
+            message, details=details, hint=f"Log in with the program {profile.program!r}, or set its key."
+        )
+    if _RATE.search(output):
+        return APIRateLimitError(message, details=details)
+    if _TIMEOUT.search(output):
+        return APITimeoutError(message, details=details)
+    if _NETWORK.search(output):
+        return APINetworkError(message, details=details)
+    hint = f"Run {profile.program!r} in a terminal to see its output; check model, budget and login."
+    return AgentError(message, retryable=True, details=details, hint=hint)
+
+
+def _agent_hint(text: str) -> str:
+    if "max_turns" in text:
+        return "Raise `max_turns`, or ask for less."
+    if "budget" in text.lower():
+        return "Raise `max_budget_usd`, or ask for less."
+    return "The agent itself reports this; change the prompt, or check the log of the agent."
+
+
+_SHARED_GATEWAY = Gateway()
+"""Gateway of all calls without their own gateway, so they share one circuit breaker."""
+
+
+async def spawn_agent(
+    prompt: str,
+    options: SpawnOptions,
+    *,
+    profile: CommandProfile = CLAUDE,
+    gateway: Gateway | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> CliAgentResponse:
+    """Start a command-line agent and wait for its answer.
+
+    A call that crashes, times out, or fails on a rate limit or the network is tried three more times, after 1, 2 and 4
+    seconds. After five such failures within a minute, calls fail at once for a minute. Prompt and options are checked
+    first.
+
+    Args:
+        prompt: The task; 1 to 100,000 characters.
+        options: Options of the agent.
+        profile: The agent; Claude when left out.
+        gateway: Gateway with retries and circuit breaker; all calls share one when left out.
+        on_progress: Called with each piece of output.
+
+    Raises:
+        ConfigurationError: The prompt is empty, too long or not a text.
+        RoundtableError: The agent is not installed, failed, or gave no answer; `hint` says what to do.
+    """
+    check_prompt(prompt)
+    call = CommandRun(
+        profile=profile,
+        prompt=prompt,
+        model=options.model,
+        system=options.system_prompt,
+        turns=options.max_turns or profile.max_turns(options.model),
+        budget_usd=options.max_budget_usd,
+        timeout_s=options.timeout_s,
+        cwd=options.cwd,
+        yolo=options.yolo,
+    )
+    return await _call_through_gateway(call, gateway, on_progress)
+
+
+async def resume_agent(
+    session_id: str,
+    prompt: str,
+    options: ResumeOptions | None = None,
+    *,
+    profile: CommandProfile = CLAUDE,
+    gateway: Gateway | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> CliAgentResponse:
+    """Resume the conversation with a command-line agent; see `spawn_agent`.
+
+    Args:
+        session_id: The `session_id` of its last response.
+        prompt: The next task.
+        options: Options that differ.
+        profile: The agent; Claude when left out.
+        gateway: Gateway with retries and circuit breaker; all calls share one when left out.
+        on_progress: Called with each piece of output.
+
+    Raises:
+        ConfigurationError: The prompt or the session id is invalid.
+        RoundtableError: The agent is not installed, failed, or gave no answer.
+    """
+    check_session(session_id)
+    check_prompt(prompt)
+    chosen = options or ResumeOptions()
+    call = CommandRun(
+        profile=profile,
+        prompt=prompt,
+        session=session_id,
+        turns=chosen.max_turns,
+        budget_usd=chosen.max_budget_usd,
+        timeout_s=chosen.timeout_s,
+        cwd=chosen.cwd,
+        yolo=chosen.yolo,
+    )
+    return await _call_through_gateway(call, gateway, on_progress)
+
+
+async def _call_through_gateway(
+    call: CommandRun, gateway: Gateway | None, on_progress: Callable[[str], None] | None
+) -> CliAgentResponse:
+    started_at = monotonic()
+    model = _SingleCall(call, on_progress)
+    guarded_model = (gateway or _SHARED_GATEWAY).guard(model)
+    response = await guarded_model.complete(ChatRequest(messages=()))
+    return CliAgentResponse(
+        content=response.text,
+        session_id=model.session_id,
+        cost_usd=response.usage.cost_usd or 0.0,
+        duration_ms=(monotonic() - started_at) * 1000,
+    )
+
+
+class _SingleCall(NonStreamingModel):
+    """One call as a model, so it goes through a gateway, where spawned and resumed agents share state."""
+
+    def __init__(self, call: CommandRun, on_progress: Callable[[str], None] | None) -> None:
+        self.provider = call.profile.name
+        self.model = call.profile.program
+        self.profile = call.profile.profile
+        self.session_id = ""
+        self._call = call
+        self._on_progress = on_progress
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Run the agent."""
+        reply = await make_call(self._call, on_progress=self._on_progress)
+        self.session_id = reply.session_id
+        return ChatResponse(text=reply.text, usage=reply.usage)
+
+    async def aclose(self) -> None:
+        """Do nothing; there is nothing to release."""
+
 
 TIMEOUT_S: Final = 600.0
 CALL_LIMIT_USD: Final = 1.0
-_MOST_TALKS: Final = 1024
+_MAX_CONVERSATIONS: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Talk:
-    """A conversation that the program keeps."""
+class _Conversation:
+    """A conversation that the program stores."""
 
     session: str
     system: str
-    """What it was told to be."""
+    """System prompt it was started with."""
 
 
-class CommandModel(WholeAnswers):
-    """A program on this machine that answers questions: Claude, Codex, Gemini, or one of your own.
+class CommandModel(NonStreamingModel):
+    """A program on this machine that answers questions: Claude, Codex, Gemini, or your own.
 
-    Each agent of a debate keeps its conversation with the program over the rounds; where the program has lost it, a
-    fresh one is begun with all that is to be known. Nothing is started through a shell, questions go to standard
-    input, and of the environment the program sees only what its profile lists.
+    Each agent of a debate has one conversation with the program over all rounds. If the program has lost it, a new one
+    starts with the full context. No shell is used, questions go to standard input, and the program sees only the
+    environment variables that its profile lists.
 
     Args:
-        profile: Which program, and how it is talked to.
-        model: Model it uses; empty leaves that to it.
-        timeout_s: Seconds that one call has.
-        cwd: The folder it works in; this process's when left out.
-        max_turns: Steps it may take in a call; by the profile when left out.
-        max_budget_usd: Most US dollars it may spend in a call, where it keeps to such a limit; with it, a budget of a
-            debate can be kept.
-        yolo: Whether it may do everything without asking.
-        environment: Variables to choose from; this process's when left out.
+        profile: The program and its options.
+        model: Model id; empty leaves the choice to the program.
+        timeout_s: Deadline of one call in seconds.
+        cwd: Working directory; that of this process when left out.
+        max_turns: Most steps in a call; set by the profile when left out.
+        max_budget_usd: Spending limit of one call in US dollars, if the program supports one; needed to enforce the
+            budget of a debate.
+        yolo: Whether to skip all permission prompts.
+        environment: Variables to select from; those of this process when left out.
 
     Raises:
-        ConfigurationError: The model's name could pass for an option.
+        ConfigurationError: The model's name could be read as an option.
 
     Example:
         >>> CommandModel(CLAUDE, "sonnet").model
@@ -80,58 +407,60 @@ class CommandModel(WholeAnswers):
         self.model: str = model or profile.program
         self.profile: ModelProfile = profile.profile
         self._profile = profile
-        self._wanted = model
+        self._model_name = model
         self._timeout_s = timeout_s
         self._cwd = cwd
         self._turns = profile.max_turns(model) if max_turns is None else max_turns
         self._limit_usd = max_budget_usd if profile.budget else None
         self._yolo = yolo
         self._environment: Mapping[str, str] = process_environment() if environment is None else environment
-        self._talks: OrderedDict[tuple[str, str], _Talk] = OrderedDict()
+        self._conversations: OrderedDict[tuple[str, str], _Conversation] = OrderedDict()
 
     def __repr__(self) -> str:
         return f"CommandModel({self.provider!r}, {self.model!r})"
 
     @property
     def cost_limit_usd(self) -> float | None:
-        """Most that one call may cost, in US dollars, where the program keeps to a limit."""
+        """Most that one call may cost, in US dollars; `None` without a limit."""
         return self._limit_usd
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask the program.
 
         Raises:
-            RoundtableError: It is not installed, failed, or gave no answer in time.
+            RoundtableError: The program is not installed, failed, or gave no answer in time.
         """
-        place = request.metadata.get("session", ""), request.metadata.get("agent", "")
-        # Taken out while it is used: a conversation goes one way, and a second question at once begins another.
-        talk = self._talks.pop(place, None) if all(place) else None
+        key = request.metadata.get("session", ""), request.metadata.get("agent", "")
+        # Taken out while in use: a conversation is sequential, so a concurrent question starts another one.
+        conversation = self._conversations.pop(key, None) if all(key) else None
         system, prompt = _split(request.messages)
         reply: Reply | None = None
-        if talk is not None:
+        if conversation is not None:
             try:
-                reply = await self._ask(_latest(request.messages, system if system != talk.system else ""), talk)
-            except Gone:
-                talk = None
+                reply = await self._run(
+                    _latest(request.messages, system if system != conversation.system else ""), conversation
+                )
+            except ConversationLost:
+                conversation = None
         if reply is None:
-            reply = await self._ask(prompt, _Talk("", system))
-        self._keep(place, reply, system)
-        warnings = (SKIPPED,) if self._yolo else ()
+            reply = await self._run(prompt, _Conversation("", system))
+        self._store(key, reply, system)
+        warnings = (PERMISSIONS_SKIPPED,) if self._yolo else ()
         return ChatResponse(
             text=reply.text,
             usage=reply.usage,
-            model=self._wanted or None,
+            model=self._model_name or None,
             request_id=reply.session_id or None,
             warnings=warnings,
         )
 
-    async def _ask(self, prompt: str, talk: _Talk) -> Reply:
-        call = Call(
+    async def _run(self, prompt: str, conversation: _Conversation) -> Reply:
+        call = CommandRun(
             profile=self._profile,
             prompt=prompt,
-            model=self._wanted,
-            system="" if talk.session else talk.system,
-            session=talk.session,
+            model=self._model_name,
+            system="" if conversation.session else conversation.system,
+            session=conversation.session,
             turns=self._turns,
             budget_usd=self._limit_usd,
             timeout_s=self._timeout_s,
@@ -140,70 +469,71 @@ class CommandModel(WholeAnswers):
         )
         return await make_call(call, environment=self._environment)
 
-    def _keep(self, place: tuple[str, str], reply: Reply, system: str) -> None:
-        if not (all(place) and reply.session_id and self._profile.resume):
+    def _store(self, key: tuple[str, str], reply: Reply, system: str) -> None:
+        if not (all(key) and reply.session_id and self._profile.resume):
             return
-        self._talks[place] = _Talk(reply.session_id, system)
-        while len(self._talks) > _MOST_TALKS:
-            self._talks.popitem(last=False)
+        self._conversations[key] = _Conversation(reply.session_id, system)
+        while len(self._conversations) > _MAX_CONVERSATIONS:
+            self._conversations.popitem(last=False)
 
     async def aclose(self) -> None:
-        """Forget the conversations; programs end with their calls."""
-        self._talks.clear()
+        """Forget the conversations; no program outlives its call."""
+        self._conversations.clear()
 
 
 def _split(messages: Sequence[Message]) -> tuple[str, str]:
-    """Give who the agent is, and the whole conversation as one prompt."""
+    """Return the system prompt, and the whole conversation as one prompt."""
     system = "\n\n".join(message.content for message in messages if message.role == "system")
-    rest = [message for message in messages if message.role != "system"]
-    if len(rest) == 1:
-        return system, rest[0].content
-    return system, "\n\n".join(_told(message) for message in rest)
+    dialogue = [message for message in messages if message.role != "system"]
+    if len(dialogue) == 1:
+        return system, dialogue[0].content
+    return system, "\n\n".join(_as_prompt(message) for message in dialogue)
 
 
-def _told(message: Message) -> str:
+def _as_prompt(message: Message) -> str:
     return f"You answered:\n{message.content}" if message.role == "assistant" else message.content
 
 
 def _latest(messages: Sequence[Message], system: str) -> str:
-    """Give what was said since the program answered last, behind who it is now, should that be somebody else."""
-    said: list[str] = []
+    """Return the messages since the last answer as one prompt, after `system` if it is not empty."""
+    contents: list[str] = []
     for message in reversed(messages):
         if message.role in {"assistant", "system"}:
             break
-        said.append(message.content)
-    return "\n\n".join([*([system] if system else []), *reversed(said)])
+        contents.append(message.content)
+    return "\n\n".join([*([system] if system else []), *reversed(contents)])
 
 
 class CommandProvider:
-    """Makes models of one program: `claude-cli:sonnet`.
+    """Factory for models of one program: `claude-cli:sonnet`.
 
     Args:
-        profile: Which program; `None` takes the model's name for that of any program, as in `command:mytool`.
+        profile: The program; with `None`, the model's name is the name of any program, as in `command:mytool`.
     """
 
     runs_programs: Final = True
-    """Whether a model is a program that is started here; such a one is not started because a file names it."""
+    """Whether a model starts a program on this machine; such models cannot be selected by a file."""
     patience_s: Final = TIMEOUT_S
-    """Seconds that a call has where nobody states a deadline."""
+    """Seconds for a call without a deadline."""
 
     def __init__(self, profile: CommandProfile | None) -> None:
         self._profile = profile
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> CommandModel:
-        """Make a model; nothing is started. Where the program keeps to a limit, a call may spend 1 US dollar.
+        """Create a model; nothing is started. If the program supports a limit, a call may spend 1 US dollar.
 
         Raises:
-            ConfigurationError: `command` was asked for without the name of a program.
+            ConfigurationError: `command` comes without the name of a program, or the system has no process groups.
         """
-        profile, wanted = self._profile, model or ""
+        check_system()
+        profile, model_name = self._profile, model or ""
         if profile is None:
-            profile, wanted = plain_profile(_program(model)), ""
-        elif wanted == profile.program:
-            wanted = ""  # so a session notes that the choice was left to the program
+            profile, model_name = plain_profile(_program(model)), ""
+        elif model_name == profile.program:
+            model_name = ""  # so a session records that the program chose the model
         return CommandModel(
             profile,
-            wanted,
+            model_name,
             timeout_s=config.timeout_s,
             max_budget_usd=CALL_LIMIT_USD,
             environment=settings.environment or None,
@@ -215,18 +545,3 @@ def _program(name: str | None) -> str:
         hint = "Write 'command:mytool'; it reads the question from standard input and writes its answer."
         raise ConfigurationError("the provider 'command' needs the name of a program", provider="command", hint=hint)
     return name
-
-
-def command_providers() -> tuple[tuple[str, CommandProvider, str], ...]:
-    """Give the providers that are programs on this machine: name, factory, what they are in a line."""
-    return (
-        *(
-            (
-                profile.name,
-                CommandProvider(profile),
-                f"The program {profile.program!r} on this machine, with its login.",
-            )
-            for profile in (CLAUDE, CODEX, GEMINI)
-        ),
-        ("command", CommandProvider(None), "Any program that reads a question and writes an answer: 'command:mytool'."),
-    )

@@ -1,51 +1,139 @@
-"""Running a program to its end, whatever it does; nothing of it is left behind."""
+"""Run a program to its end, and leave no process behind."""
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import sys
 from codecs import getincrementaldecoder
 from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import anyio
 from anyio.abc import Process
 
-from roundtable._foreign import error_text
-from roundtable.errors import AgentError, APITimeoutError
-from roundtable.providers.command.keeper import CANNOT, CANNOT_CODE, KEEPER, KILL_GRACE_S
-from roundtable.providers.command.readers import clean
+from roundtable._core.text import error_text
+from roundtable.errors import AgentError, APITimeoutError, ConfigurationError
+from roundtable.providers.command.parsers import clean
+from roundtable.providers.command.profiles import CLAUDE
+from roundtable.providers.command.watchdog import KILL_GRACE_S, START_FAILED_CODE, START_FAILED_PREFIX, WATCHDOG_SCRIPT
+from roundtable.settings import process_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from anyio.abc import ByteReceiveStream, ByteSendStream
 
-__all__ = ["KILL_GRACE_S", "Finished", "run_command"]
+    from roundtable.providers.command.profiles import CommandProfile
+
+__all__ = ["KILL_GRACE_S", "ProcessResult", "check_system", "find_binary", "run_command", "visible_environment"]
+
+
+_COMMON_VARIABLES: Final = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+)
+"""Variables that every program gets. They exclude keys of other providers, and CLAUDECODE, which Claude sets for
+programs that it runs itself."""
+
+_ON: Final = frozenset({"1", "true", "yes", "on"})
+
+
+def find_binary(profile: CommandProfile = CLAUDE, *, path: str | None = None) -> str:
+    """Return the absolute path of the program of a command-line agent; cached until the file moves.
+
+    Args:
+        profile: The agent.
+        path: Folders to search, in the format of `PATH`; `PATH` itself when left out.
+
+    Raises:
+        AgentError: The program is missing or not executable; not retryable.
+    """
+    searched = process_environment().get("PATH", os.defpath) if path is None else path
+    file = _look_up(profile.program, searched)
+    if file is None or not os.access(file, os.X_OK):
+        _look_up.cache_clear()  # it may have been moved, removed or installed since
+        file = _look_up(profile.program, searched)
+    if file is None:
+        where = f". Install from {profile.install}" if profile.install else ""
+        raise AgentError(
+            f"{profile.program} CLI not found{where}",
+            code="AGENT_ERROR",
+            provider=profile.name,
+            hint=f"Install {profile.program!r}, and add its folder to the PATH of this process.",
+        )
+    return file
+
+
+@lru_cache(maxsize=64)
+def _look_up(program: str, path: str) -> str | None:
+    file = shutil.which(program, path=path)
+    return None if file is None else str(Path(file).absolute())
+
+
+def visible_environment(profile: CommandProfile, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a command-line agent may see.
+
+    Example:
+        >>> visible_environment(CLAUDE, {"HOME": "/root", "OPENAI_API_KEY": "secret", "CLAUDECODE": "1"})
+        {'HOME': '/root'}
+        >>> on_bedrock = {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "eu-west-1"}
+        >>> visible_environment(CLAUDE, on_bedrock) == on_bedrock, visible_environment(CLAUDE, {"AWS_REGION": "x"})
+        (True, {})
+    """
+    active = [names for cloud, names in profile.clouds.items() if environment.get(cloud, "").casefold().strip() in _ON]
+    patterns = (*_COMMON_VARIABLES, *profile.environment, *(name for names in active for name in names))
+    return {name: value for name, value in environment.items() if any(_matches(name, pattern) for pattern in patterns)}
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
 
 logger: logging.Logger = logging.getLogger("roundtable.providers.command")
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 _PIPES_S: Final = 1.0
-_KEEPER_S: Final = 0.5
-"""Seconds that the keeper has to kill the program before its whole group is killed."""
+_WATCHDOG_S: Final = 0.5
+"""Seconds for the watchdog to kill the program before the whole group is killed."""
 
 
-class Finished(NamedTuple):
-    """What a program left."""
+class ProcessResult(NamedTuple):
+    """Result of a program."""
 
     stdout: str
-    """What it wrote, without what steers a terminal."""
+    """Standard output, without terminal control sequences."""
     stderr: str
-    """What it complained about."""
+    """Standard error."""
     code: int
-    """How it ended; negative is the number of a signal."""
+    """Exit code; a negative one is the number of a signal."""
 
 
-class _Kept:
-    """What is read from one pipe, up to a limit."""
+class _Output:
+    """Output of one pipe, up to a limit."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -57,14 +145,14 @@ class _Kept:
         return clean(b"".join(self.pieces).decode("utf-8", "replace"))
 
 
-class _Teller:
-    """Tells a caller what a program writes, whole characters at a time; a caller that fails hears no more."""
+class _ProgressReporter:
+    """Reporter that passes output to a callback in whole characters; a callback that fails is not called again."""
 
     def __init__(self, listener: Callable[[str], None]) -> None:
         self._listener: Callable[[str], None] | None = listener
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
-    def tell(self, piece: bytes) -> None:
+    def report(self, piece: bytes) -> None:
         text = clean(self._decoder.decode(piece))
         if self._listener is None or not text:
             return
@@ -72,7 +160,20 @@ class _Teller:
             self._listener(text)
         except Exception as error:  # noqa: BLE001  (foreign code; the answer does not depend on it)
             self._listener = None
-            logger.warning("on_progress failed and hears no more: %s: %s", type(error).__name__, error_text(error))
+            logger.warning(
+                "on_progress failed and is not called again: %s: %s", type(error).__name__, error_text(error)
+            )
+
+
+def check_system() -> None:
+    """Check that this system can end a program with all its child processes.
+
+    Raises:
+        ConfigurationError: The system has no process groups, like Windows.
+    """
+    if not hasattr(os, "killpg"):
+        hint = "Use a provider over HTTP, or run this on Linux, macOS or WSL."
+        raise ConfigurationError(f"command-line agents need process groups, which {sys.platform!r} lacks", hint=hint)
 
 
 async def run_command(
@@ -84,81 +185,88 @@ async def run_command(
     cwd: str | None = None,
     title: str = "Claude",
     on_progress: Callable[[str], None] | None = None,
-) -> Finished:
-    """Run a program in a process group of its own, without a shell.
+) -> ProcessResult:
+    """Run a program in its own process group, without a shell.
 
-    Its group gets SIGTERM when its time is over, when it writes more than 8 MiB, or when the caller is cancelled, and
-    SIGKILL five seconds later; it is waited for, so no zombie stays. When the program has ended, what it started ends
-    too. On Linux a small process of ours stands in between, which ends it when this process is killed.
+    The group gets SIGTERM on a timeout, when the program writes more than 8 MiB, or when the caller is cancelled, and
+    SIGKILL five seconds later. The program is waited for, so no zombie remains, and its child processes end with it. On
+    Linux, a small watchdog process ends the program if this process is killed.
 
     Args:
         words: The file, as an absolute path, and its arguments.
-        stdin: What it can read.
-        timeout_s: Seconds it has.
-        environment: All the variables it gets.
-        cwd: Where it works.
-        title: How it is called in messages.
-        on_progress: Hears pieces of its standard output as they come.
+        stdin: Text for its standard input.
+        timeout_s: Deadline in seconds.
+        environment: All its environment variables.
+        cwd: Working directory.
+        title: Name of the program in messages.
+        on_progress: Called with each piece of its standard output.
 
     Raises:
-        APITimeoutError: It took too long.
-        AgentError: It could not be started, or wrote too much.
+        APITimeoutError: The program took too long.
+        AgentError: The program could not be started, or wrote too much.
+        ConfigurationError: The system has no process groups.
     """
-    out, err = _Kept(), _Kept()
-    process = await _start(words, environment, cwd, title)
+    check_system()
+    stdout, stderr = _Output(), _Output()
+    process = await _start(words, environment, cwd)
     code: int | None = None
     too_much = False
     try:
         with anyio.move_on_after(timeout_s):
             async with anyio.create_task_group() as group:
-                fed, read, complaints = _pipes(process)
-                group.start_soon(_feed, fed, stdin.encode("utf-8", "replace"))
-                told = None if on_progress is None else _Teller(on_progress).tell
-                group.start_soon(_drain, read, out, told, group.cancel_scope)
-                group.start_soon(_drain, complaints, err, None, group.cancel_scope)
+                stdin_pipe, stdout_pipe, stderr_pipe = _pipes(process)
+                group.start_soon(_feed, stdin_pipe, stdin.encode("utf-8", "replace"))
+                report = None if on_progress is None else _ProgressReporter(on_progress).report
+                group.start_soon(_drain, stdout_pipe, stdout, report, group.cancel_scope)
+                group.start_soon(_drain, stderr_pipe, stderr, None, group.cancel_scope)
                 code = await process.wait()
-                with anyio.move_on_after(_PIPES_S):  # what it started may hold the pipes for ever
-                    await out.done.wait()
-                    await err.done.wait()
+                with anyio.move_on_after(_PIPES_S):  # its child processes may hold the pipes open forever
+                    await stdout.done.wait()
+                    await stderr.done.wait()
                 group.cancel_scope.cancel()
-            too_much = max(out.size, err.size) > MOST_BYTES
+            too_much = max(stdout.size, stderr.size) > MOST_BYTES
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
     if too_much:
         raise AgentError(f"{title} wrote more than {MOST_BYTES // 2**20} MiB and was ended")
     if code is None:
-        hint = "Raise `timeout_s`, or ask for less at once."
+        hint = "Raise `timeout_s`, or ask for less."
         raise APITimeoutError(f"{title} timed out after {timeout_s * 1000:.0f}ms", hint=hint)
-    if code == CANNOT_CODE and err.text.startswith(CANNOT):
-        raise AgentError(f"Failed to spawn {words[0]}: {err.text.removeprefix(CANNOT)}")
-    return Finished(out.text, err.text, code)
+    if code == START_FAILED_CODE and stderr.text.startswith(START_FAILED_PREFIX):
+        raise _not_started(words, stderr.text.removeprefix(START_FAILED_PREFIX))
+    return ProcessResult(stdout.text, stderr.text, code)
 
 
-async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str | None, title: str) -> Process:
+async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str | None) -> Process:
     try:
         return await anyio.open_process(started(words), env=dict(environment), cwd=cwd, start_new_session=True)
     except (OSError, ValueError) as error:
-        msg = f"Failed to spawn {title}: {error}"
-        raise AgentError(msg, hint="Check the working directory, and that nothing holds a zero byte.") from error
+        raise _not_started(words, str(error)) from error
+
+
+def _not_started(words: Sequence[str], reason: str) -> AgentError:
+    """Return the error for a program that the system cannot start."""
+    hint = "Check the working directory, that the file is executable, and that no argument contains a zero byte."
+    return AgentError(f"Failed to spawn {Path(words[0]).name}: {reason}", hint=hint)
 
 
 def started(words: Sequence[str]) -> list[str]:
-    """Give the words that start a program: on Linux a keeper's, where there is an interpreter to run it."""
+    """Return the command that starts a program; on Linux through the watchdog, if there is an interpreter for it."""
     if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
         return [*words]
-    return [sys.executable, "-I", "-S", "-c", KEEPER, str(os.getpid()), words[0], *words]
+    return [sys.executable, "-I", "-S", "-c", WATCHDOG_SCRIPT, str(os.getpid()), words[0], *words]
 
 
 def _pipes(process: Process) -> tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]:
-    """Give the pipes of a process, which was started with all three."""
+    """Return the pipes of a process, which was started with all three."""
     return cast(
         "tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", (process.stdin, process.stdout, process.stderr)
     )
 
 
 async def _feed(stdin: ByteSendStream, data: bytes) -> None:
-    """Give the program what it can read; one that does not want it is no fault."""
+    """Write the standard input; a program may close it without reading."""
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         await stdin.send(data)
     with suppress(anyio.BrokenResourceError, BrokenPipeError, ConnectionResetError):
@@ -166,28 +274,28 @@ async def _feed(stdin: ByteSendStream, data: bytes) -> None:
 
 
 async def _drain(
-    pipe: ByteReceiveStream, kept: _Kept, tell: Callable[[bytes], None] | None, scope: anyio.CancelScope
+    pipe: ByteReceiveStream, output: _Output, report: Callable[[bytes], None] | None, scope: anyio.CancelScope
 ) -> None:
-    """Read a pipe to its end, keep what fits, and give the program up when it writes more."""
+    """Read a pipe to its end, and stop the program when it writes too much."""
     while True:
         try:
             piece = await pipe.receive()
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             break
-        kept.size += len(piece)
-        if kept.size > MOST_BYTES:
+        output.size += len(piece)
+        if output.size > MOST_BYTES:
             scope.cancel()
             break
-        kept.pieces.append(piece)
-        if tell is not None:
-            tell(piece)
-    kept.done.set()
+        output.pieces.append(piece)
+        if report is not None:
+            report(piece)
+    output.done.set()
 
 
 async def _end(process: Process) -> None:
-    """End the program and all that it started, and wait for it."""
+    """End the program with its child processes, and wait for it."""
     if process.returncode is None and _signal(process, signal.SIGTERM):
-        with anyio.move_on_after(KILL_GRACE_S + _KEEPER_S):
+        with anyio.move_on_after(KILL_GRACE_S + _WATCHDOG_S):
             await process.wait()
     _signal(process, signal.SIGKILL)
     await process.wait()
@@ -195,7 +303,7 @@ async def _end(process: Process) -> None:
 
 
 def _signal(process: Process, number: signal.Signals) -> bool:
-    """Send a signal to the group; tell whether there is one."""
+    """Send a signal to the process group; return whether the group exists."""
     try:
         os.killpg(process.pid, number)
     except (ProcessLookupError, PermissionError):

@@ -1,32 +1,234 @@
-"""What is known of each command-line agent, as data: how it is started, resumed and read."""
+"""Profiles of command-line agents as data: how to start, resume and parse them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
-from roundtable.providers.command.readers import read_claude, read_codex, read_gemini, read_plain
+from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+
+from roundtable.errors import ConfigurationError
+from roundtable.providers.command.parsers import read_claude, read_codex, read_gemini, read_plain
 from roundtable.types import ModelProfile
+from roundtable.types.base import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from roundtable.providers.command.readers import Reply
+    from roundtable.providers.command.parsers import Reply
 
-__all__ = ["CLAUDE", "CODEX", "DEFAULT_MAX_TURNS", "GEMINI", "CommandProfile", "plain_profile"]
+__all__ = [
+    "CLAUDE",
+    "CODEX",
+    "DEFAULT_MAX_TURNS",
+    "GEMINI",
+    "CliAgentResponse",
+    "CommandProfile",
+    "ResumeOptions",
+    "SpawnOptions",
+    "check_model",
+    "check_prompt",
+    "check_session",
+    "is_session",
+    "plain_profile",
+]
+
+
+_SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{4,199}")
+_LONGEST_PROMPT: Final = 100_000
+_LONGEST_NAME: Final = 200
+_MOST_SHOWN: Final = 80
+
+
+def _folder(path: str | None) -> str | None:
+    if path is not None and not (Path(path).is_absolute() and Path(path).is_dir()):
+        msg = "must be the absolute path of a folder"
+        raise ValueError(msg)
+    return path
+
+
+def _persona(text: str) -> str:
+    if text and not text.strip():
+        msg = "must say something, or be empty"
+        raise ValueError(msg)
+    return text
+
+
+def _model(name: str) -> str:
+    if not name.strip() or name.startswith("-") or not name.isprintable() or len(name) > _LONGEST_NAME:
+        msg = "a model is named by a word such as 'opus', 'sonnet' or 'haiku'"
+        raise ValueError(msg)
+    return name
+
+
+Folder = Annotated[str | None, AfterValidator(_folder)]
+Model = Annotated[str, Field(max_length=_LONGEST_NAME), AfterValidator(_model)]
+Persona = Annotated[str, Field(max_length=_LONGEST_PROMPT), AfterValidator(_persona)]
+Seconds = Annotated[float, Field(ge=5, le=3600)]
+Turns = Annotated[int, Field(ge=1, le=10_000)]
+Usd = Annotated[float, Field(ge=0.01)]
+
+_HINTS: Final = {
+    "model": "Give 'opus', 'sonnet', 'haiku', or the full name of a model that the program knows.",
+    "max_budget_usd": "Give an amount in US dollars of at least 0.01.",
+    "system_prompt": "Give at most 100,000 characters, or '' for none.",
+    "max_turns": "Give a whole number of steps from 1 to 10,000.",
+    "timeout_s": "Give seconds from 5 to 3,600.",
+    "cwd": "Give the absolute path of a folder that exists, or None for the folder of this process.",
+    "yolo": "Give True or False.",
+}
+
+
+class _Options(Value):
+    """Base of options; an invalid value raises a `ConfigurationError` with a hint."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(data)
+        except ValidationError as error:
+            raise _options_error(cls, error) from None
+
+
+def _options_error(kind: type[Value], error: ValidationError) -> ConfigurationError:
+    """Return the error for invalid options: the first invalid field, its value, and a hint."""
+    first = error.errors(include_url=False)[0]
+    value, location = repr(first["input"]), [str(part) for part in first["loc"]]
+    value = value if len(value) <= _MOST_SHOWN else f"{value[:_MOST_SHOWN]}..."
+    field = next((name for name, info in kind.model_fields.items() if location[:1] in ([name], [info.alias])), "")
+    problem = first["msg"].removeprefix("Value error, ")
+    name = f"{kind.__name__}.{field or '.'.join(location)}".rstrip(".")
+    if first["type"] == "missing":
+        value = "nothing"
+    takes = f"{kind.__name__} takes: {', '.join(kind.model_fields)}."
+    return ConfigurationError(f"{name} does not fit: {problem}; not {value}", hint=_HINTS.get(field, takes))
+
+
+class SpawnOptions(_Options):
+    """Options of a new agent.
+
+    Example:
+        >>> SpawnOptions(model="sonnet", max_budget_usd=1.0, system_prompt="").timeout_s
+        600.0
+    """
+
+    model: Model
+    """`opus`, `sonnet`, `haiku`, or the full name of a model."""
+    max_budget_usd: Usd
+    """Spending limit in US dollars, at least 0.01; enforced by the program."""
+    system_prompt: Persona
+    """System prompt of at most 100,000 characters; may be empty."""
+    max_turns: Turns | None = None
+    """Most steps; `DEFAULT_MAX_TURNS` of the model, or 8, when left out."""
+    timeout_s: Seconds = 600.0
+    """Deadline in seconds, from 5 to 3,600."""
+    cwd: Folder = None
+    """Working directory, as an absolute path; that of this process when left out."""
+    yolo: bool = False
+    """Whether to skip all permission prompts (`--dangerously-skip-permissions`)."""
+
+
+class ResumeOptions(_Options):
+    """Options of a resumed agent; model and system prompt stay those of `SpawnOptions`."""
+
+    max_turns: Turns = 8
+    """Most steps."""
+    timeout_s: Seconds = 600.0
+    """Deadline in seconds, from 5 to 3,600."""
+    cwd: Folder = None
+    """Working directory, as an absolute path; that of this process when left out."""
+    max_budget_usd: Usd | None = None
+    """Spending limit in US dollars, at least 0.01."""
+    yolo: bool = False
+    """Whether to skip all permission prompts."""
+
+
+class CliAgentResponse(Value):
+    """Answer of an agent."""
+
+    content: str
+    """The answer."""
+    session_id: str
+    """Session id for `resume_agent`."""
+    cost_usd: float
+    """Cost in US dollars, with failed tries if they report it; 0 if no cost is reported."""
+    duration_ms: float
+    """Milliseconds from start to end, including waits."""
+
+
+def check_prompt(prompt: str) -> None:
+    """Reject an invalid prompt.
+
+    Raises:
+        ConfigurationError: The prompt is blank, not a text, or longer than 100,000 characters.
+    """
+    if not isinstance(prompt, str):
+        raise ConfigurationError(f"the prompt must be a text, not {prompt!r}", hint="Write what the agent should do.")
+    if not prompt.strip():
+        raise ConfigurationError("the prompt is empty", hint="Write what the agent should do.")
+    if len(prompt) > _LONGEST_PROMPT:
+        msg = f"the prompt has {len(prompt):,} characters; at most {_LONGEST_PROMPT:,} are taken"
+        raise ConfigurationError(msg, hint="Put long material in a file in the agent's working directory.")
+
+
+def check_model(name: str) -> None:
+    """Reject an invalid model name, above all one that a program could read as an option. Empty is valid.
+
+    Raises:
+        ConfigurationError: The name is invalid.
+    """
+    try:
+        _model(name or "any")
+    except ValueError as error:
+        raise ConfigurationError(f"{error}, not {name[:50]!r}", hint=_HINTS["model"]) from None
+
+
+def is_session(session_id: str) -> bool:
+    """Check whether a text can be a session id, safe as an argument of an option.
+
+    Example:
+        >>> is_session("5f2e-11"), is_session("--yolo")
+        (True, False)
+    """
+    return isinstance(session_id, str) and bool(_SESSION.fullmatch(session_id))
+
+
+def check_session(session_id: str) -> None:
+    """Reject an invalid session id, above all one that a program could read as an option.
+
+    Raises:
+        ConfigurationError: The session id is invalid.
+    """
+    if not is_session(session_id):
+        shown = repr(session_id)[:_MOST_SHOWN]
+        msg = f"a session id has 5 to 200 letters, digits, '-' and '_', and no '-' first; not {shown}"
+        raise ConfigurationError(msg, hint="Give the `session_id` of the response before.")
+
 
 DEFAULT_MAX_TURNS: Final = {"opus": 20, "sonnet": 15, "haiku": 8}
-"""Steps that an agent may take in one call, by model; 8 for others."""
+"""Most steps of an agent in one call, by model; 8 for others."""
 
 OTHER_MAX_TURNS: Final = 8
 
 
+_GOOGLE_CLOUD: Final = (
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_PROJECT",
+    "GCLOUD_PROJECT",
+    "CLOUDSDK_CONFIG",
+)
+"""Variables of a login to Google Cloud."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandProfile:
-    """A command-line agent. The prompt goes to its standard input, its answer comes from its standard output.
+    """A command-line agent that reads a prompt from standard input and writes its answer to standard output.
 
-    Words of `start` and `resume` may hold `{model}`, `{session}` and `{turns}`; a word that stands before such a word
-    and begins with `-` is left out with it where there is nothing to put in.
+    `start` and `resume` may contain the placeholders `{model}`, `{session}` and `{turns}`. A placeholder without a
+    value is left out, together with the option (a word that begins with `-`) before it.
 
     Example:
         >>> CLAUDE.words(CLAUDE.resume, session="5f2e", turns=8)
@@ -36,46 +238,49 @@ class CommandProfile:
     name: str
     """Name of the provider."""
     program: str
-    """Name of the program on the path."""
+    """Name of the program on the `PATH`."""
     title: str
-    """How it is called in messages."""
+    """Name in messages."""
     install: str = ""
-    """Where it comes from, for who lacks it."""
+    """Address of the installation guide."""
     start: tuple[str, ...] = ()
-    """Words that begin a conversation."""
+    """Arguments that start a conversation."""
     resume: tuple[str, ...] = ()
-    """Words that go on with one; none where it cannot."""
+    """Arguments that resume a conversation; empty if it cannot resume."""
     system: str | None = None
-    """Option that takes the system prompt; without one it stands before the prompt."""
+    """Option for the system prompt; without one, the system prompt comes before the prompt."""
     budget: str | None = None
-    """Option that takes a limit in US dollars."""
+    """Option for a spending limit in US dollars."""
     skip_permissions: str | None = None
-    """Option that lets the agent do whatever it wants."""
+    """Option that skips all permission prompts."""
     gone: tuple[str, ...] = ()
-    """What it says, in small letters, when the conversation to go on with is not there."""
+    """Messages, in lower case, for a conversation that no longer exists."""
     environment: tuple[str, ...] = ()
-    """Variables it is given besides the usual ones; those that end in `*` by their beginning."""
+    """Environment variables that it gets in addition to the common ones; a name may end in `*` to match a prefix."""
+    clouds: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]], hash=False)
+    """Further variables for a cloud, by the variable that selects it, such as `CLAUDE_CODE_USE_BEDROCK`; passed only if
+    that variable is `1`, `true`, `yes` or `on`."""
     read: Callable[[str], Reply] = read_plain
-    """Reads what it wrote to its standard output."""
+    """Parser of its standard output."""
     profile: ModelProfile = field(default_factory=lambda: ModelProfile(context_tokens=200_000))
-    """What prompts are made for."""
+    """Profile that prompts are written for."""
 
     def words(
         self, template: tuple[str, ...], *, model: str = "", session: str = "", turns: int = 0
     ) -> tuple[str, ...]:
-        """Fill in a template; what is put in is one word, whatever it holds."""
+        """Fill in a template; each value becomes one argument, whatever it contains."""
         values = {"{model}": model, "{session}": session, "{turns}": str(turns or "")}
-        made: list[str] = []
+        arguments: list[str] = []
         for word in template:
             value = values.get(word, word)
             if value:
-                made.append(value)
-            elif made and made[-1].startswith("-"):
-                made.pop()
-        return tuple(made)
+                arguments.append(value)
+            elif arguments and arguments[-1].startswith("-"):
+                arguments.pop()
+        return tuple(arguments)
 
     def max_turns(self, model: str) -> int:
-        """Give the steps that an agent may take in one call."""
+        """Return the most steps of an agent in one call."""
         return DEFAULT_MAX_TURNS.get(model, OTHER_MAX_TURNS)
 
 
@@ -90,7 +295,21 @@ CLAUDE: Final = CommandProfile(
     budget="--max-budget-usd",
     skip_permissions="--dangerously-skip-permissions",
     gone=("no conversation found",),
-    environment=("ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_*", "AWS_*", "GOOGLE_APPLICATION_CREDENTIALS"),
+    environment=(
+        "ANTHROPIC_*",
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_*",
+        "CLAUDE_CODE_SKIP_*",
+    ),
+    # https://code.claude.com/docs/en/env-vars
+    clouds={
+        "CLAUDE_CODE_USE_BEDROCK": ("AWS_*",),
+        "CLAUDE_CODE_USE_MANTLE": ("AWS_*",),
+        "CLAUDE_CODE_USE_ANTHROPIC_AWS": ("AWS_*",),
+        "CLAUDE_CODE_USE_VERTEX": (*_GOOGLE_CLOUD, "CLOUD_ML_REGION", "VERTEX_REGION_*"),
+        "CLAUDE_CODE_USE_FOUNDRY": ("AZURE_*",),
+    },
     read=read_claude,
 )
 
@@ -116,15 +335,27 @@ GEMINI: Final = CommandProfile(
     resume=("--output-format", "json", "--resume", "{session}"),
     gone=("error resuming session", "invalid session identifier", "no previous sessions"),
     skip_permissions="--yolo",
-    environment=("GEMINI_*", "GOOGLE_*"),
+    environment=(
+        "GEMINI_*",
+        "GOOGLE_API_KEY",
+        "GOOGLE_GEMINI_*",
+        "GOOGLE_GENAI_*",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_CLOUD_PROJECT_ID",
+    ),
+    # https://geminicli.com/docs/get-started/authentication
+    clouds={
+        "GOOGLE_GENAI_USE_VERTEXAI": (*_GOOGLE_CLOUD, "GOOGLE_CLOUD_LOCATION", "GOOGLE_VERTEX_*"),
+        "GOOGLE_GENAI_USE_GCA": ("GOOGLE_CLOUD_ACCESS_TOKEN",),
+    },
     read=read_gemini,
 )
 
 
 def plain_profile(program: str) -> CommandProfile:
-    """Give the profile of any program that reads a question and writes an answer.
+    """Return the profile of any program that reads a question and writes an answer.
 
-    Where its answer is an envelope as Claude's is, with a session id, it is gone on with by `--resume ID`.
+    If its answer is an envelope like Claude's, with a session id, it is resumed with `--resume ID`.
 
     Example:
         >>> plain_profile("mytool").words(plain_profile("mytool").resume, session="7")

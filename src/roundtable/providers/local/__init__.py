@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from roundtable.providers.local.model import LocalModel
-from roundtable.providers.local.provider import LocalProvider
+from roundtable.providers.local.model import LocalModel, LocalProvider
 from roundtable.providers.local.weights import SMOLLM2, Weights, find_weights
 
 __all__ = ["SMOLLM2", "LocalModel", "LocalProvider", "Weights", "find_weights"]

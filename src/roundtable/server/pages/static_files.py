@@ -11,12 +11,12 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from roundtable.report import STYLE
-from roundtable.server.rendering import INERT
+from roundtable.server.rendering import SECURITY_HEADERS
 
 __all__ = ["PREFIX", "router"]
 
 PREFIX: Final = "/static/"
-"""Where the files are."""
+"""Path prefix of the files."""
 
 _KINDS: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -42,16 +42,16 @@ def _files() -> dict[str, _File]:
 
 @router.get(PREFIX + "{name}")
 async def static_file(name: str, request: Request) -> Response:
-    """Give a file, or say that the browser's copy is the present one."""
-    found = _files().get(name)
-    if found is None:
+    """Return a file, or 304 if the browser's copy is current."""
+    file = _files().get(name)
+    if file is None:
         raise HTTPException(404, "there is no such file")
     headers = {
-        "etag": found.etag,
+        "etag": file.etag,
         "cache-control": "no-cache",
         "x-content-type-options": "nosniff",
-        "cross-origin-resource-policy": INERT["cross-origin-resource-policy"],
+        "cross-origin-resource-policy": SECURITY_HEADERS["cross-origin-resource-policy"],
     }
-    if found.etag in {part.strip() for part in request.headers.get("if-none-match", "").split(",")}:
+    if file.etag in {part.strip() for part in request.headers.get("if-none-match", "").split(",")}:
         return Response(None, 304, headers)
-    return Response(found.content, 200, headers, media_type=found.kind)
+    return Response(file.content, 200, headers, media_type=file.kind)

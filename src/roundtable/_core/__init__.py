@@ -1,0 +1,1 @@
+"""Primitives of the library. They know nothing about debates."""

@@ -1,0 +1,214 @@
+"""Tools for event loops: values per loop, signals, threads that call back."""
+
+from __future__ import annotations
+
+import contextvars
+import signal
+import sys
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib import import_module
+from threading import Thread, current_thread, main_thread
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import anyio
+from anyio import Event
+from anyio.lowlevel import current_token
+
+from roundtable._core.text import error_text
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from anyio.abc import TaskStatus
+
+__all__ = ["Loop", "PerLoop", "call_soon", "ends_at_once", "hearing", "import_on_thread", "on_thread", "running_loop"]
+
+
+T = TypeVar("T")
+
+
+class Loop(Protocol):
+    """An event loop of asyncio or trio, as used from another thread."""
+
+    def call_soon_threadsafe(self, callback: Callable[[], object], /) -> object:
+        """Call a function in the loop (asyncio)."""
+
+    def run_sync_soon(self, callback: Callable[[], object], /) -> object:
+        """Call a function in the loop (trio)."""
+
+
+def running_loop() -> Loop:
+    """Return the event loop that runs this code."""
+    return cast("Loop", current_token().native_token)
+
+
+def call_soon(loop: Loop, callback: Callable[[], object]) -> bool:
+    """Schedule a call in an event loop, from any thread, without waiting for it.
+
+    A stopped loop may accept a call that it never makes: never wait for the call without a limit.
+
+    Returns:
+        Whether the loop accepted it; `False` if the loop was closed.
+    """
+    schedule = loop.call_soon_threadsafe if hasattr(loop, "call_soon_threadsafe") else loop.run_sync_soon
+    try:
+        schedule(callback)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _ending_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals that ask this process to end; none where they cannot be received."""
+    if sys.platform == "win32" or current_thread() is not main_thread():
+        return ()
+    signals = signal.SIGINT, signal.SIGTERM
+    # `nohup` makes the process ignore SIGHUP.
+    return signals if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (*signals, signal.SIGHUP)
+
+
+def ends_at_once(number: signal.Signals) -> bool:
+    """Check whether a second signal of this kind asks to end at once.
+
+    SIGHUP does not: both the shell and the system send it when a terminal closes.
+    """
+    return number in {signal.SIGINT, signal.SIGTERM}
+
+
+@asynccontextmanager
+async def hearing(take: Callable[[signal.Signals], object]) -> AsyncGenerator[None]:
+    """Call a function with each SIGINT, SIGTERM and SIGHUP while the block is open; in the main thread, not on Windows.
+
+    The block's exceptions are raised unchanged, without an exception group.
+
+    Args:
+        take: Called in the event loop.
+    """
+    signals, errors = _ending_signals(), list[Exception]()
+
+    async def receive(*, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(*signals) as received:
+            task_status.started()
+            async for number in received:
+                take(number)
+
+    async with anyio.create_task_group() as group:
+        if signals:
+            await group.start(receive)
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001  (raised below)
+            errors.append(error)
+        group.cancel_scope.cancel()
+    if errors:
+        raise errors[0]
+
+
+class PerLoop(Generic[T]):
+    """One value for each event loop, made on the first call in that loop.
+
+    Connections and limiters must not be shared between event loops, yet one model may be used from two: by a script
+    that runs one loop after another, or from a notebook's loop and that of the synchronous facade.
+
+    Args:
+        make: Makes the value; called inside the loop.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._factory = make
+        self._values: WeakKeyDictionary[object, T] = WeakKeyDictionary()
+
+    def get(self) -> T:
+        """Return the value of the running event loop."""
+        loop = current_token().native_token
+        value = self._values.get(loop)
+        if value is None:
+            self._forget_closed()
+            value = self._values[loop] = self._factory()
+        return value
+
+    def pop(self) -> T | None:
+        """Remove and return the value of the running event loop; `None` if there is none."""
+        return self._values.pop(current_token().native_token, None)
+
+    def _forget_closed(self) -> None:
+        # A connection refers to its loop, so a closed loop would otherwise live as long as this object.
+        for loop in list(self._values):
+            is_closed = getattr(loop, "is_closed", None)
+            if is_closed is not None and is_closed():
+                del self._values[loop]
+
+
+_IMPORTED: Final[set[str]] = set()
+"""Modules whose import is complete; `sys.modules` also holds modules that are still being imported."""
+
+
+def _do_nothing() -> None:
+    """Do nothing."""
+
+
+async def on_thread(function: Callable[[], T], *, name: str, ended: Callable[[], None] = _do_nothing) -> T:
+    """Run a function on its own thread and wait for it.
+
+    A cancellation ends the wait at once. The function itself cannot be stopped: it runs on, and its result is dropped.
+    Unlike the threads of a pool, it does not keep the program from ending.
+
+    Args:
+        function: What to run.
+        name: Name of the thread.
+        ended: Called in the event loop once the function has ended, also where the wait was cancelled.
+
+    Raises:
+        Exception: What the function raises.
+        RuntimeError: The function raised `SystemExit` or another exception that ends programs.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+    done, loop = Event(), running_loop()
+
+    def settle() -> None:
+        ended()
+        done.set()
+
+    def work() -> None:
+        try:
+            results.append(context.run(function))
+        except BaseException as error:  # noqa: BLE001  (raised to the caller)
+            errors.append(error)
+        call_soon(loop, settle)  # where the loop has ended, nothing waits
+
+    context = contextvars.copy_context()
+    try:
+        Thread(target=work, name=name, daemon=True).start()
+    except BaseException:  # the system cannot start another thread
+        ended()
+        raise
+    await done.wait()
+    if errors and isinstance(errors[0], Exception):
+        raise errors[0]
+    if errors:
+        msg = f"the function raised {type(errors[0]).__name__}: {error_text(errors[0])}"
+        raise RuntimeError(msg) from errors[0]
+    return results[0]
+
+
+async def import_on_thread(*names: str) -> None:
+    """Import modules on another thread, without blocking the event loop; once per process.
+
+    Args:
+        names: Full names of the modules.
+
+    Raises:
+        ImportError: One cannot be imported.
+    """
+    missing = tuple(name for name in names if name not in _IMPORTED)
+    if missing:
+        await on_thread(partial(_import_all, missing), name="roundtable imports")
+
+
+def _import_all(names: tuple[str, ...]) -> None:
+    for name in names:
+        import_module(name)
+        _IMPORTED.add(name)

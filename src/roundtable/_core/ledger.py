@@ -1,0 +1,299 @@
+"""Budgets: accounts with reservations, exact, and without waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from roundtable.errors import BudgetExceeded
+from roundtable.types import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from roundtable.types import Usage
+
+__all__ = ["Account", "Amount", "Ledger", "Ticket"]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Consumption of calls. Amounts support `+` and `-`."""
+
+    cost_usd: Decimal | None = Decimal(0)
+    """Exact price in US dollars; `None` when unknown."""
+    tokens: int = 0
+    """Tokens, input and output together."""
+    calls: int = 0
+    """Calls."""
+
+    def __add__(self, other: Amount) -> Amount:
+        """Add; an unknown price counts as 0 here, see `Account.reserve`."""
+        return Amount(
+            (self.cost_usd or Decimal(0)) + (other.cost_usd or Decimal(0)),
+            self.tokens + other.tokens,
+            self.calls + other.calls,
+        )
+
+    def __sub__(self, other: Amount) -> Amount:
+        """Subtract."""
+        return Amount(
+            (self.cost_usd or Decimal(0)) - (other.cost_usd or Decimal(0)),
+            self.tokens - other.tokens,
+            self.calls - other.calls,
+        )
+
+    def beyond(self, other: Amount) -> Amount:
+        """Return the excess of this amount over another, part by part; 0 for a part without excess."""
+        excess = self - other
+        return Amount(max(Decimal(0), excess.cost_usd or Decimal(0)), max(0, excess.tokens), max(0, excess.calls))
+
+    @classmethod
+    def of(cls, usage: Usage) -> Amount:
+        """Return the known part of a usage as an amount."""
+        return cls(Decimal(repr(usage.known_cost_usd)), usage.total_tokens, usage.calls)
+
+
+NOTHING: Final = Amount()
+
+
+class Ticket:
+    """A reservation, settled exactly once: further calls do nothing. Made by `Account.reserve`."""
+
+    def __init__(self, account: Account, amount: Amount) -> None:
+        self.amount = amount
+        """Reserved amount."""
+        self._account: Account | None = account
+
+    def settle(self, actual: Amount | None = None) -> None:
+        """Release the reservation and charge what the call consumed; all that was reserved when that is unknown.
+
+        An unknown price is charged as reserved.
+        """
+        account, self._account = self._account, None
+        if account is None:
+            return
+        charge = self.amount if actual is None else actual
+        if charge.cost_usd is None:
+            charge = Amount(self.amount.cost_usd, charge.tokens, charge.calls)
+        account.book(self.amount, charge)
+
+    def release(self) -> None:
+        """Release the reservation and charge nothing."""
+        self.settle(NOTHING)
+
+
+class Account:
+    """The budget, the spending and the reservations of one debate or one table.
+
+    A reservation counts in the account and in every account above it, or in none. Accounts are safe to use from any
+    thread.
+
+    Args:
+        budget: The limits; no limits when left out.
+        above: The account that this account's spending also counts in.
+
+    Example:
+        >>> account = Account(Budget(max_tokens=100))
+        >>> ticket = account.reserve(Amount(tokens=80, calls=1))
+        >>> account.reserve(Amount(tokens=30, calls=1)) is None  # not now: 80 may still be given back
+        True
+        >>> ticket.settle(Amount(tokens=40, calls=1))
+        >>> account.reserve(Amount(tokens=30, calls=1)).amount.tokens, account.spent.tokens
+        (30, 40)
+    """
+
+    def __init__(self, budget: Budget | None = None, above: Account | None = None) -> None:
+        self.budget: Budget = budget or Budget()
+        self.spent: Amount = NOTHING
+        """Charged amount."""
+        self.held: Amount = NOTHING
+        """Reserved amount that is not settled yet."""
+        self.refusal: str | None = None
+        """Why a call was refused; later calls are refused too, except those that may use what is set aside."""
+        self._above = above
+        # One lock for the whole tree; threads may run debates of one table.
+        self._lock: threading.RLock = threading.RLock() if above is None else above._lock  # noqa: SLF001
+
+    @property
+    def synthesis_reserve(self) -> Amount:
+        """Amount set aside for the synthesis; other calls may not use it."""
+        budget = self.budget
+        if not budget.synthesis_share:
+            return NOTHING
+        share = Decimal(repr(budget.synthesis_share))
+        cost = Decimal(repr(budget.max_cost_usd or 0)) * share
+        return Amount(cost, int((budget.max_tokens or 0) * share), 1)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether calls are limited in any way, here or above."""
+        return any(
+            limit is not None
+            for account in self._chain()
+            for limit in (account.budget.max_cost_usd, account.budget.max_tokens, account.budget.max_calls)
+        )
+
+    @property
+    def needs_prices(self) -> bool:
+        """Whether the price of calls is limited, here or above."""
+        return any(account.budget.max_cost_usd is not None for account in self._chain())
+
+    def _chain(self) -> Iterator[Account]:
+        account: Account | None = self
+        while account is not None:
+            yield account
+            account = account._above  # noqa: SLF001  (its own class)
+
+    def reserve(self, want: Amount, *, may_use_reserve: bool = False, has_cheaper_form: bool = False) -> Ticket | None:
+        """Reserve the most that a call may consume.
+
+        Args:
+            want: The worst case of the call.
+            may_use_reserve: Whether the call may use what is set aside.
+            has_cheaper_form: Whether the call can also be made in a cheaper way. Its refusal then does not refuse later
+                calls.
+
+        Returns:
+            The reservation; `None` when it does not fit now, but may fit once others are settled.
+
+        Raises:
+            BudgetExceeded: It will never fit, even if all other reservations are released; or an earlier call was
+                refused, and this one may not use what is set aside.
+        """
+        with self._lock:
+            refusal = (None if may_use_reserve else self.refusal) or self._refusal_of(
+                want, may_use_reserve=may_use_reserve
+            )
+            if refusal is not None:
+                self.refusal = self.refusal if has_cheaper_form else refusal
+                raise BudgetExceeded(refusal)
+            if any(account._shortage_of(want + account.held, may_use_reserve) for account in self._chain()):  # noqa: SLF001  (its own class)
+                return None
+            for account in self._chain():
+                account.held += want
+            return Ticket(self, want)
+
+    def _refusal_of(self, want: Amount, *, may_use_reserve: bool) -> str | None:
+        """Return why an amount can never be reserved; `None` where it can, now or later."""
+        if want.cost_usd is None and self.needs_prices:
+            return "the price of the call is unknown, so the budget of US dollars cannot be kept"
+        shortages = (account._shortage_of(want, may_use_reserve) for account in self._chain())  # noqa: SLF001  (its own class)
+        return next((shortage for shortage in shortages if shortage is not None), None)
+
+    def _shortage_of(self, want: Amount, may_use_reserve: bool) -> str | None:  # noqa: FBT001  (private)
+        """Return which limit this much more would exceed; `None` where it fits."""
+        synthesis_reserve = NOTHING if may_use_reserve else self.synthesis_reserve
+        after = self.spent + want + synthesis_reserve
+        budget, spent = self.budget, self.spent
+        subject = "the debate" if self._above is not None else "the table"
+        note = " and some is kept for the synthesis" if synthesis_reserve != NOTHING else ""
+        if budget.max_cost_usd is not None and (after.cost_usd or 0) > Decimal(repr(budget.max_cost_usd)):
+            cost = float(spent.cost_usd or 0)
+            if not want.cost_usd:
+                return f"{subject} has spent {cost:.6g} USD{note}; its budget is {budget.max_cost_usd:.6g}"
+            return (
+                f"{subject} has spent {cost:.6g} of {budget.max_cost_usd:.6g} USD{note}; "
+                f"the next call may cost {float(want.cost_usd):.6g}"
+            )
+        if budget.max_tokens is not None and after.tokens > budget.max_tokens:
+            if not want.tokens:
+                return f"{subject} has spent {spent.tokens} tokens{note}; its budget is {budget.max_tokens}"
+            return (
+                f"{subject} has spent {spent.tokens} of {budget.max_tokens} tokens{note}; "
+                f"the next call may take {want.tokens}"
+            )
+        if budget.max_calls is not None and after.calls > budget.max_calls:
+            calls = "call" if spent.calls == 1 else "calls"
+            return f"{subject} has made {spent.calls} {calls}{note}; its budget is {budget.max_calls}"
+        return None
+
+    def book(self, held: Amount, taken: Amount) -> None:
+        """Release a reservation and charge what was consumed; a `Ticket` makes sure that this happens once."""
+        with self._lock:
+            for account in self._chain():
+                account.held -= held
+                account.spent += taken
+
+    def catch_up(self, usage: Usage) -> None:
+        """Charge what the log of a session says was spent, beyond what is charged already."""
+        with self._lock:
+            missing = Amount.of(usage).beyond(self.spent)
+            for account in self._chain():
+                account.spent += missing
+
+    def check(self) -> str | None:
+        """Return why no further call fits, `None` while one may; checked between calls.
+
+        A refusal also holds for later calls, except those that may use what is set aside.
+        """
+        with self._lock:
+            least = Amount(calls=1)
+            self.refusal = self.refusal or self._refusal_of(least, may_use_reserve=True)
+            return self.refusal
+
+    def shortage(self, *, may_use_reserve: bool) -> str | None:
+        """Return why not even the smallest call fits, `None` where one does; unlike `check`, refuses nothing.
+
+        Args:
+            may_use_reserve: Whether the call may use what is set aside.
+        """
+        with self._lock:
+            return self._refusal_of(Amount(calls=1), may_use_reserve=may_use_reserve)
+
+
+class Ledger:
+    """The accounts of a table: its own, and one for each debate below it.
+
+    Args:
+        budget: The most that all debates of the table may consume.
+        monotonic: Where time comes from, in seconds.
+    """
+
+    def __init__(self, budget: Budget | None = None, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.table: Account = Account(budget)
+        self._monotonic = monotonic
+        self._debates: dict[str, Account] = {}
+        self._running: set[str] = set()
+        self._since = 0.0
+        self._used_s = 0.0
+
+    def open(self, session_id: str, budget: Budget | None) -> Account:
+        """Open the account of a debate that starts or resumes, with this budget from now on."""
+        account = self._debates.setdefault(session_id, Account(None, self.table))
+        account.budget, account.refusal = budget or Budget(), None
+        if not self._running:
+            self._since = self._monotonic()
+        self._running.add(session_id)
+        return account
+
+    def close(self, session_id: str) -> None:
+        """Mark a debate as no longer running; what it spent stays charged to the table."""
+        if session_id in self._running:
+            self._running.discard(session_id)
+            if not self._running:
+                self._used_s += self._monotonic() - self._since
+        if self.table.budget == Budget():
+            # The table has no limits to enforce, and the log of the debate records what it spent.
+            self._debates.pop(session_id, None)
+
+    def account(self, session_id: str | None) -> Account:
+        """Return the account of a call: the debate's, or the table's own for any other call."""
+        return self._debates.get(session_id or "", self.table)
+
+    def seconds_left(self, session_id: str, used_s: float) -> float | None:
+        """Return the seconds that a debate may still run; `None` without a limit.
+
+        Args:
+            session_id: Which debate.
+            used_s: Seconds it ran before.
+        """
+        own, shared = self.account(session_id).budget.max_seconds, self.table.budget.max_seconds
+        limits = [] if own is None else [own - used_s]
+        if shared is not None:
+            running = self._monotonic() - self._since if self._running else 0.0
+            limits.append(shared - self._used_s - running)
+        return max(0.0, min(limits)) if limits else None

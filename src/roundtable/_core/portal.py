@@ -1,0 +1,213 @@
+"""One event loop in a background thread, for callers that block."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import weakref
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+
+import anyio
+from anyio.from_thread import BlockingPortal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+    from types import TracebackType
+
+__all__ = ["BlockingIterator", "Portal", "shared_portal"]
+
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+_CLEAN_UP_S = 15.0
+_POLL_S = 0.05
+"""Seconds between two checks for a Ctrl-C."""
+
+
+class _AsyncStream(Protocol[T_co]):
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+    async def __anext__(self) -> T_co: ...
+
+
+class _Exhausted(Exception):
+    """The stream is over; a future cannot carry `StopIteration`."""
+
+
+class Portal:
+    """Runs coroutines on an event loop of its own, from any thread, also one with a running loop.
+
+    The thread starts at the first call and ends with the process or at `close`; coroutines that still run then are
+    cancelled and may clean up. A portal inherited through `fork` starts its own thread in the child.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._portal: BlockingPortal | None = None
+        self._thread: threading.Thread | None = None
+
+    def _open(self) -> BlockingPortal:
+        if self._pid != os.getpid():
+            # A forked process has neither the thread nor a holder of the lock.
+            self._lock, self._pid, self._portal, self._thread = threading.Lock(), os.getpid(), None, None
+        with self._lock:
+            if self._portal is None:
+                opened: Future[BlockingPortal] = Future()
+                self._thread = threading.Thread(target=_serve, args=(opened,), name="roundtable-portal", daemon=True)
+                self._thread.start()
+                self._portal = opened.result()
+                # Finalizers registered with `weakref`, such as those of storages, run together at exit. This makes
+                # sure that they run after `close`, since debates that it cancels still store something.
+                weakref.finalize(self, _do_nothing)
+                atexit.register(self.close)
+            return self._portal
+
+    def call(self, function: Callable[[], Awaitable[T]]) -> T:
+        """Run a coroutine function to its end and return its result.
+
+        A `KeyboardInterrupt` cancels it and is raised again once it has cleaned up. So is a Ctrl-C that asyncio
+        handles itself: under `asyncio.run` it raises nothing, but cancels the main task, which waits here.
+        """
+        finished = threading.Event()
+
+        async def run() -> T:
+            try:
+                return await function()
+            finally:
+                finished.set()
+
+        future = self._open().start_task_soon(run)
+        try:
+            _wait_for(future)
+            return future.result()
+        except KeyboardInterrupt:
+            # A cancelled future is done at once; its task is not.
+            if future.cancel():
+                finished.wait(_CLEAN_UP_S)
+            raise
+
+    def make(self, function: Callable[[], T]) -> T:
+        """Call a function on the loop and return its result; some objects bind to the loop they are created on."""
+
+        async def run() -> T:
+            return function()
+
+        return self.call(run)
+
+    def wrap(self, context: AbstractAsyncContextManager[T]) -> AbstractContextManager[T]:
+        """Return an asynchronous context manager as a blocking one; entered and left in one task."""
+        return self._open().wrap_async_context_manager(context)
+
+    def close(self) -> None:
+        """Cancel what still runs, wait until it has cleaned up, and end the thread; idempotent."""
+        atexit.unregister(self.close)
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            portal, self._portal = self._portal, None
+            thread, self._thread = self._thread, None
+        if portal is not None and thread is not None:
+            with suppress(RuntimeError):  # it has already stopped
+                portal.call(portal.stop, True)  # noqa: FBT003  (the parameter is `cancel_remaining`)
+            thread.join()
+
+
+class BlockingIterator(Generic[T]):
+    """A blocking iterator over an asynchronous stream, which is read on the loop of a portal.
+
+    Args:
+        source: The stream, which is also an asynchronous context manager.
+        portal: Where it runs.
+    """
+
+    def __init__(self, source: _AsyncStream[T], portal: Portal) -> None:
+        self._source = source
+        self._portal = portal
+
+    def __enter__(self) -> Self:
+        self._portal.call(self._source.__aenter__)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._portal.call(lambda: self._source.__aexit__(None, None, None))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> T:
+        try:
+            return self._portal.call(self._next)
+        except _Exhausted:
+            raise StopIteration from None
+
+    async def _next(self) -> T:
+        try:
+            return await self._source.__anext__()
+        except StopAsyncIteration:
+            raise _Exhausted from None
+
+
+def _wait_for(future: Future[T]) -> None:
+    """Wait until a future is done, or until a task of this thread's blocked event loop is cancelled.
+
+    While the loop is blocked, only a signal handler can cancel a task: the one that asyncio sets for Ctrl-C.
+
+    Raises:
+        KeyboardInterrupt: A task was cancelled.
+    """
+    before = _cancellations()
+    if before is None:
+        return
+    while not wait([future], _POLL_S).done:
+        if _cancellations() != before:
+            raise KeyboardInterrupt
+
+
+def _cancellations() -> int | None:
+    """Count the cancellations of the tasks of this thread's running asyncio loop; `None` without such a loop."""
+    asyncio = sys.modules.get("asyncio")  # slow to import, and a running loop has imported it already
+    if asyncio is None or threading.current_thread() is not threading.main_thread():
+        return None
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+    cancellations: int = sum(task.cancelling() for task in asyncio.all_tasks(loop))
+    return cancellations
+
+
+def _serve(opened: Future[BlockingPortal]) -> None:
+    async def hold() -> None:
+        async with BlockingPortal() as portal:
+            opened.set_result(portal)
+            await portal.sleep_until_stopped()
+
+    try:
+        anyio.run(hold)
+    except Exception as error:
+        if opened.done():
+            raise
+        opened.set_exception(error)
+
+
+def _do_nothing() -> None:
+    """Do nothing, at exit."""
+
+
+@cache
+def shared_portal() -> Portal:
+    """Return the shared portal of this process; one thread is enough."""
+    return Portal()

@@ -1,0 +1,100 @@
+"""Remove secrets from texts, in every form in which a text may repeat them."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic import JsonValue
+
+__all__ = ["REDACTED", "Scrubber", "secret_forms"]
+
+
+REDACTED: Final = "[redacted]"
+"""Replaces a secret."""
+SHORTEST: Final = 8
+"""Characters. A shorter key is a placeholder such as `ollama`, which is also a common word."""
+HEAD_CHARS: Final = 12
+"""Characters. The beginning of a longer key is enough to identify the key, so it is a secret too."""
+
+_SHAPES: Final = (
+    # Keys in the formats of vendors.
+    re.compile(r"\b(?:sk|pplx|gsk|xai|rt)[-_][A-Za-z0-9_-]{16,}"),
+    re.compile(r"\bAIza[A-Za-z0-9_-]{30,}"),
+    re.compile(r"(?<=Bearer )[A-Za-z0-9._~+/=-]{16,}", re.IGNORECASE),
+    # Keys by their position: in a header, a query, the user part of a URL.
+    re.compile(r"(?<=x-api-key: )[^\s\"',]{8,}|(?<=x-goog-api-key: )[^\s\"',]{8,}", re.IGNORECASE),
+    re.compile(r"(?<=[?&]key=)[^&\s\"'<>]+|(?<=[?&]api_key=)[^&\s\"'<>]+|(?<=[?&]access_token=)[^&\s\"'<>]+"),
+    re.compile(r"(?<=://)[^/\s:@\"']+:[^/\s@\"']+(?=@)"),
+)
+
+
+def secret_forms(secret: str) -> tuple[str, ...]:
+    """Return the texts that reveal a secret, longest first; none where it is too short to be a secret.
+
+    They are the secret itself, its URL-encoded form, its first characters, and its base64 forms: of the secret alone,
+    and of the secret at any offset in a longer text.
+
+    Example:
+        >>> sent = base64.b64encode(b"Bearer canary-1234567").decode()
+        >>> sum(form in sent for form in secret_forms("canary-1234567"))
+        1
+    """
+    if len(secret) < SHORTEST:
+        return ()
+    raw = secret.encode("utf-8", "replace")
+    forms = {secret, quote(secret, safe="")}
+    if len(secret) > HEAD_CHARS + 3:
+        forms.add(secret[:HEAD_CHARS])
+    for shift in range(3):
+        text = base64.b64encode(b"\0" * shift + raw).decode()
+        inner = text[-(-8 * shift // 6) : 8 * (shift + len(raw)) // 6]
+        forms |= {inner, inner.translate(str.maketrans("+/", "-_"))}
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+class Scrubber:
+    """Replaces secrets in texts and JSON values.
+
+    Unknown keys are replaced too where they look like a vendor's key, or stand where keys usually stand (headers,
+    queries, the user part of a URL).
+
+    Args:
+        secrets: Known secrets; those shorter than 8 characters are ignored.
+
+    Example:
+        >>> Scrubber(["canary-1234567"]).text("key canary-1234567, or https://me:pass@host/?key=abc")
+        'key [redacted], or https://[redacted]@host/?key=[redacted]'
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._forms: tuple[str, ...] = ()
+        self.add(secrets)
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Add known secrets."""
+        forms = {form for secret in secrets for form in secret_forms(secret)}
+        self._forms = tuple(sorted({*self._forms, *forms}, key=len, reverse=True))
+
+    def text(self, text: str) -> str:
+        """Return a text without its secrets; a second pass changes nothing."""
+        for form in self._forms:
+            text = text.replace(form, REDACTED)
+        for shape in _SHAPES:
+            text = shape.sub(REDACTED, text)
+        return text
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without its secrets, also in the names of its members."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(name): self.value(item) for name, item in value.items()}
+        return value

@@ -1,0 +1,46 @@
+"""Text from third-party code: messages of its errors, and characters that cannot be encoded."""
+
+from __future__ import annotations
+
+__all__ = ["cause_text", "encodable", "error_text", "well_formed"]
+
+
+def encodable(text: str) -> str:
+    """Return text that can be encoded: half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def error_text(error: object) -> str:
+    """Return an error as text; the `__str__` of a third-party error may raise another error.
+
+    Example:
+        >>> class Mute(Exception):
+        ...     def __str__(self):
+        ...         raise LookupError
+        >>> error_text(Mute()), error_text(ValueError("no tea"))
+        ('(it cannot be shown: LookupError)', 'no tea')
+    """
+    try:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001  (third-party code)
+        return f"(it cannot be shown: {type(fault).__name__})"
+
+
+def well_formed(text: str) -> str:
+    """Join surrogate pairs, and replace half a pair, which cannot be encoded, by U+FFFD.
+
+    Example:
+        >>> well_formed("a" + chr(0xD800) + "b") == "a" + chr(0xFFFD) + "b"
+        True
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def cause_text(error: BaseException) -> str | None:
+    """Return the cause of an error as text; `None` where it has no cause."""
+    cause = error.__cause__
+    return None if cause is None else encodable(error_text(cause)) or type(cause).__name__

@@ -1,0 +1,111 @@
+"""The provider's own web search, as one agent uses it: what it requests, and what was refused."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from roundtable.errors import BudgetExceeded, ContextTooLong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from roundtable.errors import RoundtableError
+    from roundtable.types import DebateContext, NativeSearch
+
+__all__ = ["SEARCH_REFUSED", "Searching", "SeatSearch", "refuses_request", "refuses_search"]
+
+Searching: TypeAlias = "NativeSearch | Literal[False] | None"
+"""What a request asks for: a search with options, `False` for none even if it is built in, `None` for nothing."""
+
+SEARCH_REFUSED: Final = "the provider refused its own web search, so this agent goes on without it"
+"""Start of the warning about a refused search."""
+
+_NO_BUDGET: Final = "the budget covers no web search, so this agent goes on without it"
+_REFUSING_STATUSES: Final = frozenset({400, 403, 404, 405, 422, 501})
+_SEARCH_WORDS: Final = re.compile(
+    r"(?:web|google)[ _-]?search|grounding|search_(?:domain|recency|context)|web plugin|max_tool_calls", re.IGNORECASE
+)
+_TOOL_WORDS: Final = re.compile(r"\btools?\b|\bplugins?\b", re.IGNORECASE)
+_MOST_SESSIONS: Final = 1000
+_SHOWN_CHARS: Final = 300
+
+
+class SeatSearch:
+    """Search of one agent: its options, and per session the refusals and the warnings to report.
+
+    Args:
+        wanted: What the agent's requests ask for.
+        notes: Warnings that the first answer of each session carries.
+        built_in: Whether the model searches unless a request turns that off.
+    """
+
+    def __init__(self, wanted: Searching, notes: Iterable[str] = (), *, built_in: bool = False) -> None:
+        self.wanted: Searching = wanted
+        self.off: Literal[False] | None = False if built_in else None
+        """Value for a request that must not search."""
+        self.notes: tuple[str, ...] = tuple(notes)
+        self._unreported: OrderedDict[str, list[str]] = OrderedDict()
+        self._refused: OrderedDict[str, None] = OrderedDict()
+
+    def asked_in(self, context: DebateContext) -> Searching:
+        """Return what a turn asks for; a turn that may call no tools does not search."""
+        if self.wanted and context.turn is not None and context.turn.tools.max == 0:
+            return self.off
+        return self.off if self.is_refused(context.session_id) else self.wanted
+
+    def refused(self, session: str, error: RoundtableError | None = None) -> None:
+        """Stop searching in a session.
+
+        Args:
+            session: Its id.
+            error: The provider's refusal, or the budget's; `None` if it is recorded already.
+        """
+        self._refused[session] = None
+        if error is not None:
+            why = _NO_BUDGET if isinstance(error, BudgetExceeded) else SEARCH_REFUSED
+            self._notes_of(session).append(f"{why}: {error.message[:_SHOWN_CHARS]}")
+        while len(self._refused) > _MOST_SESSIONS:
+            self._refused.popitem(last=False)
+
+    def is_refused(self, session: str) -> bool:
+        """Check whether the provider refused to search in a session."""
+        return session in self._refused
+
+    def allowed(self, session: str) -> None:
+        """Undo the last refusal and its note, because the request fails in the same way without a search."""
+        self._refused.pop(session, None)
+        self._notes_of(session).pop()
+
+    def take_notes(self, session: str) -> tuple[str, ...]:
+        """Return the warnings that were not reported in the session yet; each one is returned once."""
+        notes = tuple(self._notes_of(session))
+        self._unreported[session] = []
+        return notes
+
+    def _notes_of(self, session: str) -> list[str]:
+        while len(self._unreported) >= _MOST_SESSIONS and session not in self._unreported:
+            self._unreported.popitem(last=False)
+        return self._unreported.setdefault(session, list(self.notes))
+
+
+def refuses_request(error: RoundtableError) -> bool:
+    """Check whether a provider rejects a request as such, for any reason."""
+    status = (error.details or {}).get("status")
+    return status in _REFUSING_STATUSES and not error.retryable and not isinstance(error, ContextTooLong)
+
+
+def refuses_search(error: RoundtableError) -> bool:
+    """Check whether a provider's error message says that it refuses a request because of its search.
+
+    Example:
+        >>> from roundtable.errors import AgentError
+        >>> message = "x answered with status 400: web_search is not supported"
+        >>> refuses_search(AgentError(message, retryable=False, details={"status": 400}))
+        True
+    """
+    if not refuses_request(error):
+        return False
+    is_forbidden = (error.details or {}).get("status") == 403
+    return bool(_SEARCH_WORDS.search(error.message) or (not is_forbidden and _TOOL_WORDS.search(error.message)))

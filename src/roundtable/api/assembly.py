@@ -1,0 +1,449 @@
+"""Assembly of everything that a table consists of, on first use.
+
+This module loads late: `import roundtable; roundtable.Roundtable` must not load the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from anyio import current_time, move_on_after
+
+from roundtable.agents import AgentRegistry, BaseAgent
+from roundtable.agents.base import CitingAgent
+from roundtable.analysis import check_rule
+from roundtable.api.checks import (
+    check_deadline,
+    check_list,
+    check_name,
+    check_providers,
+    check_seconds,
+    check_storage,
+    check_text,
+    check_whole,
+    observer_function,
+)
+from roundtable.api.models import Helpers, Models, trouble_of
+from roundtable.api.profiles import register_profiles
+from roundtable.api.searching import SearchSetting, check_provider_search, read_search, seat_search
+from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents, with_persona
+from roundtable.api.tools import TableTools, with_service
+from roundtable.engine import DebateEngine, EventHub, SessionManager
+from roundtable.errors import ConfigurationError
+from roundtable.exits import ExitSettings, exit_from_text, members
+from roundtable.gateway import GuardedModel
+from roundtable.http import masked_url
+from roundtable.logs import ROOT
+from roundtable.modes import ModeRegistry
+from roundtable.plugins import load_plugins
+from roundtable.plugins.errors import make
+from roundtable.plugins.observer_thread import ObserverThreads
+from roundtable.providers.builtin import DeferredProvider
+from roundtable.scoring import Rule
+from roundtable.settings import Settings
+from roundtable.storage import open_sqlite
+from roundtable.storage.locations import default_database
+from roundtable.types import AgentConfig, NativeSearch, ProviderConfig
+from roundtable.types.plan import JUDGED
+from roundtable.vendors import VENDORS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from roundtable._core.registry import Entry
+    from roundtable.agents import Synthesizer
+    from roundtable.api.searching import SearchLike
+    from roundtable.api.seats import Offer
+    from roundtable.api.table_options import TableOptions
+    from roundtable.exits import Exit
+    from roundtable.plugins import Catalog, LoadedPlugins
+    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.providers import ProviderFactory
+    from roundtable.types import Budget, Event, JsonObject
+
+__all__ = ["TableParts"]
+
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
+
+_CLOSE_S = 15.0
+
+
+class TableParts:
+    """The objects behind one table."""
+
+    is_lent: bool = False
+    """Whether these objects belong to another table, which releases them."""
+    _adopted: DebateEngine | None = None
+    _status_registry: AgentRegistry | None = None
+
+    def __init__(self, options: TableOptions) -> None:
+        check_whole("concurrency", options.concurrency)
+        check_seconds("timeout_s", options.timeout_s)
+        check_deadline(options.turn_timeout_s, "turn_timeout_s")
+        check_name("tenant", options.tenant)
+        check_storage(options.storage)
+        check_providers(options.providers)
+        if options.quorum is not None:
+            check_whole("quorum", options.quorum)
+        check_list("observers", options.observers)
+        self.options = options
+        self.settings: Settings = options.settings or Settings.from_env()
+        self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
+        self.catalog: Catalog = register_profiles(options.profiles, self.plugins.catalog)
+        for name, config in options.providers.items():
+            self.catalog.providers.entry(name)  # raises for a provider that does not exist
+            check_provider_search(name, config)
+        self.search: SearchSetting = read_search(options.search)
+        self.models: Models = Models(options, self.settings, self.catalog)
+        self._owns_storage = not _is_storage(options.storage)
+        self.storage: Storage = self._open_storage(options.storage)
+        self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
+        self.watchers: ObserverThreads = ObserverThreads(self.catalog.observers, self.settings)
+        self._observers = tuple(self._observer_functions())
+        self.hub: EventHub = EventHub(self._observers)
+        self.agents: AgentRegistry = self._make_registry()
+        tools = with_service(options.tools, self.search.service)
+        self.tools: TableTools = TableTools(tools, self.catalog, self.settings, self.models.guarded)
+        if self.tools.toolkit is not None:
+            self.agents.set_toolkit(self.tools.toolkit)
+        self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
+        modes = ModeRegistry(builtin=False)
+        for entry in self.catalog.modes:
+            modes.register_mode(entry.name, entry.thing, summary=entry.summary)
+        modes.registry.finder = lambda name: modes.register_mode(name, self.catalog.modes.get(name))
+        self._modes = modes
+        self.engine: DebateEngine = self._make_engine(self.sessions, self.hub)
+
+    def _make_engine(self, sessions: SessionManager, hub: EventHub) -> DebateEngine:
+        return DebateEngine(
+            sessions,
+            self.agents,
+            self._modes,
+            meter=None if self._adopted is None else self._adopted.meter,
+            hub=hub,
+            rules=self.catalog.rules,
+            exits=self.catalog.exits,
+            exit_settings=self._exit_settings(),
+            turn_timeout_s=self.options.turn_timeout_s if self._adopted is None else self._adopted.turn_timeout_s,
+            ledger=self.models.ledger,
+        )
+
+    def _exit_settings(self) -> ExitSettings:
+        return ExitSettings.from_settings(self.settings) if self._adopted is None else self._adopted.exit_settings
+
+    def adopt(self, engine: DebateEngine | None, registry: AgentRegistry | None) -> None:
+        """Use an engine's modes, rules, exits, meter, budget, limits, clock and listeners for this table's debates.
+
+        Args:
+            engine: The engine; the table was made with its agents and its storage.
+            registry: Registry that says whether the table's agents are active; the engine's when left out.
+        """
+        self._status_registry = registry if registry is not None or engine is None else engine.agents
+        if engine is None:
+            return
+        for entry in engine.modes.registry:
+            self.catalog.modes.add(entry.name, entry.thing, summary=entry.summary, source=entry.source, replace=True)
+            self._modes.registry.add(entry.name, entry.thing, summary=entry.summary, source=entry.source, replace=True)
+        for rule in engine.rules:
+            self.catalog.rules.add(rule.name, rule.thing, summary=rule.summary, source=rule.source, replace=True)
+        for kind in engine.exits:
+            self.catalog.exits.add(kind.name, kind.thing, summary=kind.summary, source=kind.source, replace=True)
+        self._adopted, self.models.ledger = engine, engine.ledger
+        self.sessions = SessionManager(
+            self.storage,
+            tenant=self.options.tenant,
+            clock=engine.sessions.clock,
+            signals=engine.sessions.signals,
+        )
+        self._observers = (*self._observers, engine.hub.publish)
+        self.hub = EventHub(self._observers)
+        self.engine = self._make_engine(self.sessions, self.hub)
+        self.engine.pace = engine.pace
+
+    def trouble(self, seat: Seated) -> str | None:
+        """Return why an agent is not usable now, by its last call or check; `None` if no problem is known."""
+        registry, agent_id = self._status_registry, seat.config.id
+        if registry is not None and registry.has_agent(agent_id) and not registry.is_agent_active(agent_id):
+            errors = (status.error for status in registry.get_agent_health_status() if status.id == agent_id)
+            return next(errors, None) or "inactive"
+        model = getattr(seat.agent, "chat_model", None)
+        trouble = trouble_of(model)
+        if trouble is None or registry is None:
+            return trouble
+        # A health check asks the agent in the registry, which has a model of its own.
+        refused_at = model.endpoint_state.refused_at if isinstance(model, GuardedModel) else math.inf
+        return None if registry.health.is_good_since(agent_id, refused_at) else trouble
+
+    def lend(self, options: TableOptions) -> TableParts:
+        """Return the same objects with the sessions of another tenant; closing the copy releases nothing.
+
+        Args:
+            options: The options of this table, with another tenant and further observers.
+
+        Raises:
+            ConfigurationError: The name of the tenant or an observer is not valid.
+        """
+        check_name("tenant", options.tenant)
+        lent = copy(self)
+        lent.options = options
+        lent.sessions = SessionManager(
+            self.storage, tenant=options.tenant, clock=self.sessions.clock, signals=self.sessions.signals
+        )
+        # A separate hub: in a shared one, a tenant could listen to another's session if it learned its id.
+        observers = [observer_function(observer) for observer in options.observers if not isinstance(observer, str)]
+        lent.hub = EventHub((*self._observers, *observers))
+        lent.engine = self._make_engine(lent.sessions, lent.hub)
+        lent.is_lent = True
+        return lent
+
+    def _observer_functions(self) -> list[Callable[[Event], None]]:
+        """Return the functions that receive every event: the caller's, and those of the chosen plugins."""
+        chosen = [
+            self.watchers.named(observer) if isinstance(observer, str) else observer_function(observer)
+            for observer in self.options.observers
+        ]
+        return [*chosen, *self.watchers.of_plugins()]
+
+    def _open_storage(self, storage: str | Storage | None) -> Storage:
+        if storage is not None and not isinstance(storage, str):
+            return storage
+        if storage is None:
+            # The default folder cannot be a typing error, so it is created if it does not exist.
+            url = f"sqlite:///{default_database(self.settings)}"
+            return open_sqlite(url, make_folder=not self.settings.names_database)
+        return self._open_url(storage)
+
+    def _open_url(self, url: str) -> Storage:
+        scheme, colon, _ = url.partition(":")
+        if not colon:
+            msg = f"{masked_url(url)!r} is not a storage address"
+            raise ConfigurationError(msg, hint="Use 'memory://' or 'sqlite:///path/to/file.db'.")
+        return make("storage", self.catalog.storages.entry(scheme), url)
+
+    def _make_registry(self) -> AgentRegistry:
+        registry = AgentRegistry()
+        for entry in self.catalog.providers:
+            self._register_provider(registry, entry)
+        registry.find_with(lambda name: self._register_provider(registry, self.catalog.providers.entry(name), name))
+        return registry
+
+    def _register_provider(
+        self, registry: AgentRegistry, entry: Entry[ProviderFactory], name: str | None = None
+    ) -> None:
+        config = self.options.providers.get(name or entry.name) or ProviderConfig()
+        factory = entry.thing
+        spec = factory.api if isinstance(factory, DeferredProvider) else getattr(factory, "spec", None)
+        registry.register_provider(
+            name or entry.name,
+            self._agent_factory(),
+            config.model or getattr(spec, "default_model", None),
+            config.light_model or getattr(spec, "light_model", None),
+        )
+
+    def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
+        models = self.models
+
+        def make_agent(config: AgentConfig) -> BaseAgent:
+            model = models.guarded(models.get(config.provider, config.model), retry=config.retry)
+            vendor = VENDORS.get(config.provider)
+            if vendor is None or not vendor.cites_sources:
+                return BaseAgent(config, model)
+            return CitingAgent(config, model, search=NativeSearch() if config.search is None else None)
+
+        return make_agent
+
+    def meter(
+        self, configs: Sequence[AgentConfig], budget: Budget | None, options: Sequence[str] | None
+    ) -> ConsensusMeter:
+        """Return the meter for a debate of these agents.
+
+        Args:
+            configs: Configurations of the agents.
+            budget: Budget of the debate.
+            options: Options to choose from; with options, `analyzer="auto"` does not ask a model.
+
+        Raises:
+            ConfigurationError: The analyzer is unknown, or the model named for it cannot be made.
+        """
+        if self._adopted is not None:
+            return self._adopted.meter
+        capped = self._is_capped(budget)
+        return self.helpers.meter(self.options.analyzer, configs, capped=capped, chosen=options is not None)
+
+    def writer(
+        self,
+        configs: Sequence[AgentConfig],
+        agents: Mapping[str, Agent],
+        budget: Budget | None,
+        *,
+        by: str | None = None,
+    ) -> Synthesizer:
+        """Return the synthesizer for a debate of these agents.
+
+        Raises:
+            ConfigurationError: No model can write it, or the model named for it cannot be made.
+        """
+        return self.helpers.writer(configs, agents, capped=self._is_capped(budget), by=by)
+
+    def _is_capped(self, budget: Budget | None) -> bool:
+        limits = (budget, self.models.ledger.table.budget)
+        return any(limit is not None and limit.max_cost_usd is not None for limit in limits)
+
+    def rule_name(self, decide: str | Rule, *, vote: bool = False) -> str:
+        """Return the name under which a debate stores its decision rule; a rule object is registered under its name.
+
+        Args:
+            decide: The rule.
+            vote: Whether the debaters vote, with ballots that the rule reads.
+
+        Raises:
+            ConfigurationError: The rule is unknown, does not work with its parameters, or has the name of another rule.
+        """
+        rules = self.catalog.rules
+        if not isinstance(decide, Rule):
+            check_text("decide", decide)
+        if decide in JUDGED:
+            return str(decide)
+        check_rule(decide, rules, vote=vote)
+        if not isinstance(decide, Rule):
+            return decide
+        registered = rules.get(decide.name) if decide.name in rules else None
+        if registered is None:
+            rules.add(decide.name, decide, summary=decide.summary, source="this table")
+        elif registered != decide:
+            msg = f"decide: this table already has another rule named {decide.name!r}"
+            raise ConfigurationError(msg, hint="Give your rule a name of its own.")
+        return decide.name
+
+    def exit_spec(self, exit_when: str | ExitCriterion) -> JsonObject:
+        """Return a stop criterion, given as text or as an object, as JSON; the caller's own kinds are registered.
+
+        Raises:
+            ConfigurationError: It is not a criterion, has no kind, or has the kind of another exit.
+        """
+        if isinstance(exit_when, str):
+            return exit_from_text(exit_when, self.catalog.exits).to_spec()
+        if not callable(getattr(exit_when, "to_spec", None)):
+            msg = f"exit_when must be an exit such as MaxRounds(3), or text such as 'max_rounds(3)', not {exit_when!r}"
+            raise ConfigurationError(msg)
+        for member in members(exit_when):
+            self._register_exit(member)
+        return exit_when.to_spec()
+
+    def _register_exit(self, member: Exit) -> None:
+        kind, exit_class, exits = member.kind, type(member), self.catalog.exits
+        if not kind:
+            msg = f"exit_when: {exit_class.__name__} has no kind, which sessions need to store it"
+            raise ConfigurationError(msg, hint=f'Write `kind = "..."` in the class {exit_class.__name__}.')
+        if kind not in exits:
+            exits.add(kind, member.from_spec, source="this table")
+        elif getattr(exits.get(kind), "__self__", exit_class) is not exit_class:
+            msg = f"exit_when: {exit_class.__name__} has the kind of another exit, {kind!r}"
+            raise ConfigurationError(msg, hint="Give your exit a kind of its own; sessions are stored with it.")
+
+    def offers(self) -> tuple[Offer, ...]:
+        """List the providers that the environment offers."""
+        from roundtable.providers.local import LocalProvider
+
+        install_hint = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
+        return offers(self.settings, self.catalog.providers, embedded=install_hint)
+
+    def seats(
+        self,
+        given: Sequence[AgentLike] | None,
+        mode: DebateModeStrategy | None = None,
+        search: SearchLike | None = None,
+    ) -> tuple[Seated, ...]:
+        """Return the agents of one debate: the given ones, else the table's, else those that the environment offers.
+
+        Args:
+            given: The agents, as the caller gave them.
+            mode: The mode of the debate.
+            search: How they search the web; the table's setting when left out.
+
+        Raises:
+            ConfigurationError: No model is available, or an agent cannot be made.
+        """
+        wish = self.search if search is None else self._read_debate_search(search)
+        chosen = given if given is not None else self.options.agents
+        if chosen is None:
+            seated = default_seats(self.settings, self.offers(), mode)
+        else:
+            seated = seat_agents(chosen, self.models.guarded, mode)
+        return tuple(self._equip(seat, wish) for seat in seated)
+
+    def _read_debate_search(self, search: SearchLike) -> SearchSetting:
+        wish = read_search(search)
+        if wish.service is not None:
+            msg = f"search: the search service {wish.service!r} cannot be set for one debate"
+            raise ConfigurationError(
+                msg,
+                hint="Use 'auto' or False for a debate; set a service for the table: Roundtable(search='brave').",
+            )
+        return wish
+
+    def _equip(self, seat: Seated, wish: SearchSetting) -> Seated:
+        if seat.agent is not None and seat.has_own_agent:
+            return replace(seat, agent=self.tools.equip(seat.agent))
+        if isinstance(seat.agent, BaseAgent):
+            agent = seat.agent
+        else:
+            agent = self.agents.build(with_persona(seat.config, self.catalog.personas))
+        agent = self._with_search(agent, wish)
+        return replace(seat, config=agent.config, agent=self.tools.equip(agent), has_own_agent=False)
+
+    def _with_search(self, agent: BaseAgent, wish: SearchSetting) -> BaseAgent:
+        configured = self.options.providers.get(agent.config.provider)
+        config, notes = seat_search(agent.config, agent.chat_model.profile.search, wish, configured)
+        return agent if config is agent.config and not notes else agent.with_search_config(config, notes)
+
+    def searching(self, agent: Agent, search: SearchLike) -> Agent:
+        """Return an agent of another debate with the search setting of this debate.
+
+        Its earlier setting is dropped, except for what the table's configuration of this agent says.
+
+        Raises:
+            ConfigurationError: `search` has the wrong type, or names a service.
+        """
+        if not isinstance(agent, BaseAgent):
+            return agent
+        configs = (config for config in self.options.agents or () if isinstance(config, AgentConfig))
+        configured = next((config.search for config in configs if config.id == agent.id), None)
+        reset = agent.with_search_config(agent.config.model_copy(update={"search": configured}))
+        return self._with_search(reset, self._read_debate_search(search))
+
+    async def aclose(self) -> None:
+        """Release models and, if the table opened it, the storage.
+
+        A cancellation waits until all is released. All closers together get `_CLOSE_S`; once that is used up, each
+        further one still gets a second. What does not end in time is left open.
+        """
+        if self.is_lent:
+            return
+        closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
+        factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
+        closers += [close for close in factories if close is not None]
+        closers += [self.watchers.aclose, *self.tools.closers()]
+        if self._owns_storage:
+            closers.append(self.storage.aclose)
+        failure: Exception | None = None
+        deadline = current_time() + _CLOSE_S
+        for close in closers:
+            try:
+                with move_on_after(max(1.0, deadline - current_time()), shield=True) as closing:
+                    await close()
+                if closing.cancelled_caught:
+                    logger.warning("%s did not close in time", getattr(close, "__qualname__", close))
+            except Exception as error:  # noqa: BLE001  (one failing closer must not keep the others open)
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+
+def _is_storage(storage: object) -> bool:
+    return storage is not None and not isinstance(storage, str)

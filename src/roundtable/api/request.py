@@ -1,0 +1,155 @@
+"""The request for one debate, its checks, and the configuration that is stored."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import ValidationError
+
+from roundtable.api.checks import (
+    check_budget,
+    check_deadline,
+    check_flag,
+    check_list,
+    check_mapping,
+    check_mode_given,
+    check_options,
+    check_rounds,
+    check_text,
+    check_vote,
+    check_whole,
+)
+from roundtable.errors import ConfigurationError
+from roundtable.scoring import Rule, find_rule
+from roundtable.types import DebateConfig, Perspective
+from roundtable.types.base import first_error
+from roundtable.types.plan import JUDGED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roundtable._core.registry import Registry
+    from roundtable.api.assembly import TableParts
+    from roundtable.api.options import CallerRequest
+    from roundtable.api.seats import Seated
+    from roundtable.modes import ModeRegistry
+    from roundtable.protocols import Agent, DebateModeStrategy
+
+__all__ = ["ResolvedDebate", "checked", "config_of", "facilitated", "unusable", "with_vote_settled"]
+
+
+class ResolvedDebate(NamedTuple):
+    """A checked request, with its agents and configuration."""
+
+    ask: CallerRequest
+    seats: tuple[Seated, ...]
+    config: DebateConfig
+    mode: DebateModeStrategy | None
+    """The mode, if the caller passed an object."""
+    auxiliary_agents: Mapping[str, Agent]
+    """Auxiliary agents such as judges, by id."""
+
+
+def checked(ask: CallerRequest, most_rounds: int) -> CallerRequest:
+    """Return a request after checking types and ranges.
+
+    Raises:
+        ConfigurationError: An argument has the wrong type or is out of range.
+    """
+    check_rounds(ask.rounds, most_rounds)
+    check_budget(ask.budget)
+    check_deadline(ask.deadline_s)
+    check_options(ask.options)
+    check_mapping("metadata", ask.metadata)
+    for flag in ("exit_on_consensus", "baseline", "synthesize"):
+        check_flag(flag, getattr(ask, flag))
+    check_vote(ask.vote)
+    if ask.quorum is not None:
+        check_whole("quorum", ask.quorum)
+    check_mode_given(ask.mode)
+    return ask
+
+
+def facilitated(ask: CallerRequest, known: ModeRegistry) -> CallerRequest:
+    """Replace `perspectives="auto"` by the mode option `facilitated`, with which a model writes the perspectives."""
+    if ask.perspectives is None:
+        return ask
+    if ask.perspectives != "auto":
+        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
+        return ask
+    if not isinstance(ask.mode, str):
+        msg = "perspectives='auto' needs a mode given by name"
+        raise ConfigurationError(msg, hint="Create the mode with facilitated=True instead.")
+    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
+        msg = f"perspectives='auto' does not work with the mode {ask.mode!r}"
+        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
+    mode = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
+    return replace(ask, mode=mode, perspectives=None)
+
+
+def with_vote_settled(ask: CallerRequest, mode: DebateModeStrategy, rules: Registry[Rule]) -> CallerRequest:
+    """Return a request that says by which rule it is decided, and whether its debaters vote.
+
+    A rule for rankings, grades or approvals asks for a vote on an open question by itself: positions are no such
+    ballots.
+
+    Raises:
+        ConfigurationError: A vote is asked for where judges decide, or in a mode that ends in a vote of its own.
+    """
+    has_own_vote = getattr(mode, "has_own_vote", False) is True
+    decide = ("schulze" if ask.vote else "plurality") if ask.decide is None else ask.decide
+    if not isinstance(decide, Rule):
+        check_text("decide", decide)
+    if ask.vote and decide in JUDGED:
+        msg = f"vote={ask.vote!r}: the debaters cannot vote where judges decide (decide={decide!r})"
+        raise ConfigurationError(msg, hint="Leave vote out, or choose another rule, such as decide='schulze'.")
+    if ask.vote and has_own_vote:
+        msg = f"vote={ask.vote!r}: the mode {mode.name!r} ends in a vote of its own"
+        raise ConfigurationError(msg, hint="Leave vote out, or choose another mode.")
+    if not ask.vote and ask.options is None and decide not in JUDGED and not has_own_vote:
+        rule = decide if isinstance(decide, Rule) else find_rule(decide, rules)[0]
+        return replace(ask, decide=decide, vote=rule.form != "choice")
+    return replace(ask, decide=decide)
+
+
+def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str], wiring: TableParts) -> DebateConfig:
+    """Return the configuration that is stored for a request.
+
+    Args:
+        ask: The request.
+        names: Names of the mode and the decision rule.
+        agents: Ids of the agents, in speaking order.
+        wiring: Objects of the table.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
+    mode, rule = names
+    stored = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in DebateConfig.model_fields}
+    stored |= {
+        "mode": mode,
+        "decide": rule,
+        "agents": tuple(agents),
+        "perspectives": tuple(
+            Perspective(name=perspective) if isinstance(perspective, str) else perspective
+            for perspective in ask.perspectives or ()
+        ),
+        "options": None if ask.options is None else tuple(ask.options),
+        "exit": None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),
+        "quorum": wiring.options.quorum if ask.quorum is None else ask.quorum,
+        "seed": wiring.options.seed,
+        "metadata": dict(ask.metadata or {}),
+    }
+    try:
+        return DebateConfig(**stored)
+    except ValidationError as error:
+        raise unusable(error) from None
+
+
+def unusable(error: ValidationError) -> ConfigurationError:
+    """Return the error for a value that the stored configuration does not accept."""
+    field, reason = first_error(error)
+    field = field or "the debate"
+    hint = "Ask a question of 1 to 10,000 characters." if field == "topic" else f"Correct {field!r} and try again."
+    return ConfigurationError(f"{field}: {reason}", cause=error, hint=hint)

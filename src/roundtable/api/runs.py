@@ -1,0 +1,414 @@
+"""A running debate: its handle, its event stream, and a watch that only follows it."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, Self
+
+import anyio
+
+from roundtable._core.text import error_text
+from roundtable.api.checks import check_name
+from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, SessionError
+from roundtable.logs import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+
+    from roundtable.api.assembly import TableParts
+    from roundtable.engine import DebateRun, EventHub, Subscription
+    from roundtable.protocols import Storage
+    from roundtable.record import Fold
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import Event, RunningCalls
+
+__all__ = ["BackgroundRun", "DebateHandle", "DebateStream", "Prepared", "RunningTable", "Watch", "ends_run"]
+
+
+class RunningTable(Protocol):
+    """The table that a running debate belongs to."""
+
+    @property
+    def wiring(self) -> TableParts:
+        """The objects behind the table."""
+
+    async def pause(self, session_id: str, *, running: RunningCalls = "settle") -> object:
+        """Ask a session to pause."""
+
+    async def stop(self, session_id: str, *, running: RunningCalls = "cancel") -> object:
+        """Ask a session to stop for good."""
+
+
+class DebateHandle:
+    """A running debate, made by `Roundtable.start`, `start_resume` or `start_fork`."""
+
+    def __init__(self, table: RunningTable, live: BackgroundRun) -> None:
+        self._table = table
+        self._live = live
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+        return self._live.prepared.session_id
+
+    @property
+    def done(self) -> bool:
+        """Whether the debate is over."""
+        return self._live.done.is_set()
+
+    def events(self, *, after: int = 0) -> Watch:
+        """Follow the debate from the event after number `after`, until it ends here for any reason.
+
+        A pause and the end of the one round of `step=True` count as ends; `Roundtable.watch` continues into the next
+        run. Once the debate is over, its stored events are yielded.
+        """
+        wiring = self._table.wiring
+        tenant = wiring.options.tenant
+        return Watch(wiring.hub, wiring.storage, self.session_id, after=after, tenant=tenant, live=self._live)
+
+    async def begun(self) -> None:
+        """Wait until the debate really runs here, or is over.
+
+        Raises:
+            RoundtableError: The debate cannot run, for example because another owner runs it.
+        """
+        live = self._live
+        await live.begun.wait()
+        if not live.running and live.error is not None:
+            raise live.error
+
+    async def wait(self) -> None:
+        """Wait until the debate is over, however it ends; `result` says how."""
+        await self._live.done.wait()
+
+    async def result(self) -> DebateResult:
+        """Wait for the end and return the result, or raise the error that `Roundtable.debate` would raise.
+
+        Raises:
+            RoundtableError: The error that `Roundtable.debate` would have raised.
+            SessionError: The table was closed before any model was called.
+        """
+        live = self._live
+        await self.wait()
+        if live.error is not None:
+            raise live.error
+        if live.result is None:
+            msg = f"the table was closed before session {self.session_id!r} began"
+            raise SessionError(msg, hint="Resume the session.")
+        return live.result
+
+    async def pause(self, *, running: RunningCalls = "settle") -> None:
+        """Ask the debate to pause; `Roundtable.resume` continues it."""
+        await self._table.pause(self.session_id, running=running)
+
+    async def stop(self, *, running: RunningCalls = "cancel") -> None:
+        """Ask the debate to stop for good."""
+        await self._table.stop(self.session_id, running=running)
+
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
+
+_LEAVE_S = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class Prepared:
+    """A stored session that is ready to run."""
+
+    session_id: str
+    run: Callable[[Callable[[DebateRun], None]], Awaitable[Fold]]
+    to_result: Callable[[Fold], DebateResult]
+    subscribe: Callable[[], Subscription]
+
+
+class BackgroundRun:
+    """A debate in its own task. The task refers to this object, never to the handle or stream that follows it.
+
+    Args:
+        prepared: What to run.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.result: DebateResult | None = None
+        self.error: Exception | None = None
+        self.done: anyio.Event = anyio.Event()
+        self.begun: anyio.Event = anyio.Event()
+        self._followers: weakref.WeakSet[Subscription] = weakref.WeakSet()
+        self._closed = False
+        self._run: DebateRun | None = None
+        self._scope = anyio.CancelScope()
+
+    @property
+    def running(self) -> bool:
+        """Whether the run has started, so that a model may have been called."""
+        return self._run is not None
+
+    async def drive(self) -> None:
+        """Run the debate; only a cancellation is raised."""
+        try:
+            with self._scope:
+                fold = await self.prepared.run(self._started)
+                self.result = self.prepared.to_result(fold)
+        except Exception as error:  # noqa: BLE001  (raised where events or the result are read)
+            self.error = error
+            if self._run is None:
+                session = self.prepared.session_id
+                # Another owner runs the session, or has completed it meanwhile: nothing failed.
+                level = logging.INFO if isinstance(error, SessionBusy | SessionConflict) else logging.WARNING
+                message = "nothing is run here" if level == logging.INFO else "the debate failed before it began"
+                logger.log(level, "%s: %s", message, error_text(error), extra={"session": session})
+        finally:
+            # First, so that no waiter blocks forever if a later line fails. Waiters continue after this block.
+            self.begun.set()
+            self.done.set()
+            self._store_partial()
+            for subscription in tuple(self._followers):
+                _end_subscription(subscription)
+
+    def follow(self, subscription: Subscription) -> None:
+        """End a subscription once this debate is over: it then yields what the log holds, but no later run."""
+        if self.done.is_set():
+            _end_subscription(subscription)
+        else:
+            self._followers.add(subscription)
+
+    def _store_partial(self) -> None:
+        if self.result is not None or self._run is None:
+            return
+        try:
+            self.result = self.prepared.to_result(self._run.fold)
+        except Exception as error:  # noqa: BLE001  (raised where events or the result are read)
+            self.error = self.error or error
+
+    def close(self) -> None:
+        """Prevent further model calls; this only sets flags, so any thread may call it at any time."""
+        self._closed = True
+        if self._run is not None:
+            self._run.closed = True
+
+    async def leave(self) -> None:
+        """End the debate if it still runs, and wait for its end; its final save takes bounded time.
+
+        Foreign code that ignores cancellation is waited for `_LEAVE_S`; closing the table waits for it further.
+        """
+        self.close()
+        self._scope.cancel()
+        with anyio.move_on_after(_LEAVE_S, shield=True) as waiting:
+            await self.done.wait()
+        if waiting.cancelled_caught:
+            session = self.prepared.session_id
+            logger.warning("the debate did not end within %g s", _LEAVE_S, extra={"session": session})
+
+    def _started(self, run: DebateRun) -> None:
+        self._run = run
+        run.closed = self._closed
+        self.begun.set()
+
+
+def _end_subscription(subscription: Subscription) -> None:
+    subscription.end()
+    subscription.close()
+
+
+_POLL_S = 0.25
+_TERMINAL = frozenset({"conversation_complete", "debate_complete", "error"})
+
+
+class DebateStream:
+    """Runs a debate and yields its events as they happen.
+
+    Use it with `async with`, inside the `async with` of its table. The debate runs while the block is
+    open. Leaving the block in any way ends it: answers are stored, running calls are cancelled, and no
+    further call starts. The session is then `paused` and can be resumed. A stream that is dropped without
+    leaving its block starts no further call either.
+
+    Iteration ends after the last event; it raises the errors that `Roundtable.debate` would raise.
+
+    Example:
+        ```python
+        async with roundtable.Roundtable() as table:
+            async with table.stream("Tea or coffee?") as events:
+                async for event in events:
+                    print(event.type)
+            print(events.result.answer)
+        ```
+    """
+
+    def __init__(self, prepare: Callable[[], Awaitable[Prepared]], tasks: Callable[[], TaskGroup]) -> None:
+        self._prepare = prepare
+        self._tasks = tasks
+        self._entered = False
+        self._live: BackgroundRun | None = None
+        self._subscription: Subscription | None = None
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session.
+
+        Raises:
+            ConfigurationError: The stream was not entered yet.
+        """
+        if self._live is None:
+            raise ConfigurationError(_NOT_ENTERED, hint=_ENTER_HINT)
+        return self._live.prepared.session_id
+
+    @property
+    def result(self) -> DebateResult:
+        """The result, once the debate is over or the block was left.
+
+        Raises:
+            ConfigurationError: The debate is still running, or was left before anything was stored.
+        """
+        if self._live is None or self._live.result is None:
+            msg = "the debate has no result yet"
+            raise ConfigurationError(msg, hint="First read all events, or leave the block.")
+        return self._live.result
+
+    async def __aenter__(self) -> Self:
+        """Create the session and start the debate.
+
+        Raises:
+            ConfigurationError: The table was not entered, or an argument is not valid.
+        """
+        if self._entered:
+            msg = "a stream can be entered once"
+            raise ConfigurationError(msg, hint="Make a new one with Roundtable.stream().")
+        self._entered = True
+        self._tasks()
+        prepared = await self._prepare()
+        group = self._tasks()  # checked again, as the table may have been left meanwhile
+        self._subscription = prepared.subscribe()
+        live = self._live = BackgroundRun(prepared)
+        live.follow(self._subscription)
+        # The task belongs to the table, not to this block. So a block that is never left, or left by a different
+        # task than the one that entered it, as with asynchronous generators, does no harm.
+        group.start_soon(live.drive)
+        weakref.finalize(self, live.close).atexit = False
+        return self
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        live, subscription = self._live, self._subscription
+        if live is None or subscription is None:
+            raise ConfigurationError(_NOT_ENTERED, hint=_ENTER_HINT)
+        event = await subscription.take()
+        if event is not None:
+            return event
+        if live.error is not None:
+            raise live.error
+        raise StopAsyncIteration
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the debate if it still runs, and wait for its end."""
+        if self._live is not None:
+            await self._live.leave()
+
+
+_NOT_ENTERED = "the stream was not entered"
+_ENTER_HINT = "Write `async with table.stream(...) as events: async for event in events: ...`."
+
+
+class Watch:
+    """Follows a session that runs here or in another process; never runs it.
+
+    It yields every durable event once and in order, and live events of sessions that run in this process. It ends
+    after the event that ended the latest run; while another run may follow, it continues until it is closed. With
+    `live` it ends with that run.
+    """
+
+    def __init__(
+        self,
+        hub: EventHub,
+        storage: Storage,
+        session_id: str,
+        *,
+        after: int,
+        tenant: str,
+        live: BackgroundRun | None = None,
+    ) -> None:
+        check_name("session_id", session_id)
+        self._subscription = hub.subscribe(session_id, storage, after=after, tenant=tenant)
+        self._subscription.fall_behind()
+        if live is not None:
+            live.follow(self._subscription)
+        self._storage = storage
+        self._tenant = tenant
+        self._is_of_run = live is not None
+        self._started = False
+        self._at_end = False
+        self._closed = False
+        weakref.finalize(self, self._subscription.close).atexit = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if not self._started:
+            await self._catch_up()
+        while not self._closed:
+            ended = self._subscription.ended  # read first: what was stored by then is yielded before the end
+            event = await self._subscription.take(0 if self._at_end else _POLL_S)
+            if event is not None:
+                # A watch of one run ignores the ends of earlier runs; the end of its run closes the subscription.
+                self._at_end = not self._is_of_run and ends_run(event, so_far=self._at_end)
+                if self._at_end:
+                    self._subscription.fall_behind()
+                return event
+            if self._at_end or ended:
+                self.close()
+            self._subscription.fall_behind()
+        raise StopAsyncIteration
+
+    async def _catch_up(self) -> None:
+        """Check that the session exists, and whether a run had ended at the start of this watch."""
+        subscription = self._subscription
+        if not subscription.last_seq:
+            await subscription.read_log()
+        elif not self._is_of_run:
+            _, events = await self._storage.read(subscription.session_id, tenant=self._tenant)
+            for event in events:
+                if event.seq <= subscription.last_seq:
+                    self._at_end = ends_run(event, so_far=self._at_end)
+        self._started = True
+
+    def close(self) -> None:
+        """Stop following; idempotent."""
+        self._closed = True
+        self._subscription.close()
+
+    async def __aenter__(self) -> Self:
+        """Look the session up.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            StorageError: It could not be read.
+        """
+        if not self._started:
+            try:
+                await self._catch_up()
+            except BaseException:
+                self.close()
+                raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def ends_run(event: Event, *, so_far: bool) -> bool:
+    """Check whether no run is under way after this event."""
+    if event.type == "synthesis_complete" or (event.type == "control" and event.action in {"pause", "stop"}):
+        return so_far  # a synthesis may follow a debate that is over, and a request changes nothing by itself
+    return event.type in _TERMINAL

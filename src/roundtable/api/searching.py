@@ -1,0 +1,188 @@
+"""Web search per agent, from the settings of table, debate, provider and agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from pydantic import ValidationError
+
+from roundtable.agents import BaseAgent
+from roundtable.agents.native_search import SEARCH_REFUSED
+from roundtable.errors import ConfigurationError
+from roundtable.types import NativeSearch
+from roundtable.types.base import first_error
+
+if TYPE_CHECKING:
+    from roundtable.api.seats import Seated
+    from roundtable.protocols import Agent
+    from roundtable.record import Fold
+    from roundtable.types import AgentConfig, ProviderConfig, SearchProfile
+
+__all__ = [
+    "SearchLike",
+    "SearchSetting",
+    "check_provider_search",
+    "read_search",
+    "restore_refusals",
+    "restore_search",
+    "seat_search",
+]
+
+SearchLike: TypeAlias = "bool | str | NativeSearch | Mapping[str, object]"
+"""A search setting: `"auto"`, `True` or `False`, the name of a search service, or options."""
+
+_HINT: Final = (
+    "Use 'auto' for the providers' own search, False for none, the name of a service such as 'brave', or "
+    "NativeSearch(max_uses=3, allowed_domains=(...), ...)."
+)
+
+
+class SearchSetting(NamedTuple):
+    """The search setting of a table or a debate."""
+
+    native: NativeSearch | bool = True
+    """Whether agents use their provider's own search; options of that search if given."""
+    service: str | None = None
+    """Search service that provides tools for the agents instead."""
+
+
+def read_search(given: object, what: str = "search") -> SearchSetting:
+    """Read a search setting.
+
+    Raises:
+        ConfigurationError: It has the wrong type, or an option is out of range.
+
+    Example:
+        >>> read_search("auto"), read_search(False).native, read_search("brave").service
+        (SearchSetting(native=True, service=None), False, 'brave')
+    """
+    if isinstance(given, NativeSearch):
+        _check_domains(given, what)
+    if isinstance(given, bool | NativeSearch):
+        return SearchSetting(given)
+    if isinstance(given, str) and given.strip():
+        return SearchSetting() if given == "auto" else SearchSetting(native=False, service=given.strip())
+    if not isinstance(given, Mapping):
+        msg = f"{what} must be 'auto', True, False, a search service or options, not {given!r:.80}"
+        raise ConfigurationError(msg, hint=_HINT)
+    try:
+        options = NativeSearch.model_validate(dict(given))
+    except ValidationError as error:
+        field, reason = first_error(error)
+        msg = f"{what}.{field}: {reason}" if field else f"{what}: {reason}"
+        raise ConfigurationError(msg, cause=error, hint=_HINT) from None
+    _check_domains(options, what)
+    return SearchSetting(options)
+
+
+def _check_domains(options: NativeSearch, what: str) -> None:
+    """Refuse an explicit empty list of domains, as it would allow the whole web."""
+    if "allowed_domains" in options.model_fields_set and not options.allowed_domains:
+        msg = f"{what}.allowed_domains must name a domain, not {options.allowed_domains!r}"
+        raise ConfigurationError(msg, hint="Leave allowed_domains out for no limit, or set search=False for no search.")
+
+
+def check_provider_search(name: str, config: ProviderConfig) -> None:
+    """Check the search setting of a provider.
+
+    Raises:
+        ConfigurationError: `search` has the wrong type.
+    """
+    if isinstance(config.search, NativeSearch):
+        _check_domains(config.search, f"providers[{name!r}].search")
+    if config.search is not None and not isinstance(config.search, bool | NativeSearch):
+        msg = f"providers[{name!r}].search must be a NativeSearch, True or False, not {config.search!r:.80}"
+        raise ConfigurationError(
+            msg, hint="Set a search service for the whole table: Roundtable(search='brave'), or --search brave."
+        )
+
+
+def seat_search(
+    config: AgentConfig,
+    profile: SearchProfile | None,
+    wish: SearchSetting,
+    configured: ProviderConfig | None = None,
+) -> tuple[AgentConfig, tuple[str, ...]]:
+    """Determine how one agent searches.
+
+    The agent's own configuration decides whether it searches. Without one, it searches unless its provider, the debate
+    or the table is set to `False`. Options of the agent come before those of its provider. An agent is not changed if
+    its provider has no search.
+
+    Args:
+        config: Who the agent is.
+        profile: What the search of its model supports; `None` if it has none.
+        wish: Setting of the debate or the table.
+        configured: Configuration of its provider.
+
+    Returns:
+        The configuration with the search that applies, and warnings about options that this search does not support.
+
+    Raises:
+        ConfigurationError: The agent or its provider is configured to search in a way that the model does not support.
+    """
+    own, provider = config.search, None if configured is None else configured.search
+    if profile is None:
+        if own or (own is None and isinstance(provider, NativeSearch)):
+            raise _no_search_error(config)
+        return config, ()
+    settings = (own, provider, wish.native)
+    if False in settings[: 1 if own is not None else 3]:
+        return config.model_copy(update={"search": False}), ()
+    if own is None and not provider and wish.native is True and not profile.by_default:
+        return config, ()
+    configured_search = _merge([setting for setting in settings[:-1] if isinstance(setting, NativeSearch)])
+    if unsupported := profile.misfits(configured_search):
+        raise _unsupported_error(config, unsupported)
+    search = _merge([configured_search, *([wish.native] if isinstance(wish.native, NativeSearch) else [])])
+    unsupported, fitted = profile.misfits(search), profile.fitted(search)
+    if fitted is None:
+        note = f"{config.provider!r} cannot limit its web search to these domains, so this agent does not search"
+        return config.model_copy(update={"search": False}), (note,)
+    notes = tuple(
+        f"the web search of {config.provider!r} does not support {name}; it searches without" for name in unsupported
+    )
+    return config.model_copy(update={"search": fitted}), notes
+
+
+def restore_search(agent: Agent, seat: Seated, config: AgentConfig) -> Agent:
+    """Return the agent of a seat, with the search of the stored session if the agent was made here."""
+    if isinstance(agent, BaseAgent) and not seat.has_own_agent:
+        return agent.with_search_config(agent.config.model_copy(update={"search": config.search}))
+    return agent
+
+
+def restore_refusals(fold: Fold, agents: Mapping[str, Agent]) -> None:
+    """Turn the search off for agents whose provider refused to search in a stored session."""
+    for turn in chain.from_iterable(round_record.in_order() for round_record in fold.rounds):
+        agent = agents.get(turn.agent_id)
+        if turn.outcome != "answered" or not isinstance(agent, BaseAgent):
+            continue
+        if any(warning.startswith(SEARCH_REFUSED) for warning in turn.result.warnings):
+            agent.search_refused(fold.record.id)
+
+
+def _merge(layers: list[NativeSearch]) -> NativeSearch:
+    """Merge search options; where several set an option, the first counts."""
+    search = NativeSearch()
+    for layer in reversed(layers):
+        search = layer.over(search)
+    return search
+
+
+def _no_search_error(config: AgentConfig) -> ConfigurationError:
+    model = f"{config.provider}:{config.model}" if config.model else config.provider
+    return ConfigurationError(
+        f"agent {config.id!r} is set to search the web, but {model!r} has no web search of its own",
+        hint="Leave `search` out for this agent, or use a search service for all agents: Roundtable(search='brave').",
+    )
+
+
+def _unsupported_error(config: AgentConfig, unsupported: tuple[str, ...]) -> ConfigurationError:
+    names = ", ".join(unsupported)
+    return ConfigurationError(
+        f"agent {config.id!r}: the web search of {config.provider!r} does not support {names} like this",
+        hint="Leave out what the provider does not support; see the guide on searching.",
+    )

@@ -1,0 +1,300 @@
+"""Commands on stored sessions: arguments and options. The other modules of this package do the work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from roundtable.cli.context import CommandOptions, open_context
+from roundtable.cli.options import Database, Html, Json, NoLive, Session, Storage
+from roundtable.errors import ConfigurationError
+
+__all__ = ["stored_session_commands"]
+
+
+stored_session_commands: typer.Typer = typer.Typer(rich_markup_mode=None)
+
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="DATE", help="Only sessions begun at this time or later, such as 2026-11-20."),
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Only sessions begun before this time.")]
+Running = Annotated[
+    str | None,
+    typer.Option(
+        "--running",
+        metavar="settle|cancel",
+        help="Model calls in progress: wait for them (settle) or cancel them (cancel).",
+        show_default="settle for pause, cancel for stop",
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+@stored_session_commands.command()
+def sessions(
+    *,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", help="Only sessions with this status: created, active, paused, completed or error."),
+    ] = None,
+    mode: Annotated[str | None, typer.Option("--mode", "-m", help="Only sessions in this mode.")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", help="Only sessions with this text in the topic.")] = None,
+    since: Since = None,
+    until: Until = None,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option("--meta", metavar="KEY=VALUE", help="Only sessions with this metadata; can be repeated."),
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="CURSOR", help="List the page after this cursor.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of sessions to list.")] = 50,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """List the stored sessions, newest first."""
+    from pydantic import ValidationError
+
+    from roundtable.cli.context import read_metadata
+    from roundtable.cli.sessions import list_sessions, parse_date
+    from roundtable.types import SessionFilter
+    from roundtable.types.base import first_error
+
+    fields = {
+        "status": status,
+        "mode": mode,
+        "topic": topic,
+        "limit": limit,
+        "after": after,
+        "metadata": read_metadata(meta),
+    }
+    dates = {"created_from": parse_date(since, "--since"), "created_to": parse_date(until, "--until", before=True)}
+    try:
+        session_filter = SessionFilter.model_validate({**fields, **dates})
+    except ValidationError as error:
+        field, reason = first_error(error)
+        raise ConfigurationError(f"--{field}: {reason}", hint="See `roundtable sessions --help`.") from None
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: list_sessions(context.table, context.place, context.screen, session_filter))
+
+
+@stored_session_commands.command()
+def show(
+    session: Session,
+    *,
+    database: Database = None,
+    storage: Storage = None,
+    html: Html = None,
+    as_json: Json = False,
+) -> int:
+    """Show a stored debate; no model is called."""
+    from roundtable.cli.debates import html_writer
+    from roundtable.cli.sessions import show_session
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(
+        lambda context: show_session(context.table, context.place, context.screen, session, html_writer(html))
+    )
+
+
+@stored_session_commands.command()
+def synthesize(
+    session: Session,
+    *,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="AGENT", help="Id of the agent whose model to use.", show_default="a light model"),
+    ] = None,
+    database: Database = None,
+    storage: Storage = None,
+    html: Html = None,
+    as_json: Json = False,
+) -> int:
+    """Synthesize a stored debate with one model.
+
+    An existing synthesis is shown again at no cost.
+    """
+    from roundtable.cli.debates import html_writer
+    from roundtable.cli.sessions import show_synthesis
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: show_synthesis(context, session, by, html_writer(html)), hears=True)
+
+
+def _add_control_command(action: Literal["pause", "stop"], help: str) -> None:
+    """Add the command `pause` or `stop`; both have the same options."""
+
+    @stored_session_commands.command(action, help=help)
+    def control(
+        session: Session,
+        *,
+        running: Running = None,
+        database: Database = None,
+        storage: Storage = None,
+        as_json: Json = False,
+    ) -> int:
+        from roundtable.cli.sessions import request_control
+
+        context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+        return context.run(lambda context: request_control(context, session, action, running))
+
+
+_add_control_command("pause", "Ask a session to pause, even if another process runs it.")
+_add_control_command("stop", "Ask a session to stop for good, even if another process runs it.")
+
+
+@stored_session_commands.command()
+def watch(
+    session: Session,
+    *,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+    no_live: NoLive = False,
+) -> int:
+    """Follow a session that runs in another process, until it ends.
+
+    With --json, print each event as a JSON document on one line.
+    """
+    from roundtable.cli.watch import watch_session
+
+    context = open_context(CommandOptions(as_json=as_json, live=not no_live, storage=storage, database=database))
+    return context.run(lambda context: watch_session(context, session))
+
+
+@stored_session_commands.command()
+def export(
+    session: Session,
+    *,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="Format: markdown, json, html, csv or a plugin's.", show_default="markdown"),
+    ] = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to a file; its ending selects the format. Can be repeated."
+        ),
+    ] = None,
+    html: Html = None,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Export a session as Markdown, HTML, CSV or JSON.
+
+    Markdown and HTML are for people, CSV for spreadsheets, and JSON for `roundtable import`.
+    """
+    from roundtable.cli.files import export_session
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: export_session(context, session, format, output or [], html))
+
+
+@stored_session_commands.command(name="import")
+def import_(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A file from `roundtable export --format json`; - reads standard input."),
+    ],
+    *,
+    new_id: Annotated[bool, typer.Option("--new-id", help="Store the session under a new id, as a copy.")] = False,
+    run_programs: Annotated[
+        bool,
+        typer.Option(
+            "--run-programs", help="Let the session start the programs that it names as agents, on this machine."
+        ),
+    ] = False,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Import a session that was exported as JSON."""
+    from roundtable.cli.files import import_session
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: import_session(context, file, new_id=new_id, run_programs=run_programs))
+
+
+@stored_session_commands.command()
+def backup(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that does not exist yet.")],
+    *,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Copy all sessions to one file while they are in use."""
+    from roundtable.cli.files import backup_sessions
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: backup_sessions(context, file))
+
+
+@stored_session_commands.command()
+def delete(
+    session: Session,
+    *,
+    yes: Yes = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Remove the session even while it runs; the run then fails.")
+    ] = False,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Remove a session and all its answers.
+
+    A running session is not removed without --force.
+    """
+    from roundtable.cli.sessions import delete_session
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: delete_session(context, session, yes=yes, force=force))
+
+
+@stored_session_commands.command()
+def prune(
+    before: Annotated[
+        str,
+        typer.Option(
+            "--before", metavar="DATE", help="Remove sessions last changed before this date, such as 2026-01-31."
+        ),
+    ],
+    *,
+    status: Annotated[str | None, typer.Option("--status", help="Only sessions with this status.")] = None,
+    yes: Yes = False,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Remove all sessions that have not changed since a date."""
+    from roundtable.cli.sessions import prune_sessions
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: prune_sessions(context, before, status, yes=yes))
+
+
+@stored_session_commands.command()
+def search(
+    words: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORDS", help='Words that must all occur; "quotes" for a phrase, a star for any ending.'
+        ),
+    ],
+    *,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only in this session.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of matches to list.")] = 20,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Search the answers of agents in all stored sessions."""
+    from roundtable.cli.sessions import search_sessions
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: search_sessions(context, words, session, limit))

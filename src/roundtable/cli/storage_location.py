@@ -1,0 +1,138 @@
+"""Where the sessions of a command are stored, and the command-line options for it."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import warnings
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from roundtable.settings import Settings
+
+__all__ = ["SHORT_ID", "StorageLocation", "find_storage", "redact_url"]
+
+
+logger: logging.Logger = logging.getLogger("roundtable.cli")
+
+SHORT_ID = 8
+"""Length of a shortened session id, in characters; commands accept any unique beginning of an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLocation:
+    """A storage, as the command line names it."""
+
+    url: str
+    """Full address of the storage, possibly with secrets; `shown` is for display."""
+    path: Path | None
+    """The file, if it is a file."""
+    words: tuple[str, ...] = ()
+    """Arguments that make another command use the same storage."""
+    servers: tuple[str, ...] = ()
+    """Arguments that make another command use the same servers and tools; without keys."""
+    is_default: bool = False
+    """Whether neither `--db` nor `--storage` was given."""
+
+    @property
+    def is_persistent(self) -> bool:
+        """Whether sessions outlive the command."""
+        return not self.url.startswith("memory:")
+
+    @property
+    def shown(self) -> str:
+        """The storage for display, without a user name, a password or a query.
+
+        Example:
+            >>> StorageLocation("acme://me:secret@db.example.org/debates?key=secret", None).shown
+            'acme://db.example.org/debates'
+        """
+        return redact_url(self.url) if self.path is None else str(self.path.absolute())
+
+    def is_empty(self) -> bool:
+        """Check whether it cannot hold sessions yet; reading a missing file would create it."""
+        return not self.is_persistent or (self.path is not None and not self.path.exists())
+
+    def command(self, *words: str) -> str:
+        """Return a shell command that uses this storage.
+
+        Example:
+            >>> StorageLocation("sqlite:///my debates.db", Path("my debates.db"), ("--db", "my debates.db")).command(
+            ...     "sessions"
+            ... )
+            "roundtable sessions --db 'my debates.db'"
+        """
+        return shlex.join(["roundtable", *words, *self.words])
+
+    def running(self, *words: str) -> str:
+        """Return a shell command that continues a debate of this storage, with the same servers and tools.
+
+        Example:
+            >>> StorageLocation("memory://", None, (), ("--base-url", "compatible=http://127.0.0.1:1/v1")).running(
+            ...     "resume", "1a"
+            ... )
+            'roundtable resume 1a --base-url compatible=http://127.0.0.1:1/v1'
+        """
+        return self.command(*words, *self.servers)
+
+    def with_servers(self, base_urls: Mapping[str, str], tools: Iterable[str] = ()) -> StorageLocation:
+        """Return a copy with the arguments for these base URLs and tools in `servers`."""
+        words = (("--base-url", f"{name}={redact_url(url)}") for name, url in base_urls.items())
+        return replace(self, servers=(*chain.from_iterable(words), *tools))
+
+
+def find_storage(settings: Settings, storage: str | None, database: str | None) -> StorageLocation:
+    """Find out where sessions are stored.
+
+    Args:
+        settings: Settings from the environment.
+        storage: Value of `--storage`.
+        database: Value of `--db`.
+
+    Raises:
+        ConfigurationError: Both were given, or the file name is empty or the address of a storage.
+    """
+    if storage is not None and database is not None:
+        msg = "--storage and --db cannot be used together"
+        raise ConfigurationError(msg, hint="Leave one of them out.")
+    if database is not None:
+        return StorageLocation(f"sqlite:///{_file(database)}", Path(database).expanduser(), ("--db", database))
+    if storage is not None:
+        scheme, _, path = storage.partition(":///")
+        return StorageLocation(
+            storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", redact_url(storage))
+        )
+    from roundtable.storage.locations import default_database
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        default_file = default_database(settings)
+    for warning in caught:
+        logger.warning("%s", warning.message)
+    return StorageLocation(f"sqlite:///{default_file}", default_file, is_default=True)
+
+
+def redact_url(url: str) -> str:
+    """Return an address without secrets; addresses of built-in storages have none."""
+    if url.partition(":")[0] in {"memory", "sqlite"}:
+        return url
+    from roundtable.http import masked_url
+
+    return masked_url(url)
+
+
+def _file(name: str) -> Path:
+    if not name.strip():
+        msg = "--db needs the name of a file"
+        raise ConfigurationError(msg, hint="Write --db debates.db, or leave it out.")
+    if "://" in name:
+        msg = f"--db needs the name of a file, not the address {redact_url(name)!r}"
+        raise ConfigurationError(msg, hint=f"Write --storage {redact_url(name)}.")
+    return Path(name).expanduser()

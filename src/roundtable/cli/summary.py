@@ -1,0 +1,170 @@
+"""The summary of a debate: the answer or why there is none, agreement, usage, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from roundtable.cli.context import asked_lines
+from roundtable.cli.event_printer import Line, line, percent, round_lines
+from roundtable.cli.storage_location import SHORT_ID
+from roundtable.report import cost_in_words, pair_lines
+from roundtable.results.findings import answer_note, head_to_head, synthesis_parts
+from roundtable.scoring.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from roundtable.cli.render import Screen
+    from roundtable.cli.storage_location import StorageLocation
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import AgentConfig
+
+__all__ = ["debate_lines", "heading_lines", "show_result", "summary_lines", "synthesis_lines"]
+
+_TABLE_WIDTH: Final = 76
+"""Longest line of a table, in characters, so that it fits on a terminal of 80."""
+
+
+def heading_lines(result: DebateResult) -> list[Line]:
+    """Format the heading of a debate: the question, the mode, and the agents."""
+    table = ", ".join(_agent_label(agent) for agent in result.agents)
+    lines = [line(result.topic, "bold", paragraph=True)]
+    if result.config.options is not None:
+        lines.append(line(f"Options: {', '.join(result.config.options)}", "dim"))
+    return [
+        *lines,
+        line(f"Mode {result.mode}, {counted(result.total_rounds, 'round')}, session {result.session_id}", "dim"),
+        line(f"At the table: {table}", "dim"),
+        Line(""),
+    ]
+
+
+def summary_lines(result: DebateResult, place: StorageLocation, *, broken: bool = True) -> list[Line]:
+    """Format the summary of a debate.
+
+    Args:
+        result: The debate.
+        place: Where it is stored.
+        broken: Whether to show the error that ended it, if any.
+    """
+    lines = [
+        *_answer(result),
+        *_pair_table(result),
+        *synthesis_lines(result),
+        *_failed_agents(result),
+        *_figures(result),
+    ]
+    if broken and result.error is not None:
+        lines.append(line(f"Failed: {result.error.message}", "red"))
+    return [*lines, *_next_steps(result, place)]
+
+
+def show_result(
+    result: DebateResult, screen: Screen, lines: Iterable[Line], keep_result: Callable[[DebateResult], None] | None
+) -> None:
+    """Show a result as lines or as JSON, and pass it to `keep_result`, for example to write a file.
+
+    With JSON, `keep_result` runs first: if it fails, the error is the only document on standard output.
+
+    Raises:
+        StorageError: `keep_result` could not write the result.
+    """
+    screen.show(lines)
+    if keep_result is not None:
+        keep_result(result)
+    if screen.as_json:
+        screen.document(result.to_json())
+
+
+def debate_lines(result: DebateResult, place: StorageLocation) -> list[Line]:
+    """Format a whole stored debate, from its heading to its summary."""
+    rounds = [output for record in result.rounds for output in round_lines(record, result.total_rounds)]
+    return [*heading_lines(result), *rounds, *summary_lines(result, place)]
+
+
+def _agent_label(agent: AgentConfig) -> str:
+    names_provider = agent.provider.casefold() in agent.name.casefold()
+    return agent.name if names_provider else f"{agent.name} ({agent.provider})"
+
+
+def _answer(result: DebateResult) -> list[Line]:
+    if result.answer is not None:
+        # The reason can repeat the answer, which is already on the line above.
+        why = answer_note(result)
+        if not why and result.decision is not None:
+            why = result.decision.why.removeprefix(result.answer).strip()
+            if result.answer_source == "vote":
+                why = f"By vote of the debaters, rule {result.decision.rule}: {result.decision.why}"
+        lines = [line(f"Answer: {result.answer}", "bold green", hang=2)]
+        return [*lines, line(why, "green", indent=2, paragraph=True)] if why else lines
+    fallback = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True, hang=2)]
+    answered_rounds = [record for record in result.rounds if record.responses]
+    if not answered_rounds:
+        return [*fallback, line("No position was given.", indent=2)]
+    fallback.append(line(f"Positions in round {answered_rounds[-1].number}:"))
+    for response in answered_rounds[-1].responses:
+        position = f"{response.choice}: {response.position}" if response.choice else response.position
+        fallback.append(line(f"{position} — {response.agent_name}{percent(response.confidence)}", indent=2, hang=2))
+    return fallback
+
+
+def _pair_table(result: DebateResult) -> list[Line]:
+    table = head_to_head(result)
+    # Not `line`, which folds spaces; `pair_lines` returns clean text.
+    return [] if table is None else [Line(text, "dim", indent=2) for text in pair_lines(table, _TABLE_WIDTH)]
+
+
+def synthesis_lines(result: DebateResult) -> list[Line]:
+    """Format the parts of the synthesis, or why a requested one is missing."""
+    return [
+        line(f"{label}: {'; '.join(parts)}", indent=2, hang=2)
+        for label, parts in synthesis_parts(result)
+        if not (label == "Conclusion" and result.answer_source == "synthesis")
+    ]
+
+
+def _failed_agents(result: DebateResult) -> list[Line]:
+    lines: list[Line] = []
+    for entry in result.roster.agents:
+        if entry.failed:
+            turns = counted(entry.failed + entry.answered, "turn")
+            text = f"Missing: {entry.agent_name} failed {entry.failed} of {turns}: {entry.errors[-1].message}"
+            lines.append(line(text, "bold red"))
+    return lines
+
+
+def _figures(result: DebateResult) -> list[Line]:
+    level = result.consensus
+    after = "none measured" if level is None else f"{level.level_in_words} ({level.method})"
+    before = result.independent_level_in_words
+    usage = result.usage
+    lines = [
+        line(f"Agreement after debate: {after}"),
+        line(f"Agreement before anyone heard anyone: {before}"),
+    ]
+    if result.exit is not None:
+        lines.append(line(f"Ended: {result.exit.reason}, {result.exit.details}"))
+    if result.status != "completed":
+        lines.append(line(f"Status: {result.status}, session {result.session_status}", "yellow"))
+    calls = counted(usage.calls, "call")
+    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
+    return [*lines, line(f"Usage: {calls}, {tokens}, {cost_in_words(usage)}", "dim")]
+
+
+def _next_steps(result: DebateResult, place: StorageLocation) -> list[Line]:
+    if not place.is_persistent:
+        return [line(f"Not stored: {place.shown} ends with the command.", "dim")]
+    short = result.session_id[:SHORT_ID]
+    lines = [
+        line(f"Stored in {place.shown}, session {result.session_id}"),
+        line(f"See it again: {place.command('show', short)}", "dim"),
+    ]
+    if result.session_status == "completed":
+        return [*lines, line(f"Further rounds: {place.running('extend', short, '--rounds', '1')}", "dim")]
+    if result.status == "needs_context":
+        words = [f"--context={request.id}=..." for request in result.context_requests if request.priority == "required"]
+        lines += asked_lines(result)
+        return [*lines, line(f"Answer and resume: {place.running('resume', short, *words)}", "bold")]
+    over_budget = result.exit is not None and result.exit.reason == "budget"
+    extra = ("--budget=LIMIT=NUMBER",) if over_budget else ()
+    return [*lines, line(f"Resume: {place.running('resume', short, *extra)}", "bold")]

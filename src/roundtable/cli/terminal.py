@@ -1,0 +1,140 @@
+"""Ask a human agent on the terminal: one field of the answer per line, each checked before the next."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.lowlevel
+
+from roundtable.providers.human import ABSTAINS, chosen, listed, scored
+
+if TYPE_CHECKING:
+    from roundtable.providers.human import HumanReply, HumanTurn
+    from roundtable.types import JsonValue
+
+__all__ = ["Terminal"]
+
+_STANCES: Final = ("YES", "NO", "NEUTRAL")
+_HINTS: Final = {
+    "confidence": " (0 to 100)",
+    "stance": " (YES, NO or NEUTRAL)",
+    "choice": " (- to abstain)",
+    "ranking": " (best > next > ...)",
+    "scores": " (option=number, ...)",
+}
+
+
+class Terminal:
+    """Asks on standard error and reads lines from standard input, one person at a time.
+
+    A field that cannot be parsed is asked again. An empty line skips a field; an empty first line, or the end of
+    input (Ctrl-D), skips the turn.
+
+    Args:
+        source: File descriptor to read lines from.
+    """
+
+    def __init__(self, source: int = 0) -> None:
+        self._source = source
+        self._buffer = b""
+        self._lock = anyio.Lock()
+
+    async def ask(self, turn: HumanTurn) -> HumanReply:
+        """Show the turn and read an answer field by field; return an empty string if the person skips the turn."""
+        async with self._lock:
+            sys.stderr.write(f"\n=== {turn.agent or 'Your turn'} ===\n{turn.instructions}\n\n{turn.prompt}\n\n")
+            if turn.options:
+                sys.stderr.write(_option_list(turn.options))
+            if turn.problem:
+                sys.stderr.write(f"{turn.problem}\n")
+            if not turn.fields:
+                return await self._read_line("answer") or ""
+            return await self._ask_fields(turn)
+
+    async def _ask_fields(self, turn: HumanTurn) -> HumanReply:
+        reply: dict[str, JsonValue] = {}
+        for name in turn.fields:
+            hint = "" if name == "choice" and "position" in turn.fields else _HINTS.get(name, "")
+            text = await self._read_line(f"{name}{hint}")
+            while text:
+                try:
+                    reply[name] = _parse_field(name, text, turn.options)
+                    break
+                except ValueError as error:
+                    sys.stderr.write(f"{error}\n")
+                text = await self._read_line(f"{name}{hint}")
+            if text is None or not reply:
+                break
+        return reply or ""
+
+    async def _read_line(self, label: str) -> str | None:
+        """Ask for a line; return `None` at the end of input."""
+        sys.stderr.write(f"{label}: ")
+        sys.stderr.flush()
+        while b"\n" not in self._buffer:
+            try:
+                await anyio.wait_readable(self._source)
+            except PermissionError:
+                await anyio.lowlevel.checkpoint()  # a regular file is always readable
+            chunk = os.read(self._source, 65_536)
+            if not chunk:
+                line, self._buffer = self._buffer, b""
+                sys.stderr.write("\n")
+                return line.decode("utf-8", "replace").strip() or None
+            self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode("utf-8", "replace").strip()
+
+
+def _option_list(options: tuple[str, ...]) -> str:
+    if not _allows_numbers(options):
+        return "".join(["The options, by name:\n", *(f"  {option}\n" for option in options)])
+    lines = [f"  {number}. {option}\n" for number, option in enumerate(options, start=1)]
+    return "".join(["The options, by name or number:\n", *lines])
+
+
+def _parse_field(name: str, text: str, options: tuple[str, ...]) -> JsonValue:
+    """Parse one field of an answer.
+
+    Raises:
+        ValueError: The field is invalid; the message says what to type instead.
+    """
+    match name:
+        case "confidence":
+            digits = text.removesuffix("%").strip()
+            if not digits.isascii() or not digits.isdigit() or int(digits) > 100:
+                raise ValueError("A whole number from 0 to 100, please.")
+            return int(digits)
+        case "stance":
+            if text.upper() not in _STANCES:
+                raise ValueError("YES, NO or NEUTRAL, please.")
+            return text.upper()
+        case "choice":
+            return None if text.casefold() in ABSTAINS else _parse_option(text, options)
+        case "ranking":
+            return [_parse_option(entry, options) for entry in listed(text)]
+        case "scores":
+            scores = {_parse_option(entry, options): number for entry, number in scored(text).items()}
+            if not scores:
+                raise ValueError("For example: first option=8, second option=3")
+            return dict[str, "JsonValue"](scores)
+        case _:
+            return text
+
+
+def _parse_option(text: str, options: tuple[str, ...]) -> str:
+    match = chosen(text, options)
+    if match is not None or not options:
+        return match or text
+    number = int(text) if _allows_numbers(options) and text.isascii() and text.isdigit() and len(text) < 6 else 0
+    if not 1 <= number <= len(options):
+        raise ValueError(f"{text!r} is not one of the options.")
+    return options[number - 1]
+
+
+def _allows_numbers(options: tuple[str, ...]) -> bool:
+    """Check whether options can be chosen by number, which is ambiguous if an option is itself a number."""
+    return not any(option.strip().isdigit() for option in options)

@@ -1,0 +1,80 @@
+"""What callers of a server can say about debates, conversations and stored sessions.
+
+Written by `tools/generate.py` from `roundtable.types.request`; change it there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roundtable.exits import Exit
+    from roundtable.types import Budget, ContextResult, JsonValue, NativeSearch
+    from roundtable.types.teams import TeamOrder
+
+__all__ = [
+    "ConversationKeywords",
+    "DebateKeywords",
+    "ExtendKeywords",
+    "ForkKeywords",
+    "ResumeKeywords",
+]
+
+
+class DebateKeywords(TypedDict, total=False):
+    """Options of a debate besides its topic; `roundtable.Roundtable.debate` explains each."""
+
+    mode: str
+    rounds: int
+    agents: Sequence[str]
+    options: Sequence[str]
+    decide: str
+    vote: bool | Literal["every"]
+    exit_when: str | Exit
+    exit_on_consensus: bool
+    quorum: int
+    focus_question: str
+    perspectives: Sequence[str] | Literal["auto"]
+    search: Literal["auto"] | bool | NativeSearch
+    baseline: bool
+    synthesize: bool
+    skip_rounds_when: float
+    budget: Budget
+    deadline_s: float
+    metadata: Mapping[str, JsonValue]
+
+
+class ForkKeywords(DebateKeywords, total=False):
+    """What can differ in a fork; `roundtable.Roundtable.fork` explains each."""
+
+    context_results: Sequence[ContextResult]
+
+
+class ConversationKeywords(TypedDict, total=False):
+    """Options of a conversation; `roundtable.Roundtable.converse` explains each."""
+
+    rounds: int
+    order: TeamOrder
+    timeout_s: float
+    budget: Budget
+    metadata: Mapping[str, JsonValue]
+
+
+class ResumeKeywords(TypedDict, total=False):
+    """How to resume a session; `roundtable.Roundtable.start_resume` explains each."""
+
+    context_results: Sequence[ContextResult]
+    force: bool
+    budget: Budget
+    deadline_s: float
+    on_change: Literal["error", "adopt"]
+    step: bool
+
+
+class ExtendKeywords(ResumeKeywords, total=False):
+    """Options of further rounds; `roundtable.Roundtable.start_resume` explains each."""
+
+    rounds: int
+    focus_question: str

@@ -1,0 +1,89 @@
+"""Context requests of agents: reported after a round, and answered by the caller before the debate continues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.errors import SessionConflict
+from roundtable.types import ContextRequested, ContextResult, ExitResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from roundtable.record import Fold
+    from roundtable.types import ContextRequest, JsonValue, RoundRecord
+
+__all__ = ["answered", "context_exit", "requested_events"]
+
+
+def requested_events(fold: Fold, record: RoundRecord, now: datetime) -> tuple[ContextRequested, ...]:
+    """Return the event with the context requests of a round, each one once; empty where there are none.
+
+    Of equal requests by several agents the first one counts; it is required where any of them is.
+    """
+    by_id: dict[str, ContextRequest] = {}
+    for turn in record.turns:
+        for request in turn.result.context_requests if turn.outcome == "answered" else ():
+            if request.id not in by_id:
+                by_id[request.id] = request
+            elif request.priority == "required":
+                by_id[request.id] = by_id[request.id].model_copy(update={"priority": "required"})
+    if not by_id:
+        return ()
+    requests = tuple(by_id.values())
+    return (ContextRequested(session_id=fold.record.id, timestamp=now, round=record.number, requests=requests),)
+
+
+def context_exit(fold: Fold, told: Iterable[ContextRequested]) -> ExitResult | None:
+    """Return the exit of a debate that waits for required context after a round; `None` where none is missing."""
+    new_requests = [request for event in told for request in event.requests]
+    required = _required([*fold.context_requests, *new_requests])
+    if not required:
+        return None
+    details = f"waits for information: {'; '.join(request.query for request in required)}"
+    return ExitResult(
+        should_exit=True,
+        reason="needs_context",
+        details=details[:1000],
+        figures={"requests": [request.id for request in required]},
+    )
+
+
+def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = False) -> tuple[ContextResult, ...]:
+    """Return the caller's answers to context requests, each with its question.
+
+    Args:
+        fold: The session.
+        results: The answers.
+        force: Continue without missing answers; the agents are informed that they are unavailable.
+
+    Raises:
+        SessionConflict: A required answer is missing; `details["missing"]` lists the requests.
+    """
+    queries = {request.id: request.query for request in fold.context_requests}
+    answered_ids = {result.request_id for result in results}
+    missing = [request for request in _required(fold.context_requests) if request.id not in answered_ids]
+    if missing and not force:
+        listed = "; ".join(f"{request.id}: {request.query}" for request in missing)
+        facts: list[JsonValue] = [request.model_dump(mode="json") for request in missing]
+        raise SessionConflict(
+            f"session {fold.record.id!r} waits for information that its agents require: {listed}",
+            hint="Answer with context_results=[ContextResult(...)], on the command line --context REQUEST=TEXT; or "
+            "continue without answers with force=True or --force.",
+            details={"missing": facts},
+        )
+    refused = [
+        ContextResult(request_id=request.id, success=False, error="the caller went on without it")
+        for request in missing
+    ]
+    return tuple(
+        result if result.query else result.model_copy(update={"query": queries.get(result.request_id)})
+        for result in (*results, *refused)
+    )
+
+
+def _required(requests: Iterable[ContextRequest]) -> list[ContextRequest]:
+    """Return the required requests, each one once."""
+    by_id = {request.id: request for request in requests if request.priority == "required"}
+    return list(by_id.values())

@@ -1,0 +1,254 @@
+"""Publish events to observers and subscribers, without ever waiting for them."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from roundtable._core.text import error_text
+from roundtable.logs import is_power_of_ten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from roundtable.protocols import Storage
+    from roundtable.types import DurableEvent, Event, LiveEvent
+
+__all__ = ["EventHub", "Subscription"]
+
+
+logger: logging.Logger = logging.getLogger("roundtable.engine")
+
+_QUEUE_SIZE = 256
+
+
+class EventHub:
+    """Publishes events of running sessions to subscribers in this process.
+
+    Publishing never blocks. A subscriber that falls behind loses live events, gets their number with the next one, and
+    reads the durable ones from the storage. An observer that fails still gets the next event; the log has its first
+    failure with the traceback, and a line with the count at the 10th, 100th, 1,000th and so on.
+
+    Args:
+        observers: Functions called with every event of every session.
+    """
+
+    def __init__(self, observers: Iterable[Callable[[Event], None]] = ()) -> None:
+        self._observers = tuple(observers)
+        self._failures = [0] * len(self._observers)
+        self._subscribers: dict[str, list[Subscription]] = {}
+
+    def publish(self, event: DurableEvent | LiveEvent) -> None:
+        """Send an event to all observers, and to all subscribers of its session."""
+        for number, observe in enumerate(self._observers):
+            try:
+                observe(event)
+            except Exception as error:  # noqa: BLE001  (observers may be third-party code)
+                self._failures[number] += 1
+                _log_failure(error, event, self._failures[number])
+        # A copy: a subscriber may leave, or another thread may subscribe, meanwhile.
+        for subscriber in tuple(self._subscribers.get(event.session_id, ())):
+            subscriber.offer(event)
+
+    def hears(self, session_id: str) -> bool:
+        """Check whether a session has any listeners."""
+        return bool(self._observers) or session_id in self._subscribers
+
+    def hears_pieces(self, session_id: str) -> bool:
+        """Check whether an observer or a subscriber of a session wants pieces of answers."""
+        if not all(map(_is_quiet, self._observers)):
+            return True
+        return any(subscriber.pieces for subscriber in tuple(self._subscribers.get(session_id, ())))
+
+    @property
+    def wants_pieces(self) -> bool:
+        """Whether somebody wants pieces of answers, in whatever session; a hub may be the observer of another one."""
+        sessions = tuple(self._subscribers)
+        return any(self.hears_pieces(session) for session in sessions) or not all(map(_is_quiet, self._observers))
+
+    def subscribe(
+        self, session_id: str, storage: Storage, *, after: int = 0, tenant: str = "default", pieces: bool = True
+    ) -> Subscription:
+        """Subscribe to a session.
+
+        Args:
+            session_id: The session.
+            storage: Where its events are stored.
+            after: Number of a stored event; later ones come first.
+            tenant: Tenant of the session.
+            pieces: Whether pieces of answers are wanted; if nobody wants them, models are not asked to stream.
+        """
+        subscription = Subscription(self, session_id, storage, after, tenant, pieces=pieces)
+        self._subscribers.setdefault(session_id, []).append(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Remove a subscriber; idempotent."""
+        subscribers = self._subscribers.get(subscription.session_id, [])
+        if subscription in subscribers:
+            subscribers.remove(subscription)
+        if not subscribers:
+            self._subscribers.pop(subscription.session_id, None)
+
+
+def _is_quiet(observe: Callable[[Event], None]) -> bool:
+    """Check whether an observer, a function or a method of an object, needs no pieces of answers."""
+    return getattr(getattr(observe, "__self__", observe), "wants_pieces", True) is False
+
+
+def _log_failure(error: Exception, event: Event, failures: int) -> None:
+    if not is_power_of_ten(failures):
+        return
+    logger.warning(
+        "an observer failed on %s%s: %s: %s",
+        event.type,
+        f", {failures:,} times so far" if failures > 1 else "",
+        type(error).__name__,
+        error_text(error),
+        exc_info=error if failures == 1 else None,
+        extra={"session": event.session_id},
+    )
+
+
+class Subscription:
+    """A subscriber's position in the log: every durable event once, in order, without gaps.
+
+    Live events are dropped where the subscriber is too slow; the next live event has their number in `missed`.
+
+    Not for use from several tasks at once.
+    """
+
+    def __init__(
+        self, hub: EventHub, session_id: str, storage: Storage, after: int, tenant: str, *, pieces: bool = True
+    ) -> None:
+        self.session_id = session_id
+        self.pieces = pieces
+        """Whether pieces of answers are wanted."""
+        self.last_seq: int = after
+        self._hub = hub
+        self._storage = storage
+        self._tenant = tenant
+        self._queue: deque[DurableEvent | LiveEvent] = deque()
+        self._behind = False
+        self._dropped = 0
+        self._outdated = 0
+        self._ended = False
+        self._woken = False
+        self._wake = anyio.Event()
+
+    def offer(self, event: DurableEvent | LiveEvent) -> None:
+        """Queue an event; when the queue is full, drop it and read the log later."""
+        if len(self._queue) >= _QUEUE_SIZE or self._behind:
+            self._behind = self._behind or event.durable
+            self._dropped += not event.durable
+        else:
+            if event.durable is False and self._dropped:
+                event, self._dropped = event.model_copy(update={"missed": self._dropped}), 0
+            self._queue.append(event)
+        self._wake.set()
+
+    def fall_behind(self) -> None:
+        """Read the log next, such as after another process stored events."""
+        self._behind = True
+        self._wake.set()
+
+    def end(self) -> None:
+        """Mark the subscription as ended: `take` returns the rest of the log, then `None`."""
+        self._ended = True
+        self.fall_behind()
+
+    def wake(self) -> None:
+        """Wake a waiting `take`, or else the next one that would wait: it returns `None` unless an event has come."""
+        self._woken = True
+        self._wake.set()
+
+    @property
+    def ended(self) -> bool:
+        """Whether only the rest of the log is still to come."""
+        return self._ended
+
+    async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
+        """Return the next event; `None` when none came in time, after `wake`, or at the end."""
+        filled = False
+        while True:
+            event = self._next(gaps=filled)
+            if event is not None:
+                return event
+            if self._queue:
+                filled = self._behind = True
+            if self._behind:
+                await self.read_log()
+                continue
+            if self._ended or self._woken:
+                self._woken = False
+                return None
+            self._wake = anyio.Event()
+            if timeout_s is None:
+                await self._wake.wait()
+                continue
+            with anyio.move_on_after(timeout_s) as scope:
+                await self._wake.wait()
+            if scope.cancelled_caught:
+                return None
+
+    def next_queued(self) -> DurableEvent | LiveEvent | None:
+        """Return the next queued event; `None` where `take` would have to wait, or to read the log."""
+        return self._next(gaps=False)
+
+    def _next(self, *, gaps: bool) -> DurableEvent | LiveEvent | None:
+        while self._queue and (gaps or not self._is_gap(self._queue[0])):
+            event = self._queue.popleft()
+            if self._advance(event):
+                return self._with_outdated(event)
+            if event.durable is False:
+                self._outdated += 1 + (event.missed or 0)
+        return None
+
+    def _with_outdated(self, event: DurableEvent | LiveEvent) -> DurableEvent | LiveEvent:
+        """Add the live events that were older than the log to the number of missed ones in the next live event."""
+        if event.durable is True or not self._outdated:
+            return event
+        missed, self._outdated = self._outdated + (event.missed or 0), 0
+        return event.model_copy(update={"missed": missed})
+
+    def _is_gap(self, event: DurableEvent | LiveEvent) -> bool:
+        """Check whether stored events before this one were not published, such as those of another process."""
+        return event.durable is True and event.seq > self.last_seq + 1
+
+    def _advance(self, event: DurableEvent | LiveEvent) -> bool:
+        if event.durable is False:
+            # A live event from before the events that were read from the log is outdated.
+            return event.after >= self.last_seq
+        if event.seq <= self.last_seq:
+            return False
+        self.last_seq = event.seq
+        return True
+
+    async def read_log(self) -> None:
+        """Read the events after the last returned one from the log; `take` returns them.
+
+        Raises:
+            SessionNotFound: The session is unknown.
+            StorageError: The log could not be read.
+        """
+        self._behind, read = False, False
+        try:
+            _, events = await self._storage.read(self.session_id, self.last_seq, tenant=self._tenant)
+            read = True
+        finally:
+            self._behind = self._behind or not read
+        # Events published meanwhile may be newer than those read; events in both are returned once.
+        self._queue = deque([*events, *self._queue])
+
+    def close(self) -> None:
+        """Unsubscribe; idempotent."""
+        self._hub.unsubscribe(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

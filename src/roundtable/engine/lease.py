@@ -1,0 +1,145 @@
+"""The lease of a running session: take it, renew it, release it, and watch for requests to pause or stop."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from roundtable._core.text import error_text
+from roundtable.errors import RoundtableError, SessionBusy, SessionError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tenacity import RetryCallState
+
+    from roundtable.engine.journal import Journal
+    from roundtable.engine.plan_checks import RunLimits
+    from roundtable.engine.sessions import SessionManager
+    from roundtable.protocols import Storage
+    from roundtable.types import JsonValue, Lease, Owner
+
+__all__ = ["LeaseKeeper", "release", "take_lease", "wrap_error"]
+
+
+logger: logging.Logger = logging.getLogger("roundtable.engine")
+
+_RELEASE_TIMEOUT_S = 5.0
+_LEASE_POLL_S = 0.25
+
+
+async def take_lease(sessions: SessionManager, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
+    """Take the lease; wait for another owner's lease to expire for as long as the limits allow.
+
+    The wait ends early when that owner renews its lease, which shows that it is alive.
+    """
+    take = partial(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
+    if limits.wait_s <= 0:
+        return await take()
+    # Imported on use, because tenacity imports TLS and, where it is installed, tornado.
+    from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
+
+    expiries: list[JsonValue] = []
+
+    def may_expire(error: BaseException) -> bool:
+        if not isinstance(error, SessionBusy):
+            return False
+        expiries.append((error.details or {}).get("expiresAt"))
+        return expiries[-1] == expiries[0]
+
+    def log_wait(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome and state.attempt_number == 1 else None
+        if error is not None:
+            logger.info("%s; waiting for its lease", error, extra={"session": session_id})
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(may_expire),
+        wait=wait_fixed(_LEASE_POLL_S),
+        stop=stop_after_delay(limits.wait_s),
+        sleep=anyio.sleep,
+        before_sleep=log_wait,
+        reraise=True,
+    )
+    return await retrying(take)
+
+
+async def release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:
+    """Release a lease; one that cannot be released expires by itself."""
+    with anyio.move_on_after(_RELEASE_TIMEOUT_S, shield=True):
+        try:
+            await storage.lease(session_id, owner, 0, tenant=tenant)
+        except Exception as error:  # noqa: BLE001  (a storage may be third-party code; the caller needs the error that ended the run)
+            logger.warning("the lease was not released: %s", error_text(error), extra={"session": session_id})
+
+
+_CONTROL_INTERVAL_S = 0.25
+
+
+class LeaseKeeper:
+    """Keeps the lease of one run, and watches for control requests.
+
+    Args:
+        journal: The journal of the run.
+        ttl_s: Seconds until the lease expires; it is renewed after each third of that time.
+        give_up: Called with the error that ends the run.
+        stop: Cancels calls in progress, after a request to stop.
+    """
+
+    def __init__(
+        self, journal: Journal, ttl_s: float, *, give_up: Callable[[RoundtableError], None], stop: Callable[[], None]
+    ) -> None:
+        self._journal = journal
+        self._ttl_s = ttl_s
+        self._give_up = give_up
+        self._stop = stop
+        self._log_fields = {"session": journal.session_id}
+
+    async def keep_lease(self) -> None:
+        """Renew the lease until cancelled, or until another owner has it."""
+        while True:
+            await anyio.sleep(self._ttl_s / 3)
+            try:
+                await self._journal.renew(self._ttl_s)
+            except SessionBusy as error:
+                self._give_up(error)
+                return
+            except StorageError as error:
+                logger.warning("the lease was not renewed: %s", error.message, extra=self._log_fields)
+            except Exception as error:  # noqa: BLE001  (a storage may be third-party code; no exception group may get out)
+                self._give_up(wrap_error(error))
+                return
+
+    async def watch_control(self) -> None:
+        """Check for requests to pause or stop, until cancelled."""
+        failing = False
+        while True:
+            await anyio.sleep(_CONTROL_INTERVAL_S)
+            self._journal.expect_control()
+            try:
+                await self._journal.check_control()
+                failing = False
+            except SessionError as error:
+                self._give_up(error)
+                return
+            except StorageError as error:
+                if not failing:  # logged once, not four times a second
+                    logger.warning(
+                        "the session could not be read: %s",
+                        error.message,
+                        extra=self._log_fields,
+                    )
+                failing = True
+            except Exception as error:  # noqa: BLE001  (as above)
+                self._give_up(wrap_error(error))
+                return
+            request = self._journal.fold.pending_control
+            if request is not None and request.cancels:
+                self._stop()
+
+
+def wrap_error(error: Exception) -> RoundtableError:
+    """Return an error of third-party code as a `RoundtableError`."""
+    return RoundtableError(f"the debate failed with {type(error).__name__}: {error_text(error)}", cause=error)

@@ -1,0 +1,127 @@
+"""What a run does around the plans of its mode: whole modes, plans on their own thread, limits and pace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from roundtable._core.eventloop import PerLoop, on_thread
+from roundtable.errors import ConfigurationError, SessionError
+from roundtable.modes import ExpertPanelMode, WrappedMode, with_baseline, with_facilitator, with_judge, with_vote
+from roundtable.modes.rounds import plan_with
+from roundtable.types import Stage
+
+if TYPE_CHECKING:
+    from roundtable._core.registry import Registry
+    from roundtable.protocols import DebateModeStrategy
+    from roundtable.scoring import Rule
+    from roundtable.types import Budget, DebateConfig, DebateContext, Plan
+
+__all__ = ["RunLimits", "StepLimiter", "plan_isolated", "same_stage", "whole_mode"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Limits of one run."""
+
+    rounds: int | None = None
+    """Most rounds to hold in this run; as many as planned when left out."""
+    deadline_s: float | None = None
+    """Seconds until running calls are cancelled and the run ends."""
+    turn_timeout_s: float | None = None
+    """Seconds each turn has for all its calls."""
+    lease_ttl_s: float = 15.0
+    """Seconds until a lease expires unless renewed; it is renewed after each third of that time."""
+    wait_s: float = 0.0
+    """Seconds to wait for another owner's lease to expire before giving up."""
+    resume: bool = False
+    """Whether the caller resumes the session, which voids an unanswered request to pause or stop."""
+    budget: Budget | None = None
+    """Budget of the session in total; the stored one when left out."""
+
+
+STEPS: Final = 8
+"""Steps of debates per pass of the event loop; one takes about a millisecond."""
+
+
+class StepLimiter:
+    """Limits the steps of debates in each pass of the event loop, first come, first served.
+
+    Without it, a thousand debates with agents that are ready at once block all other tasks of the loop for seconds. A
+    few debates do not wait at all.
+
+    Args:
+        steps: Steps per pass.
+    """
+
+    def __init__(self, steps: int = STEPS) -> None:
+        self._semaphores: PerLoop[anyio.Semaphore] = PerLoop(partial(anyio.Semaphore, steps, fast_acquire=True))
+
+    async def step(self) -> None:
+        """Wait for a free step in a pass of the loop; it is free again in the next pass."""
+        async with self._semaphores.get():
+            await checkpoint()
+
+
+PLAN_S: Final = 10.0
+"""Seconds that a third-party mode has for a plan."""
+
+
+def whole_mode(
+    mode: DebateModeStrategy, config: DebateConfig, rules: Registry[Rule] | None = None
+) -> DebateModeStrategy:
+    """Return a mode with the additional stages of a debate: facilitator, private round, judges, vote.
+
+    Args:
+        mode: The mode.
+        config: Configuration of the debate.
+        rules: Registry to look up the decision rule, which says what a vote asks for; `None` has the built-in rules.
+    """
+    facilitator, judges = config.seats.get("facilitator", ()), config.seats.get("judge", ())
+    if facilitator and isinstance(mode, ExpertPanelMode):
+        mode = with_facilitator(mode, facilitator[0])
+    if config.baseline:
+        mode = with_baseline(mode)
+    if config.vote:
+        mode = with_vote(mode, config.decide, every=config.vote == "every", rules=rules)
+    return with_judge(mode, judges) if judges else mode
+
+
+async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:
+    """Return a mode's plan of what happens next; a third-party mode plans on its own thread.
+
+    A mode that blocks then delays neither leases nor other debates. It cannot be stopped: its thread runs on until it
+    returns, but does not keep the program from ending.
+
+    Raises:
+        ConfigurationError: The mode raised an error, or returned no plan within `PLAN_S`.
+    """
+    if _is_built_in(mode):
+        return plan_with(mode, view)
+    with anyio.move_on_after(PLAN_S):
+        return await on_thread(partial(plan_with, mode, view), name="roundtable mode")
+    msg = f"mode {mode.name!r} returned no plan within {PLAN_S:g} s"
+    raise ConfigurationError(msg, hint="next_stage must compute its plan without sleeping or I/O. Fix it, then resume.")
+
+
+def _is_built_in(mode: DebateModeStrategy) -> bool:
+    """Check whether a mode, and each mode that it wraps, is part of the library."""
+    while isinstance(mode, WrappedMode) and type(mode).__module__.startswith("roundtable."):
+        mode = mode.inner
+    return type(mode).__module__.startswith("roundtable.")
+
+
+def same_stage(mode: DebateModeStrategy, plan: object, name: str) -> Stage:
+    """Return the new plan of a stage that was interrupted.
+
+    Raises:
+        SessionError: The mode now plans a different stage or none.
+    """
+    if not isinstance(plan, Stage) or plan.name != name:
+        msg = f"mode {mode.name!r} no longer plans the stage {name!r}, which was interrupted"
+        raise SessionError(msg, hint="Resume with the version of the mode that started this debate.")
+    return plan

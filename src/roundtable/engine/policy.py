@@ -1,0 +1,182 @@
+"""What debates and teams do differently in a run: stages outside the rounds, retries, and how a round and a run end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from roundtable.engine.changes import context_exit, requested_events
+from roundtable.engine.closing import (
+    exit_after,
+    exit_event,
+    last_events,
+    lost_round,
+    measure_round,
+    measured_events,
+    skipping,
+    with_measure,
+    without_votes,
+)
+from roundtable.engine.hooks import StoringHooks
+from roundtable.engine.plan_checks import plan_isolated
+from roundtable.exits import guarded, without_met
+from roundtable.types import Stage
+from roundtable.types.plan import VOTE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from roundtable._core.registry import Registry
+    from roundtable.engine.journal import Journal
+    from roundtable.engine.plan_checks import StepLimiter
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
+    from roundtable.record import Fold
+    from roundtable.scoring import Rule
+    from roundtable.types import AnyTurn, DebateContext, DurableEvent, ExitResult, Measured, RoundRecord
+
+__all__ = ["DebatePolicy", "Frame", "RoundEnd", "SessionPolicy"]
+
+
+class Frame(NamedTuple):
+    """A stage of one turn outside the rounds: before the first, or after the last."""
+
+    plan: Callable[[DebateContext], Stage]
+    """Plans the stage."""
+    turn: AnyTurn | None
+    """Its turn, if it has been taken."""
+    end_without_turn: Callable[[datetime], DurableEvent] | None = None
+    """For the frame after the last round: returns the event that ends the session if its turn is not taken."""
+
+
+class RoundEnd(NamedTuple):
+    """The events that close a round, or a stage to hold first."""
+
+    events: tuple[DurableEvent, ...] = ()
+    """The events, in order."""
+    ends_run: bool = False
+    """Whether the run ends with them."""
+    stage: Stage | None = None
+    """A stage that the round still needs: the vote, where an exit criterion ends the debate early."""
+
+
+class SessionPolicy(Protocol):
+    """What a run asks of its kind of session."""
+
+    def hooks(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: StepLimiter) -> StoringHooks:
+        """Return the hooks that store and publish the turns of a stage."""
+
+    def frame(self, fold: Fold) -> Frame | None:
+        """Return the stage outside the rounds that comes before a round is opened, or `None`."""
+
+    def retries(self, fold: Fold, turns: Iterable[AnyTurn]) -> Mapping[int, int]:
+        """Return the attempts of failed turns to take again at once, by slot."""
+
+    def check_failed(self, fold: Fold, turns: Iterable[AnyTurn]) -> None:
+        """Raise if the session cannot continue without one of the failed turns.
+
+        Raises:
+            AgentError: An agent failed that the session needs.
+        """
+
+    async def close_round(
+        self, fold: Fold, current: RoundRecord, ended_by_mode: str | None, now: Callable[[], datetime]
+    ) -> RoundEnd:
+        """Return the events that close a round whose stages have run.
+
+        Raises:
+            QuorumLost: Too few agents answered.
+        """
+
+    def early_end(self, fold: Fold, now: datetime, result: ExitResult) -> tuple[DurableEvent, ...]:
+        """Return the events of a run that stops before the end of the session."""
+
+
+class DebatePolicy:
+    """A debate: each round is measured, and the exit criteria decide whether another one follows.
+
+    Args:
+        mode: Plans the stages.
+        meter: Measures each round.
+        exits: Checked after each round; without it, the debate ends after the planned rounds.
+        rules: Finds the decision rule; the built-in ones if `None`.
+    """
+
+    def __init__(
+        self,
+        mode: DebateModeStrategy,
+        meter: ConsensusMeter,
+        exits: ExitCriterion | None,
+        rules: Registry[Rule] | None,
+    ) -> None:
+        self._mode: DebateModeStrategy = mode
+        self._meter = meter
+        self._exits = exits
+        self._rules = rules
+        self._measured: tuple[tuple[int, tuple[AnyTurn, ...]], tuple[Measured, Measured | None]] | None = None
+
+    def hooks(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: StepLimiter) -> StoringHooks:
+        """Return the hooks that store and publish the turns of a stage."""
+        return StoringHooks(journal, stage, may_call, pace)
+
+    def frame(self, fold: Fold) -> None:
+        """Return `None`: a debate consists of its rounds."""
+
+    def retries(self, fold: Fold, turns: Iterable[AnyTurn]) -> Mapping[int, int]:
+        """Return nothing: a debate continues without failed turns."""
+        return {}
+
+    def check_failed(self, fold: Fold, turns: Iterable[AnyTurn]) -> None:
+        """Accept all failures: the quorum decides."""
+
+    async def close_round(
+        self, fold: Fold, current: RoundRecord, ended_by_mode: str | None, now: Callable[[], datetime]
+    ) -> RoundEnd:
+        """Measure the round, decide by its ballots, and check the exit criteria.
+
+        Raises:
+            QuorumLost: Too few agents answered.
+        """
+        quorum_error = lost_round(current.turns, fold.record.config.quorum)
+        if quorum_error is not None:
+            raise quorum_error
+        rounds = [debate_round.to_record() for debate_round in fold.rounds[:-1]]
+        measured = await self._measure(fold, current, rounds)
+        closed = now()
+        assigned = self._mode.assigns_stances
+        closing = measured_events(fold, current, *measured, closed, assigned=assigned, rules=self._rules, rounds=rounds)
+        rounds.append(with_measure(current, closing[0]))
+        # A criterion that was already met when the caller extended the debate does not end it again.
+        exits = self._exits and without_met(guarded(self._exits), rounds[: fold.extended_after])
+        result = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
+        result = result or skipping(fold, current, closing[0])
+        is_complete = result is not None
+        if is_complete and (stage := await self._missing_vote(fold, current)) is not None:
+            return RoundEnd(stage=stage)
+        requests = requested_events(fold, current, closed)
+        result = result or context_exit(fold, requests)
+        if result is None:
+            return RoundEnd((*requests, *closing))
+        if is_complete and fold.wants_synthesis:
+            return RoundEnd((*requests, *closing, exit_event(fold, closed, result)))
+        status = last_events(fold, closed, result, "completed" if is_complete else "paused")
+        return RoundEnd((*requests, *closing, *status), ends_run=True)
+
+    async def _measure(
+        self, fold: Fold, current: RoundRecord, before: Sequence[RoundRecord]
+    ) -> tuple[Measured, Measured | None]:
+        """Measure a round, once: a vote after the measurement changes nothing of it."""
+        key = current.number, without_votes(current)
+        if self._measured is None or self._measured[0] != key:
+            self._measured = key, await measure_round(self._meter, current, fold.record, self._mode, before)
+        return self._measured[1]
+
+    async def _missing_vote(self, fold: Fold, current: RoundRecord) -> Stage | None:
+        """Return the vote that ends the debate, if this round turned out to be the last one and has none yet."""
+        if not fold.record.config.vote or len(without_votes(current)) < len(current.turns):
+            return None
+        plan = await plan_isolated(self._mode, fold.view(ends=True))
+        return plan if isinstance(plan, Stage) and plan.name == VOTE_STAGE else None
+
+    def early_end(self, fold: Fold, now: datetime, result: ExitResult) -> tuple[DurableEvent, ...]:
+        """Return the events of a pause."""
+        return last_events(fold, now, result, "paused")

@@ -1,0 +1,374 @@
+"""Sessions: create, find, list, edit and delete them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from roundtable._core.clock import SystemClock
+from roundtable._core.owner import current_owner
+from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound, StorageError
+from roundtable.prompts import PROMPT_VERSION
+from roundtable.protocols import Backup, FullText, Leases
+from roundtable.record import Fold, append_response, rebase_past, save_changes
+from roundtable.record.session_edit import store_past
+from roundtable.types import AgentConfig, CallerObjects, Control, SearchQuery, SessionFilter, SessionRecord
+from roundtable.types.plan import EXTERNAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from datetime import datetime
+
+    from roundtable.protocols import Clock, Storage
+    from roundtable.types import (
+        AgentResponse,
+        ContextResult,
+        ControlAction,
+        DebateConfig,
+        DurableEvent,
+        ForkOrigin,
+        Owner,
+        RunningCalls,
+        SearchHit,
+        Session,
+        SessionStatus,
+        SessionSummary,
+    )
+
+__all__ = ["ControlSignals", "SessionManager"]
+
+
+_PAGE = 500
+_SHORT_LEASE_S = 15.0
+
+
+class ControlSignals:
+    """Notifies the runs of this process of stored control requests, so that they read the log only when told to.
+
+    Runs in other processes find a request when they next look into the log.
+    """
+
+    def __init__(self) -> None:
+        self._listeners: dict[tuple[str, str], list[Callable[[], None]]] = {}
+        # Event loops of several threads may share a storage.
+        self._lock = Lock()
+
+    @contextmanager
+    def listen(self, tenant: str, session_id: str, listener: Callable[[], None]) -> Generator[None]:
+        """Call `listener` for each control request of a session while the block is open."""
+        key = tenant, session_id
+        with self._lock:
+            self._listeners.setdefault(key, []).append(listener)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners[key].remove(listener)
+                if not self._listeners[key]:
+                    del self._listeners[key]
+
+    def notify(self, tenant: str, session_id: str) -> None:
+        """Notify the runs of a session."""
+        with self._lock:
+            listeners = tuple(self._listeners.get((tenant, session_id), ()))
+        for listener in listeners:
+            listener()
+
+
+class SessionManager:
+    """Manages the sessions of one tenant in a storage.
+
+    Args:
+        storage: Where sessions are stored.
+        tenant: Their owner; this manager never sees sessions of other tenants.
+        clock: Source of the time.
+        signals: Notifies runs of control requests; managers that share it notify each other's runs.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.storage import MemoryStorage
+        >>> from roundtable.types import DebateConfig
+        >>> manager = SessionManager(MemoryStorage())
+        >>> session = anyio.run(manager.create_session, DebateConfig(topic="Tea or coffee?", agents=("ada", "bo")))
+        >>> session.status, session.total_rounds
+        ('created', 3)
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        tenant: str = "default",
+        clock: Clock | None = None,
+        signals: ControlSignals | None = None,
+    ) -> None:
+        self.storage = storage
+        self.tenant = tenant
+        self.clock: Clock = clock or SystemClock()
+        self.signals: ControlSignals = signals or ControlSignals()
+
+    async def create_session(
+        self,
+        config: DebateConfig,
+        agents: Sequence[AgentConfig] = (),
+        *,
+        forked_from: ForkOrigin | None = None,
+        caller_objects: CallerObjects | None = None,
+    ) -> Session:
+        """Create an empty session.
+
+        Args:
+            config: What to debate and how.
+            agents: Configurations of `config.agents`; an id without one stands for an agent outside the
+                library, and `add_response` adds its answers.
+            forked_from: Origin of a fork; `store_past` stores the shared past.
+            caller_objects: Objects that the caller must pass again to resume the session; none when left out.
+
+        Raises:
+            ConfigurationError: There are no agents, an agent appears twice, or a configuration belongs to none of them.
+        """
+        configs = {agent.id: agent for agent in agents}
+        if not config.agents or len(set(config.agents)) != len(config.agents):
+            msg = f"a debate needs at least one agent, and each agent only once, not {list(config.agents)!r}"
+            raise ConfigurationError(msg)
+        outsiders = set(configs) - set(config.everybody)
+        if outsiders:
+            msg = f"configurations of agents that are not in the debate: {sorted(outsiders)!r}"
+            raise ConfigurationError(msg)
+        record = SessionRecord(
+            id=secrets.token_hex(16),
+            tenant=self.tenant,
+            config=config,
+            agents=tuple(
+                configs.get(agent_id) or AgentConfig(id=agent_id, name=agent_id, provider=EXTERNAL)
+                for agent_id in config.everybody
+            ),
+            created_at=self.clock.now(),
+            prompt_version=PROMPT_VERSION,
+            forked_from=forked_from,
+            caller_objects=caller_objects or CallerObjects(),
+        )
+        await self.storage.create(record)
+        return Fold(record).to_session()
+
+    async def store_past(self, session_id: str, past: Sequence[DurableEvent]) -> None:
+        """Store the past that a fork shares with its origin, in one write; delete the session where that fails."""
+        events = rebase_past(session_id, past)
+        await store_past(self.storage, session_id, events, tenant=self.tenant, owner=self.owner())
+
+    async def load(self, session_id: str) -> Fold:
+        """Load the state of a session.
+
+        Raises:
+            SessionError: The session is unknown.
+        """
+        record, events = await self.storage.read(session_id, tenant=self.tenant)
+        return Fold(record, events)
+
+    async def get_session(self, session_id: str) -> Session | None:
+        """Return a session, or `None` when it is unknown."""
+        try:
+            return (await self.load(session_id)).to_session()
+        except SessionNotFound:
+            return None
+
+    async def update_session(self, session: Session) -> None:
+        """Append the changes in `session` to the log.
+
+        Raises:
+            SessionError: A stored response was changed or removed, or the change of state is not allowed.
+            SessionBusy: The session is running.
+        """
+        await save_changes(self.storage, session, tenant=self.tenant, clock=self.clock)
+
+    async def add_response(self, session_id: str, response: AgentResponse) -> None:
+        """Append an answer from outside the library to the current round, in its stage `external`.
+
+        The answer counts in agreement and decision when its round is closed, like those of the table's own agents. An
+        agent that answers more than once in a round counts with its last position; positions from stages of the mode
+        come after earlier ones from outside. An answer added to a closed round is stored and shown, but does not
+        change the agreement and the decision of the round.
+
+        Raises:
+            SessionError: The session is unknown.
+            SessionBusy: The session is running.
+        """
+        await append_response(self.storage, session_id, response, tenant=self.tenant, clock=self.clock)
+
+    async def list_sessions(self, wanted: SessionFilter | None = None) -> tuple[Session, ...]:
+        """Return complete sessions, newest first; `summaries` is cheaper.
+
+        A session that cannot be read is left out and named in the log; `summaries` lists it, with the reason in
+        `error`.
+        """
+        sessions: list[Session] = []
+        for summary in await self.summaries(wanted):
+            try:
+                sessions.append((await self.load(summary.id)).to_session())
+            except StorageError as error:
+                if not error.is_damage:
+                    raise
+        return tuple(sessions)
+
+    async def summaries(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
+        """List sessions, newest first, without their responses."""
+        query = (wanted or SessionFilter()).model_copy(update={"tenant": self.tenant})
+        return await self.storage.list(query)
+
+    async def delete_session(self, session_id: str, *, force: bool = False) -> None:
+        """Delete a session with all its answers.
+
+        Args:
+            session_id: Which session.
+            force: Whether to delete it even while it is running; the run then ends with an error at its next write.
+
+        Raises:
+            SessionNotFound: The session is unknown.
+            SessionBusy: The session is running, and `force` is false.
+        """
+        if not force:
+            try:
+                await self.storage.lease(session_id, self.owner(), _SHORT_LEASE_S, tenant=self.tenant)
+            except SessionBusy as error:
+                msg = f"session {session_id!r} is running, so it cannot be deleted"
+                hint = "Stop it first, or delete it with force=True (--force): its run then ends with an error."
+                raise SessionBusy(msg, hint=hint, details=error.details) from error
+        await self.storage.delete(session_id, tenant=self.tenant)
+
+    async def prune(self, before: datetime, *, status: SessionStatus | None = None) -> int:
+        """Delete the sessions that last changed before a given time.
+
+        Sessions that are running are skipped, and so are those that cannot be read; `delete_session` deletes the
+        latter.
+
+        Args:
+            before: The time, an aware datetime.
+            status: Delete only sessions in this state.
+
+        Returns:
+            The number of deleted sessions.
+
+        Raises:
+            ConfigurationError: The time or the state is not valid.
+        """
+        try:
+            query = SessionFilter(updated_before=before, status=status, limit=_PAGE)
+        except ValidationError as error:
+            raise _query_error("prune", error, "Pass an aware datetime, and a valid state or None.") from None
+        deleted = 0
+        while page := await self.summaries(query):
+            for summary in page:
+                deleted += await self._delete_unchanged(summary)
+            query = query.model_copy(update={"after": page[-1].cursor})
+        return deleted
+
+    async def _delete_unchanged(self, summary: SessionSummary) -> bool:
+        """Delete a session unless it is running or has changed since it was listed; return whether it was deleted."""
+        owner, storage = self.owner(), self.storage
+        try:
+            await storage.lease(summary.id, owner, _SHORT_LEASE_S, tenant=self.tenant)
+            _, new_events = await storage.read(summary.id, summary.last_seq, tenant=self.tenant)
+            if new_events:
+                await storage.lease(summary.id, owner, 0, tenant=self.tenant)
+                return False
+            await storage.delete(summary.id, tenant=self.tenant)
+        except (SessionBusy, SessionNotFound):
+            return False
+        except StorageError as error:
+            if not error.is_damage:
+                raise
+            await storage.lease(summary.id, owner, 0, tenant=self.tenant)
+            return False
+        return True
+
+    async def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
+        """Search positions and their reasoning; see `roundtable.types.SearchQuery`.
+
+        Raises:
+            ConfigurationError: The storage has no full-text search, or the query is not valid.
+        """
+        if not isinstance(self.storage, FullText):
+            raise _unsupported(self.storage, "full-text search", "search")
+        try:
+            query = SearchQuery(text=text, tenant=self.tenant, session_id=session_id, limit=limit)
+        except ValidationError as error:
+            raise _query_error("search", error, "Search for 1 to 1000 characters.") from None
+        return await self.storage.search(query)
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the whole storage, with all tenants, to a new file while it is in use.
+
+        Raises:
+            ConfigurationError: The storage does not support backups.
+            StorageError: The file exists, or cannot be written.
+        """
+        if not isinstance(self.storage, Backup):
+            raise _unsupported(self.storage, "backup", "backup")
+        await self.storage.backup(path)
+
+    async def control(
+        self,
+        session_id: str,
+        action: ControlAction,
+        *,
+        by: str | None = None,
+        total_rounds: int | None = None,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+        running: RunningCalls | None = None,
+    ) -> int:
+        """Send a control request to the owner of the session; return the sequence number of its event.
+
+        Raises:
+            SessionError: The session is unknown, or its state does not allow the request.
+        """
+        event = Control(
+            session_id=session_id,
+            timestamp=self.clock.now(),
+            action=action,
+            by=by,
+            total_rounds=total_rounds,
+            focus_question=focus_question,
+            context_results=tuple(context_results),
+            running=running,
+        )
+        seq = await self.storage.append(session_id, None, None, (event,), tenant=self.tenant)
+        self.signals.notify(self.tenant, session_id)
+        return seq
+
+    async def is_run(self, session_id: str) -> bool | None:
+        """Check whether a session is running; `None` where the storage cannot tell.
+
+        Raises:
+            SessionError: The session is unknown.
+        """
+        if not isinstance(self.storage, Leases):
+            return None
+        return await self.storage.holder(session_id, tenant=self.tenant) is not None
+
+    def owner(self) -> Owner:
+        """Create a new identity for taking a lease."""
+        return _this_process(os.getpid()).model_copy(update={"name": secrets.token_hex(16)})
+
+
+def _query_error(method: str, error: ValidationError, hint: str) -> ConfigurationError:
+    return ConfigurationError(f"{method}: {error.errors(include_url=False)[0]['msg']}", cause=error, hint=hint)
+
+
+def _unsupported(storage: object, feature: str, method: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{type(storage).__name__} has no {feature}",
+        hint=f"Keep sessions in 'sqlite:///file.db', or give the storage a method `{method}`.",
+    )
+
+
+@cache
+def _this_process(_pid: int) -> Owner:
+    """Describe this process; cached by its id, since a fork is another process."""
+    return current_owner()

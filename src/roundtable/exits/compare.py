@@ -1,0 +1,400 @@
+"""Stop criteria that compare rounds: answers converged, shares stable, no progress, leader unassailable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal, Self, TypeAlias
+
+from roundtable.errors import ConfigurationError
+from roundtable.exits.base import Exit, Load, as_json, not_ended, whole
+from roundtable.metrics.agreement import entropy, jensen_shannon, tally, total_variation
+from roundtable.protocols import ExitRound
+from roundtable.scoring.camps import compare_answers, to_open_answer
+from roundtable.scoring.normalisation import casefold
+from roundtable.scoring.numbers import Number, exact, exact_or_none, share
+from roundtable.scoring.open_answers import is_abstention, open_key
+from roundtable.scoring.words import counted, listing
+from roundtable.types import AgentResponse, AnyTurn, ExitResult, FailedTurn, JsonValue, Turn, TurnKey
+
+__all__ = [
+    "Answers",
+    "Basis",
+    "Converged",
+    "LeaderUnassailable",
+    "NoProgress",
+    "Stable",
+    "answered_of",
+    "answers_of",
+    "held",
+    "turns_of",
+]
+
+
+Basis: TypeAlias = Literal["choice", "stance", "position"]
+"""Basis of comparing answers: the option chosen, the side taken, or the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of several rounds, compared on one basis."""
+
+    basis: Basis
+    """Basis of comparison."""
+    rounds: tuple[dict[str, str], ...]
+    """For each round the answer of each agent, the latest if it answered twice."""
+
+
+def answers_of(rounds: Sequence[ExitRound]) -> Answers:
+    """Return the answers of several rounds: by choice if all have one, else by their texts.
+
+    Texts are bottom lines where there are some. Equal texts are equal answers; others may still say the same. Texts
+    that abstain are left out. Stances are the answers only where the mode assigned sides: agents that all say YES may
+    still give different answers.
+    """
+    responses = [response for round_ in rounds for response in round_.responses]
+    basis: Basis = "position"
+    if responses and all(response.choice is not None for response in responses):
+        basis = "choice"
+    elif _are_sides_assigned(rounds) and all(response.stance in {"YES", "NO"} for response in responses):
+        basis = "stance"
+    by_round = [
+        {response.agent_id: _answer(response, basis) for response in round_.responses if not _abstains(response, basis)}
+        for round_ in rounds
+    ]
+    return Answers(basis, tuple(by_round))
+
+
+def _are_sides_assigned(rounds: Sequence[ExitRound]) -> bool:
+    return bool(rounds) and all(round_.consensus is not None and round_.consensus.assigned for round_ in rounds)
+
+
+def _abstains(response: AgentResponse, basis: Basis) -> bool:
+    return basis == "position" and is_abstention(response.bottom_line or response.position)
+
+
+def _answer(response: AgentResponse, basis: Basis) -> str:
+    if basis == "position":
+        return open_key(response.bottom_line or response.position)
+    return casefold((response.choice if basis == "choice" else response.stance) or "")
+
+
+def turns_of(one: ExitRound) -> tuple[AnyTurn, ...]:
+    """Return the turns of a round that stores them, as `RoundRecord` does; else none."""
+    turns: object = getattr(one, "turns", ())
+    return tuple(turn for turn in turns if isinstance(turn, Turn | FailedTurn)) if isinstance(turns, tuple) else ()
+
+
+def answered_of(one: ExitRound) -> tuple[int, int]:
+    """Return how many agents gave an answer, abstentions excluded, and how many were asked."""
+    missing: object = getattr(one, "missing", ())
+    spoke = {response.agent_id for response in one.responses}
+    abstained = spoke & set(one.consensus.abstained if one.consensus else ())
+    return len(spoke) - len(abstained), len(spoke) + (len(missing) if isinstance(missing, tuple) else 0)
+
+
+def held(before: AgentResponse, after: AgentResponse, key: TurnKey | None = None) -> bool:
+    """Check whether an agent held its position for certain.
+
+    The two answers must be equal, as the law of camps compares them, or the agent must have declared that they are; an
+    agent that abstained twice held its position too. Other words for the same answer do not show that.
+
+    Args:
+        before: Its earlier answer.
+        after: Its later answer.
+        key: Turn of the earlier answer, if that is known; declarations refer to it.
+
+    Example:
+        >>> def says(text):
+        ...     return AgentResponse(agent_id="ada", agent_name="Ada", position=text)
+        >>> held(says("Adopt it now"), says("adopt it now.")), held(says("Adopt it now"), says("Adopt it, now!"))
+        (True, False)
+    """
+    earlier = {} if key is None else {key: before}
+    found = compare_answers([to_open_answer("before", before, {}), to_open_answer("after", after, earlier)])
+    if not found:
+        return True
+    return found.get("before", {}).get("after") == "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Converged(Exit):
+    """Ends when no agent moved through the last rounds; reason `convergence`.
+
+    An agent holds its position when it chooses the same option or gives an equal answer: the same bottom line or, if it
+    has none, the same position, by letter case and punctuation; or when it declares that its answer is still the same.
+    Another wording alone counts as a move. Agents that did not answer in each of these rounds are left out and named in
+    the figures.
+
+    Example:
+        >>> Converged(rounds=2).to_spec()
+        {'kind': 'convergence', 'rounds': 2}
+    """
+
+    kind = "convergence"
+    rounds: int = 2
+    """Rounds in a row, up to the last one, in which no agent may move; from 2."""
+
+    def __post_init__(self) -> None:
+        """Check the number.
+
+        Raises:
+            ConfigurationError: `rounds` is below 2.
+        """
+        whole(self.rounds, "Converged", 2)
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, JsonValue], load: Load, /) -> Self:
+        """Create it from its JSON; sessions of version 0.2 also hold a `similarity` of words, which no longer counts.
+
+        Raises:
+            ConfigurationError: A field is unknown or out of range.
+        """
+        known = {name: value for name, value in spec.items() if name != "similarity"}
+        return super(Converged, cls).from_spec(known, load)
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Compare each agent's positions through the last rounds."""
+        if len(rounds) < self.rounds:
+            return not_ended(f"{counted(len(rounds), 'round')} of {self.rounds} to compare")
+        last = rounds[-self.rounds :]
+        window = [{response.agent_id: response for response in round_.responses} for round_ in last]
+        everyone = sorted({agent for responses in window for agent in responses})
+        present = [agent for agent in everyone if all(agent in responses for responses in window)]
+        keys = [{turn.agent_id: turn.key for turn in _position_turns(round_)} for round_ in last]
+        moved = [agent for agent in present if not self._held(agent, window, keys)]
+        figures: dict[str, JsonValue] = {
+            "rounds": self.rounds,
+            "compared": list(present),
+            "moved": list(moved),
+            "absent": [agent for agent in everyone if agent not in present],
+        }
+        if not present:
+            return not_ended(f"no agent answered in all of the last {self.rounds} rounds", **figures)
+        if moved:
+            return not_ended(f"{listing(moved)} moved", **figures)
+        details = f"no agent moved in the last {self.rounds} rounds"
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
+
+    @staticmethod
+    def _held(agent: str, window: Sequence[Mapping[str, AgentResponse]], keys: Sequence[Mapping[str, TurnKey]]) -> bool:
+        return all(
+            held(before[agent], after[agent], key.get(agent))
+            for (before, after), key in zip(pairwise(window), keys, strict=False)
+        )
+
+
+def _position_turns(one: ExitRound) -> Iterator[AnyTurn]:
+    return (turn for turn in turns_of(one) if turn.outcome == "answered" and turn.answer.kind == "position")
+
+
+@dataclass(frozen=True, slots=True)
+class Stable(Exit):
+    """Ends when the distribution of answers hardly moves any more; reason `stable`.
+
+    Each threshold given must hold for `patience` successive pairs of rounds. Without any, `jsd` is 0.05. Answers are
+    compared by choice where all have one, else by assigned sides, else by wording.
+
+    Example:
+        >>> Stable(ks="0.1").to_spec()
+        {'kind': 'stable', 'entropy': None, 'jsd': None, 'ks': 0.1, 'patience': 2}
+    """
+
+    kind = "stable"
+    entropy: Number | None = None
+    """Largest change of the Shannon entropy, in bits."""
+    jsd: Number | None = None
+    """Largest Jensen-Shannon divergence, in bits, in [0, 1]."""
+    ks: Number | None = None
+    """Largest Kolmogorov-Smirnov distance in [0, 1]: between numbers when all answers are numbers; else the widest gap
+    over every order of the options, which is the total variation."""
+    patience: int = 2
+    """Successive pairs of rounds that must be stable, from 1."""
+
+    def __post_init__(self) -> None:
+        """Read the thresholds exactly.
+
+        Raises:
+            ConfigurationError: A threshold is not a number of at least 0, or `patience` is below 1.
+        """
+        whole(self.patience, "patience of Stable")
+        if self.entropy is None and self.jsd is None and self.ks is None:
+            object.__setattr__(self, "jsd", Fraction(1, 20))
+        for name in ("entropy", "jsd", "ks"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            bound = exact(value, f"{name} of Stable")
+            if bound < 0:
+                raise ConfigurationError(f"{name} of Stable must be at least 0, not {value!r}")
+            object.__setattr__(self, name, bound)
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Measure the last pairs of successive rounds."""
+        if len(rounds) <= self.patience:
+            return not_ended(f"{counted(len(rounds), 'round')} of {self.patience + 1} to compare")
+        answers = answers_of(rounds[-self.patience - 1 :])
+        pairs = list(pairwise([list(answer_of.values()) for answer_of in answers.rounds]))
+        if not all(before and after for before, after in pairs):
+            return not_ended("a round has no answers")
+        bounds = {"entropy": self.entropy, "jsd": self.jsd, "ks": self.ks}
+        thresholds = {name: exact(bound) for name, bound in bounds.items() if bound is not None}
+        widest = {name: max(_change(name, before, after) for before, after in pairs) for name in thresholds}
+        figures: dict[str, JsonValue] = {
+            "basis": answers.basis,
+            "patience": self.patience,
+            "widest": {name: float(change) for name, change in widest.items()},
+            "thresholds": {name: as_json(bound) for name, bound in thresholds.items()},
+        }
+        moves = (
+            f"{name} moved by {float(widest[name]):.4g} of {float(bound):.4g}" for name, bound in thresholds.items()
+        )
+        details = ", ".join(moves)
+        if any(widest[name] > bound for name, bound in thresholds.items()):
+            return not_ended(details, **figures)
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
+
+
+def _change(name: str, before: Sequence[str], after: Sequence[str]) -> Fraction | float:
+    if name == "entropy":
+        return abs(entropy(tally(after, "exact").values()) - entropy(tally(before, "exact").values()))
+    if name == "jsd":
+        return float(jensen_shannon(before, after, normalise="exact"))
+    numbers = [exact_or_none(answer) for answer in (*before, *after)]
+    known = [number for number in numbers if number is not None]
+    if len(known) == len(numbers):
+        return _kolmogorov_smirnov(known[: len(before)], known[len(before) :])
+    return total_variation(before, after, normalise="exact").value or Fraction(0)
+
+
+def _kolmogorov_smirnov(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
+    """Return the widest gap between the two empirical distribution functions."""
+    return max(
+        abs(
+            Fraction(sum(value <= threshold for value in first), len(first))
+            - Fraction(sum(value <= threshold for value in second), len(second))
+        )
+        for threshold in {*first, *second}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NoProgress(Exit):
+    """Ends when the last rounds brought no more agreement than before; reason `no_progress`.
+
+    This is a deadlock, also one in which agents swap positions. Never ends a debate in which a round was not measured
+    as one figure, rounds were measured by different methods, or stances were assigned.
+
+    Example:
+        >>> NoProgress().to_spec()
+        {'kind': 'no_progress', 'rounds': 2, 'gain': 0.0}
+    """
+
+    kind = "no_progress"
+    rounds: int = 2
+    """Rounds without progress that end the debate, from 1; the debate needs one more."""
+    gain: Number = 0
+    """Rise of the agreement level in [0, 1] that is needed to count as progress; 0 takes any rise."""
+
+    def __post_init__(self) -> None:
+        """Check both numbers.
+
+        Raises:
+            ConfigurationError: `rounds` is below 1, or `gain` is not in [0, 1].
+        """
+        whole(self.rounds, "NoProgress")
+        object.__setattr__(self, "gain", share(self.gain, "gain of NoProgress"))
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Compare the best agreement of the last rounds with the best before."""
+        if len(rounds) <= self.rounds:
+            return not_ended(f"{counted(len(rounds), 'round')} of {self.rounds + 1} to compare")
+        measured = [round_.consensus for round_ in rounds]
+        usable = [
+            consensus
+            for consensus in measured
+            if consensus is not None and not consensus.assigned and consensus.is_measured
+        ]
+        if len(usable) < len(measured):
+            return not_ended("agreement was not measured in every round, or stances were assigned")
+        if len(methods := sorted({consensus.method for consensus in usable})) > 1:
+            return not_ended(f"agreement was measured in different ways: {listing(methods)}")
+        levels = [exact(consensus.agreement_level) for consensus in usable]
+        before, since = max(levels[: -self.rounds]), max(levels[-self.rounds :])
+        rise = since - before
+        figures: dict[str, JsonValue] = {"before": float(before), "since": float(since), "rounds": self.rounds}
+        details = f"best agreement was {float(before):.4g}, and {float(since):.4g} in the last {self.rounds}"
+        if rise > 0 and rise >= exact(self.gain):
+            return not_ended(details, **figures)
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderUnassailable(Exit):
+    """Ends when no agent that may still vote or change can overturn the leader; reason `unassailable`.
+
+    Each agent's latest answer counts. An agent that gave the same answer twice in a row holds it; one that changed its
+    last answer, or answered only once, may still change. The leader's lead over the next option must exceed the number
+    of agents without an answer plus twice the number of agents that may change, since each takes one vote from the
+    leader and gives it to the next. Agents that abstained count as missing. So a round in which all agents answer for
+    the first time never ends a debate, except with `votes_once`: then answers are final, and only missing ones can
+    overturn the leader. Without options, all other answers count as one: they may say the same in other
+    words.
+
+    Example:
+        >>> LeaderUnassailable(voters=5).to_spec()
+        {'kind': 'unassailable', 'voters': 5, 'votesOnce': False}
+    """
+
+    kind = "unassailable"
+    voters: int | None = None
+    """Number of agents that vote; `None` counts those that have answered or failed."""
+    votes_once: bool = False
+    """Whether agents vote once and cannot change, for example if each speaks in its own round."""
+
+    def __post_init__(self) -> None:
+        """Check the number.
+
+        Raises:
+            ConfigurationError: It is below 1.
+        """
+        if self.voters is not None:
+            whole(self.voters, "voters of LeaderUnassailable")
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Count the latest answers, and the agents that may still change."""
+        answers = answers_of(rounds)
+        history: dict[str, list[str]] = {}
+        for round_, answer_of in zip(rounds, answers.rounds, strict=True):
+            for agent, answer in answer_of.items():
+                history.setdefault(agent, []).append(answer)
+            for response in round_.responses:
+                if response.agent_id not in answer_of:
+                    history.pop(response.agent_id, None)  # it abstains now
+        if not history:
+            return not_ended("nobody answered")
+        failed = {turn.agent_id for round_ in rounds for turn in turns_of(round_) if isinstance(turn, FailedTurn)}
+        spoke = {response.agent_id for round_ in rounds for response in round_.responses}
+        expected = len(failed | spoke) if self.voters is None else self.voters
+        missing = max(0, expected - len(history))
+        movers = 0 if self.votes_once else sum(path[-1:] != path[-2:-1] for path in history.values())
+        ranked = [*Counter(path[-1] for path in history.values()).most_common(2), ("", 0)]
+        (leader, votes), (_, next_votes) = ranked[:2]
+        if answers.basis == "position":
+            next_votes = len(history) - votes
+        lead, needed = votes - next_votes, missing + 2 * movers
+        figures: dict[str, JsonValue] = {
+            "basis": answers.basis,
+            "leader": leader,
+            "lead": lead,
+            "missing": missing,
+            "movers": movers,
+        }
+        can_turn = f"{counted(missing, 'missing vote')} and {counted(movers, 'mover')} can turn {needed}"
+        details = f"the lead is {lead}; {can_turn}"
+        if lead <= needed:
+            return not_ended(details, **figures)
+        return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)

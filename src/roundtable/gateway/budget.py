@@ -1,0 +1,290 @@
+"""Price each call, and only allow the calls that a budget covers."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
+
+from roundtable._core.ledger import Amount, Ledger
+from roundtable.errors import BudgetExceeded, RoundtableError
+from roundtable.gateway.prices import PROVIDERS_WITHOUT_TOKENS, sane_usage, to_usd, usage_of_failure
+from roundtable.gateway.wrapping import WrappedModel, close_stream, cost_limit_of, keeps_deadline
+from roundtable.prompts import estimate_tokens
+from roundtable.types import ChatDelta, ChatResponse
+from roundtable.vendors import VENDORS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from roundtable._core.ledger import Ticket
+    from roundtable.gateway.prices import PriceTable
+    from roundtable.protocols import ChatModel
+    from roundtable.types import ChatRequest, Usage
+
+__all__ = ["SEARCH_TOKENS", "SYNTHESIS", "MeteredModel", "ReservedModel", "prompt_tokens", "search_tokens"]
+
+
+SYNTHESIS: Final = "synthesis"
+"""Value of `metadata["purpose"]` in a request that may use the amount set aside for the synthesis."""
+SEARCH_TOKENS: Final = 10_000
+"""Tokens that the pages of one provider search add to a prompt; an upper estimate."""
+MESSAGE_TOKENS: Final = 8
+"""Tokens of the frame of a message."""
+_POLL_S: Final = 0.02
+
+
+def prompt_tokens(request: ChatRequest) -> int:
+    """Return an upper estimate of a request's tokens: messages, tools and schema, without a tokenizer.
+
+    Example:
+        >>> from roundtable.types import ChatRequest, Message
+        >>> prompt_tokens(ChatRequest(model="m", messages=(Message(role="user", content="Tea or coffee?"),)))
+        13
+    """
+    total = 0
+    for message in request.messages:
+        total += MESSAGE_TOKENS + estimate_tokens(message.content)
+        total += sum(estimate_tokens(f"{call.name}{json.dumps(dict(call.arguments))}") for call in message.tool_calls)
+    total += sum(MESSAGE_TOKENS + estimate_tokens(tool.to_json()) for tool in request.tools)
+    return total + (estimate_tokens(request.output_schema.to_json()) if request.output_schema else 0)
+
+
+def search_tokens(request: ChatRequest, provider: str) -> int:
+    """Return an upper estimate of the tokens that a provider's own searches add to the prompt.
+
+    Example:
+        >>> from roundtable.types import ChatRequest, Message
+        >>> search_request = ChatRequest(model="m", messages=(), search={"max_uses": 2})
+        >>> search_tokens(search_request, "anthropic"), search_tokens(search_request, "perplexity")
+        (20000, 0)
+    """
+    vendor = VENDORS.get(provider)
+    is_billed = vendor is None or vendor.search_pages_billed
+    return request.search.max_uses * SEARCH_TOKENS if request.search and is_billed else 0
+
+
+class MeteredModel(WrappedModel):
+    """A `ChatModel` that states the price of its responses, and enforces the budgets of a ledger.
+
+    A call belongs to the debate named in `metadata["session"]` of its request. Where a budget applies, the worst case
+    (an estimate of the prompt, `max_tokens` of output, the highest price) is reserved before the call. While that does
+    not fit, the call waits for others to settle. A price that the model itself reports is not changed.
+
+    Inside a gateway each try of a call is one call here. Its reservation comes before the try, so the wait for the
+    budget does not count as time of the provider, and a try that the budget refuses is not made.
+
+    Args:
+        inner: The wrapped model.
+        prices: Prices of calls.
+        ledger: Budgets to enforce; none when left out.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.gateway.prices import PriceTable
+        >>> from roundtable.providers import ScriptedModel
+        >>> from roundtable.types import ChatRequest
+        >>> prices = PriceTable({"scripted:scripted": {"input": 0, "output": 1000}})
+        >>> model = MeteredModel(ScriptedModel(["Four letters each token."]), prices)
+        >>> anyio.run(model.complete, ChatRequest(model="", messages=())).usage.cost_usd
+        0.006
+    """
+
+    def __init__(self, inner: ChatModel, prices: PriceTable, ledger: Ledger | None = None) -> None:
+        super().__init__(inner)
+        self.prices = prices
+        self.ledger: Ledger = ledger or Ledger()
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether the price of the model is known, or the model enforces its own limit."""
+        return (
+            cost_limit_of(self.inner) is not None
+            or self.prices.worst(self.provider, self.model, 1, 1, endpoint=self.endpoint) is not None
+        )
+
+    async def prepare(self) -> None:
+        """Prepare the model, and load the packaged prices where they are needed.
+
+        Raises:
+            RoundtableError: The model is unavailable.
+        """
+        await self._read_prices()
+        await super().prepare()
+
+    async def _read_prices(self) -> None:
+        # Takes about a second, once; on a thread, so that the event loop is not blocked.
+        if not self.prices.can_skip_load(self.provider, self.endpoint):
+            await anyio.to_thread.run_sync(self.prices.load)
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer once; raises what the model raises.
+
+        Raises:
+            BudgetExceeded: The budget does not cover the call; it was not made.
+        """
+        return await (await self.reserved(request)).complete(request)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        """Answer in pieces, then whole; raises what the model raises.
+
+        Raises:
+            BudgetExceeded: The budget does not cover the call; it was not made.
+        """
+        pieces = (await self.reserved(request)).stream(request)
+        try:
+            async for piece in pieces:
+                yield piece
+        finally:
+            await close_stream(pieces)
+
+    async def reserved(self, request: ChatRequest) -> ReservedModel:
+        """Wait until the budgets cover a call; return a model for this one call.
+
+        Raises:
+            BudgetExceeded: The budgets will never cover it, even if all other reservations are released.
+        """
+        await self._read_prices()
+        account = self.ledger.account(request.metadata.get("session"))
+        if not account.is_limited:
+            return ReservedModel(self, None)
+        worst_case = self.worst_case(request, prices=account.needs_prices)
+        reserve = partial(
+            account.reserve,
+            worst_case,
+            may_use_reserve=request.metadata.get("purpose") == SYNTHESIS,
+            # A call that is refused because of its search can be made without one.
+            has_cheaper_form=bool(request.search),
+        )
+        try:
+            # Another event loop may release the reservation, and an anyio event cannot reach across.
+            while (ticket := reserve()) is None:  # noqa: ASYNC110  (see above)
+                await anyio.sleep(_POLL_S)
+        except BudgetExceeded as error:
+            error.provider = self.provider
+            raise
+        return ReservedModel(self, ticket)
+
+    def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
+        """Return the most that a call may consume, by the estimate of its prompt; without a price unless needed."""
+        tokens_in, tokens_out = self.worst_tokens(request)
+        tokens_in += search_tokens(request, self.provider)
+        cost = self._worst_cost(request, tokens_in, tokens_out) if prices else None
+        return Amount(cost, tokens_in + tokens_out, 1)
+
+    def worst_tokens(self, request: ChatRequest) -> tuple[int, int]:
+        """Return the most input and output tokens of a call; 0 for people."""
+        return (0, 0) if self.provider in PROVIDERS_WITHOUT_TOKENS else (prompt_tokens(request), request.max_tokens)
+
+    def _worst_cost(self, request: ChatRequest, tokens_in: int, tokens_out: int) -> Decimal | None:
+        cost_limit = cost_limit_of(self.inner)
+        if cost_limit is not None:
+            return Decimal(repr(cost_limit))
+        name = request.model or self.model
+        searches = request.search.max_uses if request.search else 0
+        return self.prices.worst(self.provider, name, tokens_in, tokens_out, endpoint=self.endpoint, searches=searches)
+
+    def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
+        """Return usage with its price, by the requested model or else by the one that the provider reports.
+
+        The price remains unknown where no table has it, and where the provider does not report the usage.
+        """
+        if usage.cost_usd is not None or usage.unreported_calls or not usage.calls:
+            return usage
+        provider = (response and response.provider) or self.provider
+        for name in dict.fromkeys((request.model or self.model, (response and response.model) or "")):
+            cost = to_usd(self.prices.cost(provider, name, usage, endpoint=self.endpoint))
+            if cost is not None:
+                return usage.model_copy(update={"cost_usd": cost, "partial_cost_usd": None})
+        return usage
+
+
+class ReservedModel(WrappedModel):
+    """A metered model with the reservation of one call; made by `MeteredModel.reserved`, valid for that call only.
+
+    Args:
+        meter: The metered model.
+        ticket: The reservation; `None` where no budget applies.
+    """
+
+    def __init__(self, meter: MeteredModel, ticket: Ticket | None) -> None:
+        super().__init__(meter.inner)
+        self._meter = meter
+        self._ticket = ticket
+
+    @property
+    def keeps_deadline(self) -> bool:
+        """Whether the inner model ends its calls by itself; see `keeps_deadline`."""
+        return keeps_deadline(self.inner)
+
+    def release(self) -> None:
+        """Release the reservation of a call that is not made."""
+        if self._ticket is not None:
+            self._ticket.release()
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer once; raises what the model raises."""
+        try:
+            return self._settled(await self.inner.complete(request), request)
+        except BaseException as error:
+            self._settle_failed(error, request, begun=False)
+            raise
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        """Answer in pieces, then whole; raises what the model raises."""
+        pieces = self.inner.stream(request)
+        begun = False
+        try:
+            async for piece in pieces:
+                begun = True
+                yield piece if isinstance(piece, ChatDelta) else self._settled(piece, request)
+        except BaseException as error:
+            self._settle_failed(error, request, begun=begun)
+            raise
+        finally:
+            await close_stream(pieces)
+            # The usage of a stream that ended without a response is unknown.
+            if self._ticket is not None:
+                self._ticket.settle()
+
+    def _settled(self, response: ChatResponse, request: ChatRequest) -> ChatResponse:
+        # A third-party model may return anything: the gateway raises the error, and the whole reservation is charged.
+        if not isinstance(response, ChatResponse):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if self._ticket is not None:
+                self._ticket.settle()
+            return response
+        usage = self._meter.priced(sane_usage(response.usage, self.provider), request, response)
+        self._settle(usage)
+        return response if usage is response.usage else response.model_copy(update={"usage": usage})
+
+    def _settle_failed(self, error: BaseException, request: ChatRequest, *, begun: bool) -> None:
+        """Charge a call without a response; a reservation that is already settled does not change.
+
+        The usage of a call that was cancelled, or ended by another library's error, is unknown, so the whole
+        reservation is charged.
+        """
+        if isinstance(error, RoundtableError):
+            if error.usage is not None:
+                error.usage = self._meter.priced(error.usage, request)
+            self._settle(usage_of_failure(error, begun=begun))
+        elif self._ticket is not None:
+            self._ticket.settle()
+
+    def _settle(self, usage: Usage) -> None:
+        """Charge the known usage, and the reserved amount where it is unknown; always at least one call."""
+        ticket = self._ticket
+        if ticket is None:
+            return
+        reserved = ticket.amount.tokens if usage.unreported_calls else 0
+        is_unknown = usage.cost_usd is None and usage.calls > 0
+        ticket.settle(
+            Amount(
+                None if is_unknown else Decimal(repr(usage.known_cost_usd)),
+                max(usage.total_tokens, reserved),
+                max(1, usage.calls),
+            )
+        )

@@ -1,0 +1,187 @@
+"""The transport of the extra `fast`: aiohttp, for asyncio."""
+
+from __future__ import annotations
+
+import ssl
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Self
+
+import aiohttp
+import anyio
+import anyio.lowlevel
+
+from roundtable._core.eventloop import on_thread
+from roundtable.errors import RoundtableError
+from roundtable.http.failures import (
+    broken_connection,
+    failed_connection,
+    no_connection,
+    not_an_address,
+    unusable_client,
+    unusable_request,
+)
+from roundtable.http.guard_public import masked_url
+from roundtable.http.message import KEEPALIVE_S, header_texts
+
+if TYPE_CHECKING:
+    from asyncio import Future  # noqa: TID251  (aiohttp supports only asyncio)
+    from collections.abc import Callable, Generator
+
+    from aiohttp.connector import Connection
+
+    from roundtable.http.message import HttpRequest
+
+__all__ = ["FastTransport"]
+
+READ_BYTES: Final = 4 * 1024
+"""Most bytes of one read; a larger read would hold up the first piece of a stream that arrives in one burst."""
+
+
+class FastTransport:
+    """Send requests through one aiohttp session without a connection limit: the gateway limits the calls.
+
+    It stores no cookies, uses no proxy or netrc file of the environment, decodes nothing and follows no redirect.
+
+    Args:
+        provider: Provider that is called, for messages.
+        context: Returns the TLS context; called on a thread, on the first https request.
+    """
+
+    def __init__(self, provider: str, context: Callable[[], ssl.SSLContext]) -> None:
+        self._provider = provider
+        self._context = context
+        self._tls: ssl.SSLContext | None = None
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),
+            response_class=_Response,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            # The client has one deadline for the whole call.
+            timeout=aiohttp.ClientTimeout(),
+            # The limits of httpx; usual headers are far shorter.
+            max_line_size=65_536,
+            max_field_size=65_536,
+            max_headers=10_000,
+        )
+
+    async def open(self, request: HttpRequest) -> FastReply:
+        """Send a request and wait for the head of the response."""
+        address = masked_url(request.url)
+        if self._tls is None and request.url.startswith("https:"):
+            self._tls = await on_thread(self._context, name="roundtable TLS")
+        # Let the event loop notice idle connections that the server has closed.
+        await anyio.lowlevel.checkpoint()
+        with _library_errors(self._provider, address):
+            response = await self._session.request(
+                request.method,
+                request.url,
+                headers=request.headers,
+                data=request.body or None,
+                ssl=self._tls or True,
+                allow_redirects=False,
+            )
+        return FastReply(response, self._provider, address)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+
+class FastReply:
+    """A response of aiohttp, as a `Reply`.
+
+    Args:
+        response: The response; its body is not read yet.
+        provider: Provider that responds, for messages.
+        address: Address that was called, as `masked_url` returns it.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse, provider: str, address: str) -> None:
+        self.status: int = response.status
+        self.headers: dict[str, str] = header_texts(response.raw_headers)
+        self._response = response
+        self._provider = provider
+        self._address = address
+
+    async def read(self, deadline: float) -> bytes | None:
+        """Return the next bytes of the body; `None` at its end. Only a read that must wait needs a cancel scope."""
+        body = self._response.content
+        with _library_errors(self._provider, self._address):
+            chunk = body.read_nowait(READ_BYTES)
+            if chunk or body.at_eof():
+                return chunk or None
+            with anyio.CancelScope(deadline=deadline):
+                return await body.read(READ_BYTES) or None
+        raise TimeoutError
+
+    async def aclose(self) -> None:
+        """Close the connection, unless the body was read to its end; idempotent."""
+        self._response.close()
+
+
+class _Response(aiohttp.ClientResponse):
+    """A response whose body fails as soon as its connection closes.
+
+    aiohttp closes the connection on a parse error, such as a chunk without a size. If the error arrives in a packet of
+    its own, aiohttp leaves the reader of the body waiting forever.
+    """
+
+    async def start(self, connection: Connection) -> Self:
+        """Read the head of the response."""
+        closed = None if connection.protocol is None else connection.protocol.closed
+        if closed is not None:
+            # Once per connection: asyncio logs an exception that nobody has retrieved.
+            closed.remove_done_callback(_retrieve_exception)
+            closed.add_done_callback(_retrieve_exception)
+        await super().start(connection)
+        body = self.content
+        if closed is None or body.is_eof():
+            return self
+
+        def fail(_closed: object) -> None:
+            if not body.is_eof() and body.exception() is None:
+                body.set_exception(aiohttp.ClientPayloadError("the connection broke off"))
+
+        def remove_callback() -> None:
+            closed.remove_done_callback(fail)
+
+        closed.add_done_callback(fail)
+        # A connection may serve many responses.
+        body.on_eof(remove_callback)
+        return self
+
+
+def _retrieve_exception(closed: Future[None]) -> None:
+    if not closed.cancelled():
+        closed.exception()
+
+
+@contextmanager
+def _library_errors(provider: str, address: str) -> Generator[None]:
+    """Convert what aiohttp raises inside the block to errors of this library."""
+    try:
+        yield
+    except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as exc:
+        error = _to_library_error(exc, provider, address)
+        raise error from error.__cause__
+
+
+def _to_library_error(exc: Exception, provider: str, address: str) -> RoundtableError:
+    match exc:
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
+            return not_an_address(provider, address)
+        case aiohttp.ClientConnectorError():
+            return no_connection(exc, provider, address)
+        case aiohttp.ClientOSError():
+            return failed_connection(exc, provider, address)
+        case aiohttp.ClientError():
+            # Its message may quote the response, which may repeat the request.
+            return broken_connection(provider, address)
+        case OSError():
+            return failed_connection(exc, provider, address)
+        case ValueError():
+            # The message may quote the invalid header, which may be the key.
+            return unusable_request(provider, address)
+        case _:
+            return unusable_client(exc, provider, address)

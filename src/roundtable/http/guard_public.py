@@ -1,0 +1,268 @@
+"""The SSRF guard: allow only addresses of the public web.
+
+A model writes the address, and a text that it has read may have told it which. So only one spelling of an address is
+accepted, and it must resolve to public unicast IP addresses.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+from urllib.parse import urlsplit
+
+from roundtable.errors import APINetworkError, ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = [
+    "WEB_PORTS",
+    "AddressRefused",
+    "WebAddress",
+    "checked_url",
+    "is_loopback",
+    "is_public",
+    "masked_url",
+    "web_address",
+]
+
+
+def is_loopback(host: str) -> bool:
+    """Check whether a host is this machine, without asking a name server.
+
+    Example:
+        >>> [is_loopback(host) for host in ("localhost", "127.0.0.8", "::1", "localhost.example.org")]
+        [True, True, True, False]
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -> str:
+    """Check an address before a key is sent there, and return it without a trailing slash.
+
+    Args:
+        url: The address.
+        what: Name of the setting, for messages.
+        has_key: Whether a key is sent to the address.
+
+    Raises:
+        ConfigurationError: It is not an http address, holds a user name, a query or a fragment, or would send a key
+            over plain http to another machine.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as exc:
+        raise ConfigurationError(f"{what} {masked_url(url)!r} is not an address", hint=_HINT) from exc
+    if parts.scheme not in {"http", "https"} or not host or any(ord(char) <= 32 or ord(char) == 127 for char in url):
+        raise ConfigurationError(f"{what} {masked_url(url)!r} is not an http or https address", hint=_HINT)
+    if "@" in parts.netloc:
+        raise ConfigurationError(f"{what} must not hold a user name or password", hint="Pass the key as `api_key`.")
+    if parts.query or parts.fragment:
+        raise ConfigurationError(f"{what} {masked_url(url)!r} must not have a query or fragment", hint=_HINT)
+    if has_key and parts.scheme == "http" and not is_loopback(host):
+        raise ConfigurationError(
+            f"{what} {masked_url(url)!r} is plain http; keys are sent only over https, or to this machine",
+            hint="Use https, or a tunnel to 127.0.0.1.",
+        )
+    return url.rstrip("/")
+
+
+_HINT = "Pass a full address such as https://api.example.org/v1 or http://127.0.0.1:8080/v1."
+
+
+def masked_url(url: str) -> str:
+    """Return an address without secrets, for messages: no user name, query or fragment, at most 200 characters.
+
+    Also for addresses of storages. If the parts of an address are not certain, for example because its password
+    holds a slash, only the scheme is shown.
+
+    Example:
+        >>> masked_url("https://me:secret@api.example.org/v1/x?key=secret")
+        'https://api.example.org/v1/x'
+        >>> masked_url("redis://me:se/cret@db.example.org")
+        'redis://***'
+    """
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        scheme, rest = "", url
+    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    if ":" in authority and "@" in rest[len(authority) :]:
+        return f"{scheme}{separator}***"
+    path = re.split("[?#]", rest[len(authority) :], maxsplit=1)[0]
+    return f"{scheme}{separator}{authority.rpartition('@')[2]}{path}"[:200]
+
+
+WEB_PORTS: Final = (80, 443)
+"""Ports of web servers; other ports may be databases, caches and consoles."""
+LONGEST: Final = 2_048
+"""Maximum characters of an address."""
+
+_NOT_PUBLIC_4: Final = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8",  # this network
+            "10.0.0.0/8",  # private
+            "100.64.0.0/10",  # shared by a carrier's customers
+            "127.0.0.0/8",  # this machine
+            "168.63.129.16/32",  # the host of an Azure machine
+            "169.254.0.0/16",  # this link, with the consoles of clouds
+            "172.16.0.0/12",  # private
+            "192.0.0.0/24",  # protocol assignments
+            "192.0.2.0/24",  # documentation
+            "192.88.99.0/24",  # relays of 6to4
+            "192.168.0.0/16",  # private
+            "198.18.0.0/15",  # benchmarks
+            "198.51.100.0/24",  # documentation
+            "203.0.113.0/24",  # documentation
+            "224.0.0.0/3",  # multicast, reserved, broadcast
+        ),
+    )
+)
+# Listed here instead of `is_global`, which differs between releases of Python.
+_PUBLIC_6: Final = ipaddress.IPv6Network("2000::/3")
+_NOT_PUBLIC_6: Final = tuple(
+    map(
+        ipaddress.IPv6Network,
+        (
+            "2001::/23",  # protocol assignments, Teredo among them
+            "2001:db8::/32",  # documentation
+            "2002::/16",  # 6to4: contains an IPv4 address
+            "3fff::/20",  # documentation
+        ),
+    )
+)
+_ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
+"""The bits before an IPv4 address in the interface id of ISATAP."""
+
+_LOCAL_NAMES: Final = ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "home.arpa", "corp")
+_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{1,63})+")
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+class AddressRefused(APINetworkError):
+    """The address is not part of the public web, or its spelling hides where it leads."""
+
+    default_message: ClassVar[str] = "The address is not part of the public web"
+    default_retryable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    """A parsed address whose spelling is checked."""
+
+    scheme: str
+    """`http` or `https`."""
+    host: str
+    """Name in ASCII, or an IP address, without brackets."""
+    port: int
+    """Port."""
+    path: str
+    """Path and query."""
+    is_allowed: bool = False
+    """Whether its host and port are listed in `allow`, so that they need not be public."""
+
+    @property
+    def is_ip(self) -> bool:
+        """Whether the host is an IP address."""
+        return ":" in self.host or self.host.rpartition(".")[2].isdigit()
+
+    @property
+    def authority(self) -> str:
+        """Host and port as a `Host` header has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == {"http": 80, "https": 443}[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The whole address."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+def is_public(address: str) -> bool:
+    """Check whether an IP address is a unicast address of the public internet.
+
+    Addresses that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) are never public.
+
+    Example:
+        >>> [is_public(ip) for ip in ("93.184.216.34", "2606:4700::1111", "10.0.0.1", "::ffff:93.184.216.34")]
+        [True, True, False, False]
+    """
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, ipaddress.IPv4Address):
+        return not any(ip in network for network in _NOT_PUBLIC_4)
+    if ip.scope_id is not None or ip not in _PUBLIC_6 or any(ip in network for network in _NOT_PUBLIC_6):
+        return False
+    return int(ip) >> 32 & 0xFFFF_FFFF not in _ISATAP
+
+
+def web_address(url: str, *, ports: Collection[int] = WEB_PORTS, allow: Collection[str] = ()) -> WebAddress:
+    """Parse an address and check its spelling, without asking a name server.
+
+    Args:
+        url: The address; its fragment is dropped.
+        ports: Ports that may be called.
+        allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
+
+    Raises:
+        AddressRefused: It is not an http address, holds a user name, a port that is not allowed or a local name, or
+            its IP address is not public or not spelt in the usual way.
+
+    Example:
+        >>> web_address("https://Example.org/a?b=c#d").url
+        'https://example.org/a?b=c'
+    """
+    address = _parse(url, allow)
+    if address.is_allowed:
+        return address
+    if address.port not in ports:
+        raise _refused(url, f"port {address.port} is not one of {', '.join(map(str, sorted(ports)))}")
+    if not address.is_ip:
+        labels = f".{address.host.rstrip('.')}"
+        if any(labels.endswith(f".{name}") for name in _LOCAL_NAMES):
+            raise _refused(url, "the name belongs to a local network")
+        if not _NAME.fullmatch(address.host.removesuffix(".")):
+            raise _refused(url, "the host is not a name of the public web")
+        if _NUMBER.fullmatch(address.host.rstrip(".").rpartition(".")[2]):
+            raise _refused(url, "the host must not end in a number")
+    elif not is_public(address.host):
+        raise _refused(url, "the IP address is not public, or not spelt in the usual way")
+    return address
+
+
+def _parse(url: str, allow: Collection[str]) -> WebAddress:
+    import httpx
+
+    if len(url) > LONGEST:
+        raise _refused(url, f"it is longer than {LONGEST} characters")
+    if _FORBIDDEN_CHARACTERS.search(url):
+        raise _refused(url, "it holds a space, a control character or a backslash")
+    try:
+        parts = httpx.URL(url)
+        host, port = parts.raw_host.decode("ascii").lower(), parts.port
+    except (httpx.InvalidURL, ValueError) as exc:
+        # The message of httpx may quote the whole address with its query.
+        raise _refused(url, "it cannot be parsed") from exc
+    if parts.scheme not in {"http", "https"} or not host:
+        raise _refused(url, "it is not an http or https address")
+    if parts.userinfo or "@" in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]:
+        raise _refused(url, "it holds a user name")
+    port = (443 if parts.scheme == "https" else 80) if port is None else port
+    allowed = f"{f'[{host}]' if ':' in host else host}:{port}" in allow
+    return WebAddress(parts.scheme, host, port, parts.raw_path.decode("ascii"), allowed)
+
+
+def _refused(url: str, reason: str) -> AddressRefused:
+    return AddressRefused(f"{masked_url(url)}: {reason}", hint="Use the http or https address of a public web page.")

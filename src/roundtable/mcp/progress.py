@@ -1,0 +1,152 @@
+"""Waiting for a running debate, with progress notifications to the caller."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, assert_never
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from roundtable.api.runs import DebateHandle
+    from roundtable.mcp.tool import ToolCallContext
+    from roundtable.types import Event
+
+__all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats"]
+
+
+HEARTBEAT_S: Final = 5.0
+"""Seconds without news after which a caller is notified that the debate is still running."""
+
+
+class Progress(Protocol):
+    """Notifies the caller of progress; does nothing if the caller did not ask for it."""
+
+    async def __call__(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Send a notification."""
+
+
+@dataclass(slots=True)
+class _RoundProgress:
+    """Progress of a debate, in rounds; it never decreases."""
+
+    agents: int
+    total: int
+    complete: int = 0
+    turns: int = 0
+    last_value: float = 0.0
+
+    def update(self, event: Event) -> str | None:
+        """Count an event; return a message about it, or `None`."""
+        match event.type:
+            case "round_start":
+                self.complete, self.turns = event.round - 1, 0
+                return f"round {event.round} of {self.total} begins"
+            case "agent_complete":
+                self.turns += 1
+                return f"round {event.round} of {self.total}: {event.turn.agent_name or event.agent} answered"
+            case "agent_error":
+                self.turns += 1
+                return f"round {event.round} of {self.total}: {event.turn.agent_name or event.agent} failed"
+            case "round_complete":
+                self.complete, self.turns = event.round, 0
+                return f"round {event.round} of {self.total} is complete"
+            case (
+                "conversation_start"
+                | "initiator_start"
+                | "initiator_tool_call"
+                | "initiator_complete"
+                | "summarizer_start"
+                | "summarizer_chunk"
+                | "conversation_complete"
+                | "debate_start"
+                | "agent_start"
+                | "agent_response_chunk"
+                | "retry"
+                | "agent_tool_call"
+                | "agent_tool_result"
+                | "consensus"
+                | "context_requested"
+                | "exit"
+                | "control"
+                | "synthesis_complete"
+                | "debate_complete"
+                | "error"
+            ):
+                return None
+            case _:
+                assert_never(event.type)
+
+    def value(self) -> float:
+        """Return the next value to report: larger than the last one, and below the next whole round."""
+        value = self.complete + 0.9 * min(1.0, self.turns / max(1, self.agents))
+        if value <= self.last_value:
+            value = self.last_value + (self.complete + 1 - self.last_value) / 20
+        self.last_value = value
+        return round(value, 6)
+
+
+async def follow(call: ToolCallContext, handle: DebateHandle, *, wait_s: float, until_round: int | None = None) -> None:
+    """Wait until a run is over, a time has passed, or a round is complete. The run itself continues.
+
+    Args:
+        call: The call that waits; it is notified of every turn and round, and regularly if there is no news.
+        handle: The run.
+        wait_s: Maximum seconds to wait.
+        until_round: Number of the round to wait for; the whole debate if omitted.
+    """
+    fold = await call.tenant_session.table.wiring.sessions.load(handle.session_id)
+    record = fold.to_record()
+    if any(round_record.number == until_round and round_record.complete for round_record in record.rounds):
+        return
+    complete = sum(round_record.complete for round_record in record.rounds)
+    progress = _RoundProgress(len(record.session.agents), record.total_rounds, complete=complete)
+    wiring = call.tenant_session.table.wiring
+    tenant = wiring.options.tenant
+    subscription = wiring.hub.subscribe(
+        handle.session_id, wiring.storage, after=fold.last_seq, tenant=tenant, pieces=False
+    )
+    with subscription, anyio.move_on_after(wait_s):
+        async with anyio.create_task_group() as group:
+
+            async def report() -> None:
+                due = anyio.current_time() + call.heartbeat_s
+                while True:
+                    event = await subscription.take(max(0.0, due - anyio.current_time()))
+                    news = None if event is None else progress.update(event)
+                    if news is None and anyio.current_time() < due:
+                        continue  # for example a piece of an answer; there are many
+                    message = f"session {handle.session_id}: {news or 'the debate is running'}"
+                    await call.progress(progress.value(), float(progress.total), message)
+                    due = anyio.current_time() + call.heartbeat_s
+                    if event is not None and event.type == "round_complete" and event.round == until_round:
+                        group.cancel_scope.cancel()
+
+            group.start_soon(report)
+            await handle.wait()
+            group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def heartbeats(call: ToolCallContext, message: str) -> AsyncGenerator[None]:
+    """Send the caller a message regularly until the block ends.
+
+    Args:
+        call: The call that waits.
+        message: What is running.
+    """
+    async with anyio.create_task_group() as group:
+
+        async def report() -> None:
+            beats = 0
+            while True:
+                await anyio.sleep(call.heartbeat_s)
+                beats += 1
+                await call.progress(float(beats), None, message)
+
+        group.start_soon(report)
+        yield
+        group.cancel_scope.cancel()

@@ -1,0 +1,223 @@
+"""Tools that read stored data; none of them calls a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.api.offered import offered_agents
+from roundtable.mcp.errors import NotFoundInSession
+from roundtable.mcp.outputs import (
+    AgentEntry,
+    AgentsOutput,
+    CitationsOutput,
+    ConfidencePoint,
+    ConsensusOutput,
+    ExportOutput,
+    ListOutput,
+    ResponseOutput,
+    RoundOutput,
+    SessionEntry,
+    ThoughtsOutput,
+)
+from roundtable.mcp.progress import follow
+from roundtable.mcp.views import (
+    agent_of,
+    answer_view,
+    answers_by,
+    ballot_views,
+    citation_views,
+    decision_view,
+    failure_views,
+    round_of,
+    state_of,
+)
+from roundtable.types import SessionFilter
+
+if TYPE_CHECKING:
+    from roundtable.mcp.inputs import (
+        CitationsInput,
+        ConsensusInput,
+        ExportInput,
+        ListInput,
+        NoInput,
+        ResponseInput,
+        RoundInput,
+        ThoughtsInput,
+    )
+    from roundtable.mcp.tool import ToolCallContext
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import RoundRecord, SessionSummary
+
+__all__ = [
+    "consensus_of",
+    "export",
+    "list_agents",
+    "list_citations",
+    "list_sessions",
+    "response_detail",
+    "round_details",
+    "thoughts_of",
+]
+
+
+async def list_agents(call: ToolCallContext, _: NoInput) -> AgentsOutput:
+    """List the agents that can debate."""
+    agents = tuple(
+        AgentEntry(
+            id=agent.id,
+            name=agent.name,
+            provider=agent.provider,
+            model=agent.model,
+            active=problem is None,
+            error=problem,
+        )
+        for agent, problem in offered_agents(call.tenant_session.table)
+    )
+    return AgentsOutput(agents=agents, count=len(agents))
+
+
+async def list_sessions(call: ToolCallContext, arguments: ListInput) -> ListOutput:
+    """List sessions, a page at a time."""
+    table = call.tenant_session.table
+    session_filter = SessionFilter.model_validate(
+        {
+            "tenant": table.wiring.options.tenant,
+            "topic": arguments.topic,
+            "mode": arguments.mode,
+            "status": arguments.status,
+            "created_from": arguments.from_date,
+            "created_to": arguments.to_date,
+            "after": arguments.cursor,
+            "limit": arguments.limit + 1,
+        }
+    )
+    sessions = await table.sessions(session_filter)
+    page = sessions[: arguments.limit]
+    next_cursor = page[-1].cursor if len(sessions) > len(page) else None
+    return ListOutput(sessions=tuple(map(_entry, page)), count=len(page), next_cursor=next_cursor)
+
+
+def _entry(summary: SessionSummary) -> SessionEntry:
+    return SessionEntry(
+        id=summary.id,
+        topic=summary.topic,
+        mode=summary.mode,
+        status=summary.status,
+        current_round=summary.current_round,
+        total_rounds=summary.total_rounds,
+        agent_count=len(summary.agent_ids),
+        response_count=summary.response_count,
+        created_at=summary.created_at,
+        updated_at=summary.updated_at,
+        error=summary.error,
+    )
+
+
+async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> ConsensusOutput:
+    """Return the stored agreement of a round."""
+    result = await _after_waiting(call, arguments.session_id, arguments.wait, arguments.round_number)
+    running = call.tenant_session.running(arguments.session_id) is not None
+    measured = _measured_round(result, arguments.round_number, running=running)
+    if measured is None and not running:
+        hint = "No round was completed; call continue_roundtable to continue the debate."
+        raise NotFoundInSession(f"session {result.session_id!r} has no measured consensus", hint=hint)
+    is_last = measured is not None and measured.number == max(
+        round_record.number for round_record in result.rounds if round_record.complete
+    )
+    return ConsensusOutput(
+        **state_of(result, running=running),
+        analyzed_round=None if measured is None else measured.number,
+        response_count=0 if measured is None else len(measured.responses),
+        consensus=None if measured is None else measured.consensus,
+        decision=None if measured is None else decision_view(measured.decision),
+        answer=result.answer if is_last else None,
+        independent_agreement=result.independent_agreement,
+        independent_agreement_at_most=result.independent_agreement_at_most,
+        exit=result.exit,
+    )
+
+
+def _measured_round(result: DebateResult, number: int | None, *, running: bool) -> RoundRecord | None:
+    """Return a round, the last measured one if no number is given; `None` if its agreement is not measured."""
+    if number is not None:
+        round_record = round_of(result, number, running=running)
+        return round_record if round_record.consensus is not None else None
+    measured = [round_record for round_record in result.rounds if round_record.consensus is not None]
+    return measured[-1] if measured else None
+
+
+async def round_details(call: ToolCallContext, arguments: RoundInput) -> RoundOutput:
+    """Return a round in full."""
+    result = await _after_waiting(call, arguments.session_id, arguments.wait, arguments.round_number)
+    running = call.tenant_session.running(arguments.session_id) is not None
+    round_record = round_of(result, arguments.round_number, running=running)
+    return RoundOutput(
+        **state_of(result, running=running),
+        round_number=round_record.number,
+        complete=round_record.complete,
+        focus_question=round_record.focus_question,
+        responses=tuple(answer_view(response, round_record.number) for response in round_record.spoken),
+        ballots=ballot_views(round_record, result.config.seed),
+        failures=failure_views((round_record,)),
+        consensus=round_record.consensus,
+        decision=decision_view(round_record.decision),
+    )
+
+
+async def _after_waiting(call: ToolCallContext, session_id: str, wait_s: float, number: int | None) -> DebateResult:
+    """Wait until a round or the whole debate is over, or the time has passed; return the session then."""
+    table = call.tenant_session.table
+    result = await table.session(session_id)
+    handle = call.tenant_session.running(session_id)
+    if handle is None or not wait_s:
+        return result
+    await follow(call, handle, wait_s=wait_s, until_round=number)
+    return await table.session(session_id)
+
+
+async def thoughts_of(call: ToolCallContext, arguments: ThoughtsInput) -> ThoughtsOutput:
+    """Return all answers of one agent."""
+    result = await call.tenant_session.table.session(arguments.session_id)
+    answers = answers_by(result, arguments.agent_id)
+    return ThoughtsOutput(
+        session_id=result.session_id,
+        agent_id=arguments.agent_id,
+        agent_name=agent_of(result, arguments.agent_id).name,
+        total_responses=len(answers),
+        rounds=len({answer.round_number for answer in answers}),
+        responses=answers,
+        confidence_evolution=tuple(
+            ConfidencePoint(round=answer.round_number, confidence=answer.confidence) for answer in answers
+        ),
+    )
+
+
+async def response_detail(call: ToolCallContext, arguments: ResponseInput) -> ResponseOutput:
+    """Return the answers of an agent, in one round or in all rounds."""
+    result = await call.tenant_session.table.session(arguments.session_id)
+    return ResponseOutput(
+        session_id=result.session_id,
+        agent_id=arguments.agent_id,
+        agent_name=agent_of(result, arguments.agent_id).name,
+        round_number=arguments.round_number,
+        responses=answers_by(result, arguments.agent_id, arguments.round_number),
+    )
+
+
+async def list_citations(call: ToolCallContext, arguments: CitationsInput) -> CitationsOutput:
+    """Return the sources cited in a session."""
+    result = await call.tenant_session.table.session(arguments.session_id)
+    citations = citation_views(result, arguments.round_number, arguments.agent_id)
+    return CitationsOutput(
+        session_id=result.session_id,
+        round_number=arguments.round_number,
+        agent_id=arguments.agent_id,
+        citations=citations,
+        total_citations=len(citations),
+    )
+
+
+async def export(call: ToolCallContext, arguments: ExportInput) -> ExportOutput:
+    """Return a session as a document."""
+    content = await call.tenant_session.table.export(arguments.session_id, arguments.format)
+    return ExportOutput(session_id=arguments.session_id, format=arguments.format, content=content)

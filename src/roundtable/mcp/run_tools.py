@@ -1,0 +1,300 @@
+"""Tools that run debates: start, continue, control and synthesize them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from roundtable.api.offered import debate_options
+from roundtable.errors import RoundtableError
+from roundtable.mcp.errors import invalid_value
+from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
+from roundtable.mcp.progress import follow, heartbeats
+from roundtable.mcp.views import agent_of, debate_output
+from roundtable.types import ContextResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.api.runs import DebateHandle
+    from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput, SynthesisInput
+    from roundtable.mcp.outputs import DebateOutput
+    from roundtable.mcp.tool import ToolCallContext
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import ContextRequest, JsonValue
+
+__all__ = ["continue_debate", "control", "start_debate", "synthesize"]
+
+
+_MAX_CONTROL_S: Final = 5.0
+_POLL_S: Final = 0.25
+
+
+async def start_debate(call: ToolCallContext, arguments: StartInput) -> DebateOutput:
+    """Start a debate, and wait for its end up to the requested time."""
+    if arguments.agents is not None and arguments.agent_count is not None:
+        problem = "cannot be combined with agents"
+        raise invalid_value("start_roundtable", "agentCount", problem, ["agents", "agentCount"])
+    table = call.tenant_session.table
+    # A list, because type checkers assume that the scope may suppress an exception.
+    started: list[DebateHandle] = []
+    # Cancelling the call at this point must not leave a stored session behind that no process runs.
+    with anyio.CancelScope(shield=True):
+        handle = await table.start(
+            arguments.topic,
+            step=arguments.step,
+            **debate_options(table, arguments, count=arguments.agent_count),
+        )
+        started.append(handle)
+    return await _outcome(call, started[0], wait_s=arguments.wait, stops=arguments.on_cancel == "stop")
+
+
+async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> DebateOutput:
+    """Continue a debate, and wait for its end up to the requested time."""
+    table, session_id = call.tenant_session.table, arguments.session_id
+    running = call.tenant_session.running(session_id)
+    before = await table.session(session_id)
+    if running is not None:
+        if _has_changes(arguments):
+            msg = f"session {session_id!r} is running; it can be changed only while it is not running"
+            hint = "Wait for it with get_consensus, or pause it with control_session."
+            raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
+        return await _outcome(call, running, wait_s=arguments.wait, stops=arguments.on_cancel == "stop")
+    results = _checked_results(before, arguments.context_results)
+    _check_continuable(before, arguments)
+    if not arguments.force:
+        results = (*results, *await _ask_user(call, before, results))
+        _check_answered(before, results)
+    handle = await table.start_resume(
+        session_id,
+        rounds=arguments.rounds or 0,
+        step=arguments.step,
+        focus_question=arguments.focus_question,
+        context_results=results,
+        force=arguments.force,
+        budget=arguments.budget,
+        deadline_s=arguments.deadline_s,
+        on_change=arguments.on_change,
+    )
+    return await _outcome(call, handle, wait_s=arguments.wait, stops=arguments.on_cancel == "stop")
+
+
+def _has_changes(arguments: ContinueInput) -> bool:
+    return any(
+        (
+            arguments.rounds,
+            arguments.focus_question,
+            arguments.context_results,
+            arguments.step,
+            arguments.budget,
+            arguments.deadline_s,
+        )
+    )
+
+
+def _check_continuable(before: DebateResult, arguments: ContinueInput) -> None:
+    """Check that a debate is not stopped or paused, and not completed unless rounds are added.
+
+    Raises:
+        RoundtableError: It cannot be continued; the hint says what to do instead.
+    """
+    session_id, status = before.session_id, before.session_status
+    reason = None if before.exit is None else before.exit.reason
+    if status == "completed" and reason == "stopped":
+        msg = f"session {session_id!r} was stopped for good"
+        hint = (
+            "start_roundtable begins a new debate. The operator of the server can continue this one: "
+            f"`roundtable extend {session_id}` adds rounds to it, `roundtable fork {session_id}` continues a copy."
+        )
+    elif status == "completed" and not arguments.rounds:
+        msg = f"session {session_id!r} is completed: all its rounds ran, or nothing was left to debate"
+        hint = (
+            "Call continue_roundtable with `rounds` to add that many rounds. `roundtable fork` continues a copy "
+            "from an earlier round."
+        )
+    elif status == "paused" and reason == "paused":
+        msg = f"session {session_id!r} is paused"
+        hint = "Call control_session with the action resume; the debate then continues by itself."
+    else:
+        return
+    raise RoundtableError(msg, code="SESSION_ERROR", hint=hint)
+
+
+def _checked_results(before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:
+    """Check that each answer of the caller belongs to an open request, and return the answers.
+
+    This also refuses a repeated call, made because its first response was lost, which would otherwise run a round that
+    nobody requested.
+
+    Raises:
+        InvalidArguments: An answer belongs to no request, or is empty.
+    """
+    waiting: list[JsonValue] = [request.id for request in before.context_requests]
+    for index, result in enumerate(results):
+        field = f"contextResults.{index}"
+        if result.request_id not in waiting:
+            problem = f"no agent waits for {result.request_id!r}"
+            raise invalid_value("continue_roundtable", f"{field}.requestId", problem, waiting)
+        if result.success and not (result.result or "").strip():
+            problem = "success needs a result"
+            raise invalid_value("continue_roundtable", f"{field}.result", problem, "text, or success false")
+    return tuple(results)
+
+
+async def _ask_user(
+    call: ToolCallContext, before: DebateResult, results: Sequence[ContextResult]
+) -> tuple[ContextResult, ...]:
+    """Ask the user for required information that the caller does not answer, if the client supports it."""
+    open_requests = _unanswered(before, results)
+    if not open_requests:
+        return ()
+    names = {agent.id: agent.name for agent in before.agents}
+    answers = await call.ask([(request, names.get(request.agent_id, request.agent_id)) for request in open_requests])
+    return tuple(
+        ContextResult(request_id=request_id, success=True, result=answer)
+        if answer is not None
+        else ContextResult(request_id=request_id, success=False, error="the user gave no answer")
+        for request_id, answer in answers.items()
+    )
+
+
+def _unanswered(before: DebateResult, results: Sequence[ContextResult]) -> list[ContextRequest]:
+    """Return the required requests without an answer."""
+    if before.status != "needs_context":
+        return []
+    answered = {result.request_id for result in results}
+    return [
+        request for request in before.context_requests if request.priority == "required" and request.id not in answered
+    ]
+
+
+def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ()) -> None:
+    """Check that no agent waits for required information; the hint is for callers of tools, unlike the engine's.
+
+    Raises:
+        RoundtableError: Agents wait for information; `details["missing"]` lists the requests.
+    """
+    missing = _unanswered(before, results)
+    if missing:
+        queries = "; ".join(f"{request.id}: {request.query}" for request in missing)
+        raise RoundtableError(
+            f"session {before.session_id!r} waits for information that its agents require: {queries}",
+            code="SESSION_ERROR",
+            hint="Call continue_roundtable with an entry in contextResults for each of contextRequests: answers to "
+            "only some of them are not stored. With force it continues without them.",
+            details={"missing": [request.model_dump(mode="json") for request in missing]},
+        )
+
+
+async def _outcome(call: ToolCallContext, handle: DebateHandle, *, wait_s: float, stops: bool) -> DebateOutput:
+    """Wait for a run, and return its state then."""
+    table, session_id = call.tenant_session.table, handle.session_id
+    call.tenant_session.keep(handle)
+    try:
+        await follow(call, handle, wait_s=wait_s)
+    except anyio.get_cancelled_exc_class():
+        if stops:
+            with anyio.move_on_after(_MAX_CONTROL_S, shield=True):
+                await handle.stop()
+        raise
+    if not handle.done:
+        return debate_output(await table.session(session_id), running=True)
+    return debate_output(await handle.result(), running=False)
+
+
+async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutput:
+    """Pause, resume or stop a debate."""
+    table, session_id = call.tenant_session.table, arguments.session_id
+    session = await table.session(session_id)
+    before, runs = session.session_status, True
+    if arguments.action == "pause":
+        await table.pause(session_id)
+    elif arguments.action == "stop":
+        await table.stop(session_id)
+    else:
+        runs = await _resume(call, session)
+    after = (await table.session(session_id)).session_status
+    return ControlOutput(
+        session_id=session_id,
+        action=arguments.action,
+        previous_status=before,
+        new_status=after,
+        message=_control_message(arguments.action, before, after, runs=runs),
+    )
+
+
+async def _resume(call: ToolCallContext, session: DebateResult) -> bool:
+    """Resume a debate that was paused, failed, or lost its process; return whether it is running afterwards.
+
+    A debate that runs in steps continues to the end of its round. If it is there already, it waits for the next step.
+    """
+    table, session_id = call.tenant_session.table, session.session_id
+    sessions = table.wiring.sessions
+    await _check_resumable(call, session)
+    _check_answered(session)
+    step = session.exit is not None and session.exit.figures.get("step") is True
+    if step and session.rounds and session.rounds[-1].complete:
+        await sessions.control(session_id, "resume")
+        return False
+    fold = await sessions.load(session_id)
+    subscription = table.wiring.hub.subscribe(
+        session_id, sessions.storage, after=fold.last_seq, tenant=sessions.tenant, pieces=False
+    )
+    with subscription, anyio.move_on_after(_MAX_CONTROL_S):
+        handle = await table.start_resume(session_id, step=step)
+        call.tenant_session.keep(handle)
+        # Raises here what prevents the debate from resuming; later calls would otherwise be the first to show it.
+        await handle.begun()
+        # The first durable event stores the new state of the session.
+        while not handle.done and ((event := await subscription.take(_POLL_S)) is None or not event.durable):
+            pass
+    return True
+
+
+async def _check_resumable(call: ToolCallContext, session: DebateResult) -> None:
+    """Check that a debate is not running, completed, or between two steps.
+
+    Raises:
+        RoundtableError: It cannot be resumed; the hint says what to do instead.
+    """
+    session_id, status = session.session_id, session.session_status
+    if status in {"paused", "error"}:
+        return
+    if status == "completed":
+        msg = f"session {session_id!r} is completed; only a paused or failed session can be resumed"
+        hint = "continue_roundtable with `rounds` extends it, unless it was stopped for good."
+    elif call.tenant_session.running(session_id) is not None or await call.tenant_session.table.wiring.sessions.is_run(
+        session_id
+    ):
+        msg = f"session {session_id!r} is {status} and running; only a session that is not running can be resumed"
+        hint = "Wait for it with get_consensus. If its process died just now, try again in 15 seconds."
+    elif session.exit is None and 0 < len(session.rounds) < session.total_rounds and session.rounds[-1].complete:
+        msg = f"session {session_id!r} is {status} and between two rounds; it is not paused"
+        hint = "continue_roundtable runs the remaining rounds, or one of them with step."
+    else:
+        return  # its process died
+    raise RoundtableError(msg, code="SESSION_ERROR", hint=hint)
+
+
+def _control_message(action: str, before: str, after: str, *, runs: bool) -> str:
+    if not runs:
+        return f"The session was {before} and is {after}; continue_roundtable with step runs its next round."
+    if action == "resume":
+        was = "left by its process" if before in {"created", "active"} else before
+        return f"The session was {was} and continues; it is {after}."
+    if after == before:
+        return f"The session is asked to {action}; it is {after} until its running calls have ended."
+    return f"The session was {before} and is {after}."
+
+
+async def synthesize(call: ToolCallContext, arguments: SynthesisInput) -> SynthesisOutput:
+    """Return the synthesis of a debate; a model writes it unless one is stored."""
+    table, synthesizer = call.tenant_session.table, arguments.synthesizer
+    if synthesizer is not None:
+        agent_of(await table.session(arguments.session_id), synthesizer)
+    async with heartbeats(call, f"session {arguments.session_id}: the synthesis is being written"):
+        synthesis = await table.synthesize(arguments.session_id, by=synthesizer)
+    return SynthesisOutput(
+        session_id=arguments.session_id, synthesizer_id=synthesis.synthesizer_id, synthesis=synthesis
+    )

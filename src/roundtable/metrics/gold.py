@@ -1,0 +1,235 @@
+"""How debate changes right answers, and how well confidence is calibrated, where the right answer is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from roundtable.errors import ConfigurationError
+from roundtable.metrics.agreement import tally
+from roundtable.metrics.dynamics import Positions
+from roundtable.scoring.normalisation import Normalise, normaliser
+from roundtable.scoring.numbers import Measure, Number, share, whole
+from roundtable.scoring.words import counted
+
+__all__ = [
+    "Transitions",
+    "brier_score",
+    "expected_calibration_error",
+    "jury_bound",
+    "oracle_gap",
+    "transitions",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """Numbers of agents by whether they are right before and after. Adds up over debates with `+`.
+
+    Example:
+        >>> (Transitions(wrong_to_right=1) + Transitions(wrong_to_right=2)).wrong_to_right
+        3
+    """
+
+    kept_right: int = 0
+    """Right before and after."""
+    right_to_wrong: int = 0
+    """Right before, wrong after."""
+    wrong_to_right: int = 0
+    """Wrong before, right after."""
+    kept_wrong: int = 0
+    """Wrong before and after, with the same or another wrong answer."""
+
+    def __add__(self, other: Transitions) -> Transitions:
+        """Add up two debates."""
+        return Transitions(
+            self.kept_right + other.kept_right,
+            self.right_to_wrong + other.right_to_wrong,
+            self.wrong_to_right + other.wrong_to_right,
+            self.kept_wrong + other.kept_wrong,
+        )
+
+    @property
+    def vulnerability(self) -> Measure:
+        """P(wrong after | right before), in [0, 1], exact; undefined when nobody was right before."""
+        was_right = self.kept_right + self.right_to_wrong
+        if not was_right:
+            return Measure(None, "nobody was right before")
+        return Measure(Fraction(self.right_to_wrong, was_right))
+
+    @property
+    def correction(self) -> Measure:
+        """P(right after | wrong before), in [0, 1], exact; undefined when nobody was wrong before."""
+        was_wrong = self.kept_wrong + self.wrong_to_right
+        if not was_wrong:
+            return Measure(None, "nobody was wrong before")
+        return Measure(Fraction(self.wrong_to_right, was_wrong))
+
+
+def transitions(before: Positions, after: Positions, gold: str, *, normalise: Normalise = "casefold") -> Transitions:
+    """Count who is right before and after; agents that lack an answer in either round are left out.
+
+    Args:
+        before: Agent to answer, one round.
+        after: Agent to answer, a later round.
+        gold: The right answer.
+        normalise: When two spellings count as one answer.
+
+    Example:
+        >>> transitions({"ada": "4", "bo": "5"}, {"ada": "4.0", "bo": "4"}, "4", normalise="numeric")
+        Transitions(kept_right=1, right_to_wrong=0, wrong_to_right=1, kept_wrong=0)
+    """
+    key_of = normaliser(normalise)
+    right = key_of(gold)
+    pairs = [(old, after.get(agent)) for agent, old in before.items()]
+    rightness = [
+        (key_of(old) == right, key_of(new) == right) for old, new in pairs if old is not None and new is not None
+    ]
+    return Transitions(
+        rightness.count((True, True)),
+        rightness.count((True, False)),
+        rightness.count((False, True)),
+        rightness.count((False, False)),
+    )
+
+
+def oracle_gap(
+    answers: Iterable[Sequence[str | None]], gold: Iterable[str], *, normalise: Normalise = "casefold"
+) -> Measure:
+    """Measure what a perfect chooser would gain over the vote.
+
+    The share of questions with any right answer, less the share that the vote gets right. The vote is plurality; a tie
+    is not right, even when the right answer is among the tied. Range: [0, 1], exact, no unit; figures give both shares
+    (`oracle`, `vote`). Undefined without questions. Source: arXiv 2605.00914.
+
+    Args:
+        answers: The agents' answers to each question; `None` where there was none.
+        gold: The right answer to each question.
+        normalise: When two spellings count as one answer.
+
+    Raises:
+        ConfigurationError: There are not as many gold answers as questions.
+
+    Example:
+        >>> oracle_gap([["4", "5", "5"], ["7", "7", "8"]], ["4", "7"]).value
+        Fraction(1, 2)
+    """
+    questions, truths = list(answers), list(gold)
+    if len(questions) != len(truths):
+        raise ConfigurationError(
+            f"{counted(len(questions), 'question needs', 'questions need')} as many gold answers, not {len(truths)}"
+        )
+    if not questions:
+        return Measure(None, "there are no questions")
+    key_of = normaliser(normalise)
+    any_right = vote_right = 0
+    for question_answers, truth in zip(questions, truths, strict=True):
+        counts, right = tally(question_answers, normalise), key_of(truth)
+        any_right += right in counts
+        most = max(counts.values(), default=0)
+        vote_right += [key for key, count in counts.items() if count == most] == [right]
+    oracle, vote = Fraction(any_right, len(questions)), Fraction(vote_right, len(questions))
+    return Measure(oracle - vote, figures={"oracle": oracle, "vote": vote})
+
+
+def _forecasts(probabilities: Sequence[Number], outcomes: Sequence[bool | int]) -> list[tuple[Fraction, int]]:
+    if len(probabilities) != len(outcomes):
+        raise ConfigurationError(f"{len(probabilities)} probabilities need as many outcomes, not {len(outcomes)}")
+    if any(outcome not in (0, 1) for outcome in outcomes):
+        raise ConfigurationError("an outcome must be True or False")
+    shares = [share(probability, "a probability") for probability in probabilities]
+    return list(zip(shares, map(int, outcomes), strict=True))
+
+
+def brier_score(probabilities: Sequence[Number], outcomes: Sequence[bool | int]) -> Measure:
+    """Measure forecasts against what happened: the mean of `(p - o)^2` over binary outcomes o.
+
+    Range: [0, 1], exact, no unit; 0 is perfect, 1/4 is what always saying 0.5 gets. Undefined without forecasts.
+    Source: G. Brier, Monthly Weather Review 78 (1950), binary form.
+
+    Args:
+        probabilities: Forecast probability of each event, in [0, 1].
+        outcomes: Whether each event happened.
+
+    Raises:
+        ConfigurationError: Lengths differ, or a probability or an outcome is not valid.
+
+    Example:
+        >>> brier_score([0.9, 0.4], [True, False]).value
+        Fraction(17, 200)
+    """
+    forecasts = _forecasts(probabilities, outcomes)
+    if not forecasts:
+        return Measure(None, "there are no forecasts")
+    return Measure(sum(((p - o) ** 2 for p, o in forecasts), Fraction(0)) / len(forecasts))
+
+
+def expected_calibration_error(
+    probabilities: Sequence[Number], outcomes: Sequence[bool | int], *, bins: int = 10
+) -> Measure:
+    """Measure how far confidence is from the share of successes: `ECE = sum n_b / n |mean outcome - mean p|`.
+
+    Bins have equal width and are closed below: [0, 1/B), [1/B, 2/B), ...; the last one holds 1 as well. Range: [0, 1],
+    exact, no unit; 0 is calibrated. It depends on the number of bins. Undefined without forecasts.
+    Source: M. Naeini, G. Cooper and M. Hauskrecht, AAAI 2015.
+
+    Args:
+        probabilities: Confidence in [0, 1].
+        outcomes: Whether the answer was right.
+        bins: Number of bins B, from 1.
+
+    Raises:
+        ConfigurationError: Lengths differ, or a probability, an outcome or the number of bins is not valid.
+
+    Example:
+        >>> expected_calibration_error([0.9, 0.9], [True, False]).value
+        Fraction(2, 5)
+    """
+    bins = whole(bins, "the number of bins", 1)
+    forecasts = _forecasts(probabilities, outcomes)
+    if not forecasts:
+        return Measure(None, "there are no forecasts")
+    gaps: dict[int, Fraction] = {}
+    for p, o in forecasts:
+        number = min(int(p * bins), bins - 1)
+        gaps[number] = gaps.get(number, Fraction(0)) + o - p
+    return Measure(sum(map(abs, gaps.values()), Fraction(0)) / len(forecasts), figures={"bins": len(gaps)})
+
+
+def jury_bound(voters: int, accuracy: Number, *, correlation: Number = 0) -> Measure:
+    """Return the probability that a majority of voters is right: `sum over k > n/2 of P(k of n right)`.
+
+    Votes are binomial when independent, else beta-binomial with pairwise correlation rho. With an even number
+    of voters a tie is not right. Range: [0, 1], exact, no unit; with rho = 1 it is the accuracy of one voter.
+    Source: Condorcet (1785); K. Ladha, Am. J. Polit. Sci. 36 (1992).
+
+    Args:
+        voters: Number n of voters, from 1.
+        accuracy: Probability p that one voter is right.
+        correlation: Pairwise correlation rho of the votes, in [0, 1].
+
+    Raises:
+        ConfigurationError: A number is out of range.
+
+    Example:
+        >>> float(jury_bound(3, 0.6)), float(jury_bound(3, 0.6, correlation=1))
+        (0.648, 0.6)
+    """
+    voters = whole(voters, "the number of voters", 1)
+    p, rho = share(accuracy, "accuracy"), share(correlation, "correlation")
+    if rho == 1:
+        return Measure(p)
+    # Integers over one common denominator are fast: with fractions each of the many terms would be reduced.
+    right, wrong = p * (1 - rho), (1 - p) * (1 - rho)
+    unit = math.lcm(right.denominator, wrong.denominator, rho.denominator)
+    a, b, r = int(right * unit), int(wrong * unit), int(rho * unit)
+    total = sum(
+        math.comb(voters, k) * _rising(a, r, k) * _rising(b, r, voters - k) for k in range(voters // 2 + 1, voters + 1)
+    )
+    return Measure(Fraction(total, _rising(a + b, r, voters)))
+
+
+def _rising(start: int, step: int, count: int) -> int:
+    return math.prod(start + number * step for number in range(count))

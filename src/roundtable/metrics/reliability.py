@@ -1,0 +1,221 @@
+"""Agreement of raters, corrected for chance: Krippendorff, Fleiss, Cohen, Gwet."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from roundtable.errors import ConfigurationError
+from roundtable.scoring.normalisation import Normalise, normaliser
+from roundtable.scoring.numbers import Measure, exact
+from roundtable.scoring.words import quoted
+
+__all__ = ["Rating", "cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"]
+
+Rating: TypeAlias = str | int | float | Fraction | None
+"""A label or a number; `None` or NaN where a rater gave none."""
+
+Units: TypeAlias = list[Counter[Hashable]]
+"""For each unit, how often each value was given."""
+
+NO_PAIRS = Measure(None, "no unit has two ratings")
+NO_VARIATION = Measure(None, "all ratings are equal, so agreement cannot be told apart from chance")
+
+
+def _units(ratings: Sequence[Sequence[Rating]], normalise: Normalise, *, numeric: bool = False) -> Units:
+    """Count the values of each unit from rows of raters."""
+    key_of = normaliser(normalise)
+    sizes = {len(row) for row in ratings}
+    if len(sizes) > 1:
+        raise ConfigurationError(f"each rater needs one rating or None for each unit, not rows of {sorted(sizes)}")
+    units: Units = [Counter() for _ in range(max(sizes, default=0))]
+    for row in ratings:
+        for unit, rating in zip(units, row, strict=True):
+            if _is_missing(rating):
+                continue
+            label = key_of(rating) if isinstance(rating, str) else rating
+            unit[exact(rating, "a rating") if numeric else label] += 1
+    return units
+
+
+def _is_missing(rating: Rating) -> bool:
+    return rating is None or (isinstance(rating, float) and math.isnan(rating))
+
+
+def krippendorff_alpha(
+    ratings: Sequence[Sequence[Rating]],
+    *,
+    level: Literal["nominal", "ordinal", "interval"] = "nominal",
+    normalise: Normalise = "casefold",
+) -> Measure:
+    """Measure agreement of any number of raters, with missing data: `alpha = 1 - D_o / D_e`.
+
+    D_o is the observed and D_e the expected disagreement over pairable values, with the squared distance of the
+    level: nominal 0 or 1; ordinal `(sum of n_g from c to k - (n_c + n_k) / 2)^2`; interval `(c - k)^2`.
+    Range: at most 1 (perfect), 0 at chance, below 0 worse than chance; exact, no unit. Undefined when no unit has two
+    ratings, and when all ratings are equal: without variation agreement cannot be told from chance.
+    Source: K. Krippendorff, Content Analysis (2004), chapter 11.
+
+    Args:
+        ratings: One row per rater, one column per unit; `None` and NaN are missing. Numbers for ordinal and interval
+            levels.
+        level: The scale of the ratings.
+        normalise: When two labels count as one; for text at the nominal level.
+
+    Raises:
+        ConfigurationError: Rows differ in length, or a rating is not a number where one is needed.
+
+    Example:
+        >>> krippendorff_alpha([["a", "a", "b"], ["a", "b", "b"]]).value
+        Fraction(4, 9)
+        >>> krippendorff_alpha([["a", "a"], ["a", "a"]]).reason
+        'all ratings are equal, so agreement cannot be told apart from chance'
+    """
+    if level not in ("nominal", "ordinal", "interval"):
+        raise ConfigurationError(f"level must be 'nominal', 'ordinal' or 'interval', not {level!r}")
+    units = [unit for unit in _units(ratings, normalise, numeric=level != "nominal") if unit.total() > 1]
+    if not units:
+        return NO_PAIRS
+    totals: Counter[Hashable] = sum(units, Counter())
+    squares = _distances(totals, level)
+    expected = sum(totals[first] * totals[second] * square for (first, second), square in squares.items())
+    if not expected:
+        return NO_VARIATION
+    observed = sum(
+        Fraction(unit[first] * unit[second], unit.total() - 1) * square
+        for unit in units
+        for (first, second), square in squares.items()
+    )
+    return Measure(1 - (totals.total() - 1) * observed / expected)
+
+
+def _distances(totals: Counter[Hashable], level: str) -> dict[tuple[Hashable, Hashable], Fraction]:
+    """Return the squared distance of each unordered pair of different values."""
+    if level == "nominal":
+        values: list[Hashable] = list(totals)
+        return {(first, second): Fraction(1) for index, first in enumerate(values) for second in values[index + 1 :]}
+    numbers = sorted(exact(value) for value in totals)
+    squares: dict[tuple[Hashable, Hashable], Fraction] = {}
+    for index, low in enumerate(numbers):
+        between = Fraction(totals[low], 2)
+        for high in numbers[index + 1 :]:
+            ordinal = between + Fraction(totals[high], 2)
+            between += totals[high]
+            squares[low, high] = (ordinal if level == "ordinal" else high - low) ** 2
+    return squares
+
+
+def fleiss_kappa(ratings: Sequence[Sequence[Rating]], *, normalise: Normalise = "casefold") -> Measure:
+    """Measure agreement of a fixed number of raters on labels: `kappa = (P - P_e) / (1 - P_e)`.
+
+    P is the mean share of agreeing pairs per unit, P_e the sum of squared shares of the labels. Range: [-1, 1], exact,
+    no unit. Undefined when units differ in their number of ratings (use `krippendorff_alpha`), with fewer than two
+    ratings a unit, and when all ratings are equal. Source: J. Fleiss, Psychological Bulletin 76 (1971).
+
+    Args:
+        ratings: One row per rater, one column per unit.
+        normalise: When two labels count as one.
+
+    Raises:
+        ConfigurationError: Rows differ in length.
+
+    Example:
+        >>> fleiss_kappa([["a", "a", "b"], ["a", "b", "b"]]).value
+        Fraction(1, 3)
+    """
+    units = _units(ratings, normalise)
+    sizes = {unit.total() for unit in units}
+    if len(sizes) > 1:
+        return Measure(None, "units differ in their number of ratings; krippendorff_alpha allows that")
+    size = max(sizes, default=0)
+    if size < 2:
+        return NO_PAIRS
+    pairs = sum(count * (count - 1) for unit in units for count in unit.values())
+    observed = Fraction(pairs, len(units) * size * (size - 1))
+    totals: Counter[Hashable] = sum(units, Counter())
+    expected = sum(Fraction(count, totals.total()) ** 2 for count in totals.values())
+    return _beyond_chance(observed, Fraction(expected))
+
+
+def _beyond_chance(observed: Fraction, expected: Fraction) -> Measure:
+    if expected == 1:
+        return NO_VARIATION
+    figures = {"observed": observed, "expected": expected}
+    return Measure((observed - expected) / (1 - expected), figures=figures)
+
+
+def cohen_kappa(one: Sequence[Rating], other: Sequence[Rating], *, normalise: Normalise = "casefold") -> Measure:
+    """Measure agreement of two raters on labels: `kappa = (p_o - p_e) / (1 - p_e)`.
+
+    p_o is the share of equal ratings, p_e the sum over labels of the product of both raters' shares. Units that either
+    rater left out are left out. Range: [-1, 1], exact, no unit. Undefined when no unit has both ratings, and when both
+    raters give one and the same label only. Source: J. Cohen, Educ. Psychol. Meas. 20 (1960).
+
+    Args:
+        one: A rater's ratings, one per unit.
+        other: Another's, in the same order.
+        normalise: When two labels count as one.
+
+    Raises:
+        ConfigurationError: The raters differ in their number of units.
+
+    Example:
+        >>> cohen_kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"]).value
+        Fraction(1, 2)
+    """
+    if len(one) != len(other):
+        raise ConfigurationError(f"both raters need the same units, not {len(one)} and {len(other)}")
+    pairs = [pair for pair in zip(one, other, strict=True) if not any(map(_is_missing, pair))]
+    if not pairs:
+        return NO_PAIRS
+    columns = [_units([column], normalise) for column in zip(*pairs, strict=True)]
+    first, second = (sum(column, Counter()) for column in columns)
+    equal = sum(rating == other_rating for rating, other_rating in zip(*columns, strict=True))
+    chance = Fraction(sum(first[label] * second[label] for label in first), len(pairs) ** 2)
+    return _beyond_chance(Fraction(equal, len(pairs)), chance)
+
+
+def gwet_ac1(
+    ratings: Sequence[Sequence[Rating]], categories: Sequence[Rating], *, normalise: Normalise = "casefold"
+) -> Measure:
+    """Measure agreement of raters on labels, robust to skew: `AC1 = (p_a - p_e) / (1 - p_e)`.
+
+    p_a is the mean share of agreeing pairs over units with two ratings or more; `p_e = sum pi_k (1 - pi_k) / (q - 1)`
+    with pi_k the mean share of label k over units and q the number of categories. Range: [-1, 1], exact, no unit.
+    Undefined when no unit has two ratings. Defined when all agree (1), since the categories are declared.
+    Source: K. Gwet, Br. J. Math. Stat. Psychol. 61 (2008).
+
+    Args:
+        ratings: One row per rater, one column per unit; `None` and NaN are missing.
+        categories: All labels, used or not; at least two.
+        normalise: When two labels count as one.
+
+    Raises:
+        ConfigurationError: Rows differ in length, there are fewer than two categories, or a rating is in none.
+
+    Example:
+        >>> gwet_ac1([["a", "a", "b"], ["a", "b", "b"]], ["a", "b"]).value
+        Fraction(1, 3)
+        >>> gwet_ac1([["a", "a"], ["a", "a"]], ["a", "b"]).value
+        Fraction(1, 1)
+    """
+    labels = {label for unit in _units([categories], normalise) for label in unit}
+    if len(labels) < 2:
+        raise ConfigurationError("AC1 needs at least two categories; declare those that were not used as well")
+    units = [unit for unit in _units(ratings, normalise) if unit]
+    stray = [label for unit in units for label in unit if label not in labels]
+    if stray:
+        raise ConfigurationError(f"the rating {quoted(stray[0])} is in none of the categories")
+    paired = [unit for unit in units if unit.total() > 1]
+    if not paired:
+        return NO_PAIRS
+    agreeing = (
+        Fraction(sum(count * (count - 1) for count in unit.values()), unit.total() * (unit.total() - 1))
+        for unit in paired
+    )
+    shares = [sum(Fraction(unit[label], unit.total()) for unit in units) / len(units) for label in labels]
+    chance = sum(share * (1 - share) for share in shares) / (len(labels) - 1)
+    return _beyond_chance(sum(agreeing, Fraction(0)) / len(paired), Fraction(chance))

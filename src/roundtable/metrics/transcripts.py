@@ -1,0 +1,324 @@
+"""Load debates that other projects recorded, to measure them. The only module of this package that reads files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from roundtable.errors import ConfigurationError
+from roundtable.types import JsonValue
+
+__all__ = ["Transcript", "TranscriptFormat", "Utterance", "read_transcript"]
+
+TranscriptFormat: TypeAlias = Literal["jsonl", "du", "dylan", "mad", "mallm"]
+"""Format of the file; see `read_transcript`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """What one agent said in one round."""
+
+    agent: str
+    """Agent that spoke."""
+    text: str
+    """The whole text."""
+    answer: str | None = None
+    """The answer in the text, where the file states one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A recorded debate.
+
+    Example:
+        >>> debate = Transcript("1", "2 + 2?", ("ada",), ((Utterance("ada", "It is 4.", "4"),),), gold="4")
+        >>> debate.positions()
+        [{'ada': '4'}]
+    """
+
+    id: str
+    """Name of the debate in its file."""
+    question: str
+    """What was debated; empty if the file does not state it."""
+    agents: tuple[str, ...]
+    """Agents that took part."""
+    rounds: tuple[tuple[Utterance, ...], ...]
+    """Utterances by round; an agent that did not speak in a round is missing there."""
+    gold: str | None = None
+    """The right answer, where it is known."""
+    answer: str | None = None
+    """What the debate concluded, where the file states it."""
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Other facts from the file, such as source and licence."""
+
+    def positions(self, extract: Callable[[str], str | None] | None = None) -> list[dict[str, str | None]]:
+        """Return the rounds in the form the metrics of dynamics read: agent to answer.
+
+        Args:
+            extract: Function from a text to its answer, or to `None` if it has none. Without it the answers in the
+                file count; if the file states no answer of this debate, each text is its own answer.
+
+        Returns:
+            One mapping for each round.
+        """
+        has_answers = any(utterance.answer is not None for utterances in self.rounds for utterance in utterances)
+
+        def answer(utterance: Utterance) -> str | None:
+            if extract is not None:
+                return extract(utterance.text)
+            return utterance.answer if has_answers else utterance.text
+
+        return [{utterance.agent: answer(utterance) for utterance in utterances} for utterances in self.rounds]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
+
+class _JsonlUtterance(_Record):
+    agent: str
+    text: str
+
+
+class _JsonlDebate(_Record):
+    id: str
+    question: str = ""
+    agents: tuple[str, ...]
+    rounds: tuple[tuple[_JsonlUtterance, ...], ...]
+    gold_answer: str | None = None
+    extracted_answers: tuple[tuple[str | None, ...], ...] | None = None
+    source: str | None = None
+    licence: str | None = None
+    task: str | None = None
+    model: str | None = None
+
+
+class _Message(_Record):
+    role: str
+    content: str
+
+
+_Contexts: TypeAlias = tuple[tuple[_Message, ...], ...]
+
+
+class _MadDebate(_Record):
+    players: dict[str, tuple[_Message, ...]]
+    question: Annotated[str, Field(alias="source")] = ""
+    topic: Annotated[str, Field(alias="debate_topic")] = ""
+    reference: str | None = None
+    correct_reference: Annotated[str | None, Field(alias="correct reference")] = None
+    debate_translation: str | None = None
+    spaced_translation: Annotated[str | None, Field(alias="debate translation")] = None
+    debate_answer: str | None = None
+
+
+class _MallmMessage(_Record):
+    turn: int
+    agent_id: str
+    persona: str = ""
+    message: str
+    solution: str | None = None
+
+
+class _MallmDebate(_Record):
+    id: Annotated[str, Field(alias="exampleId")]
+    input: tuple[str, ...] | str = ""
+    references: tuple[str, ...] = ()
+    final_answer: Annotated[str | None, Field(alias="finalAnswer")] = None
+    memory: Annotated[tuple[_MallmMessage, ...] | None, Field(alias="globalMemory")] = None
+    paradigm: str | None = None
+    dataset: str | None = None
+
+
+def _metadata(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _jsonl(text: str) -> Iterator[Transcript]:
+    for number, record in _lines(text):
+        debate = _JsonlDebate.model_validate(record)
+        answers = debate.extracted_answers
+        if answers is None:
+            answers = tuple((None,) * len(entries) for entries in debate.rounds)
+        if [len(row) for row in answers] != [len(entries) for entries in debate.rounds]:
+            raise ConfigurationError(f"line {number}: extracted_answers do not fit the rounds")
+        rounds = tuple(
+            tuple(Utterance(entry.agent, entry.text, answer) for entry, answer in zip(entries, row, strict=True))
+            for entries, row in zip(debate.rounds, answers, strict=True)
+        )
+        metadata = _metadata(source=debate.source, licence=debate.licence, task=debate.task, model=debate.model)
+        yield Transcript(debate.id, debate.question, debate.agents, rounds, debate.gold_answer, metadata=metadata)
+
+
+def _lines(text: str) -> Iterator[tuple[int, JsonValue]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                record: JsonValue = json.loads(line)
+            except ValueError as error:
+                raise ConfigurationError(f"line {number} is not JSON: {error}") from error
+            yield number, record
+
+
+def _rounds_of(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> tuple[tuple[Utterance, ...], ...]:
+    """Turn one column of texts per agent into rounds."""
+    length = max((len(column) for column in columns), default=0)
+    return tuple(
+        tuple(
+            Utterance(name, text)
+            for name, column in zip(names, columns, strict=True)
+            if number < len(column) and (text := column[number]) is not None
+        )
+        for number in range(length)
+    )
+
+
+def _agent_names(count: int) -> tuple[str, ...]:
+    return tuple(f"agent_{number}" for number in range(1, count + 1))
+
+
+def _assistant_texts(messages: Sequence[_Message]) -> list[str]:
+    return [message.content for message in messages if message.role == "assistant"]
+
+
+_WITH_GOLD: TypeAdapter[tuple[_Contexts, str | None]] = TypeAdapter(tuple[_Contexts, str | None])
+_CONTEXTS: TypeAdapter[_Contexts] = TypeAdapter(_Contexts)
+_COLUMNS: TypeAdapter[tuple[tuple[str | None, ...], ...]] = TypeAdapter(tuple[tuple[str | None, ...], ...])
+
+
+def _du(text: str) -> Iterator[Transcript]:
+    debates = json.loads(text)
+    if not isinstance(debates, dict):
+        raise ConfigurationError("a debate log of Du et al. is one object from question to contexts")
+    for number, (question, value) in enumerate(debates.items(), 1):
+        gold: str | None = None
+        if _has_gold(value):
+            answer = value[1]
+            contexts, gold = _WITH_GOLD.validate_python((value[0], answer if answer is None else str(answer)))
+        else:
+            contexts = _CONTEXTS.validate_python(value)
+        names = _agent_names(len(contexts))
+        rounds = _rounds_of(names, [_assistant_texts(messages) for messages in contexts])
+        yield Transcript(str(number), question, names, rounds, gold)
+
+
+def _has_gold(value: JsonValue) -> bool:
+    """Check whether contexts come with an answer: then their first item is a list of contexts, not of messages."""
+    match value:
+        case [[[*_], *_], *rest]:
+            return bool(rest)
+        case _:
+            return False
+
+
+def _dylan(text: str) -> Iterator[Transcript]:
+    if text.lstrip().startswith("{"):
+        yield from _du(text)
+        return
+    for number, record in _lines(text):
+        columns = _COLUMNS.validate_python(record)
+        names = _agent_names(len(columns))
+        rounds = tuple(utterances for utterances in _rounds_of(names, columns) if utterances)
+        yield Transcript(str(number), "", names, rounds)
+
+
+_NOT_DEBATING = ("moderator", "judge", "baseline")
+
+
+def _mad(text: str) -> Iterator[Transcript]:
+    debate = _MadDebate.model_validate(json.loads(text))
+    texts_of = {
+        name: _assistant_texts(messages)
+        for name, messages in debate.players.items()
+        if not name.casefold().startswith(_NOT_DEBATING)
+    }
+    length = max((len(texts) for texts in texts_of.values()), default=0)
+    # The affirmative side may begin with an extra base answer, so the sides are aligned at the last round.
+    columns = [[None] * (length - len(texts)) + texts for texts in texts_of.values()]
+    names = tuple(texts_of)
+    yield Transcript(
+        "1",
+        debate.question or debate.topic,
+        names,
+        _rounds_of(names, columns),
+        gold=debate.correct_reference or debate.reference or None,
+        answer=debate.spaced_translation or debate.debate_translation or debate.debate_answer or None,
+    )
+
+
+def _mallm(text: str) -> Iterator[Transcript]:
+    for debate in TypeAdapter(tuple[_MallmDebate, ...]).validate_python(json.loads(text)):
+        memory = debate.memory or ()
+        turns = sorted({entry.turn for entry in memory})
+        rounds = tuple(
+            tuple(
+                Utterance(entry.agent_id, entry.message, entry.solution or None)
+                for entry in memory
+                if entry.turn == turn
+            )
+            for turn in turns
+        )
+        yield Transcript(
+            debate.id,
+            debate.input if isinstance(debate.input, str) else "\n".join(debate.input),
+            tuple(dict.fromkeys(entry.agent_id for entry in memory)),
+            rounds,
+            gold=debate.references[0] if debate.references else None,
+            answer=debate.final_answer,
+            metadata=_metadata(paradigm=debate.paradigm, dataset=debate.dataset),
+        )
+
+
+_READERS: dict[str, Callable[[str], Iterator[Transcript]]] = {
+    "jsonl": _jsonl,
+    "du": _du,
+    "dylan": _dylan,
+    "mad": _mad,
+    "mallm": _mallm,
+}
+
+
+def read_transcript(path: str | Path, format: TranscriptFormat = "jsonl") -> tuple[Transcript, ...]:
+    """Read the debates of a file.
+
+    - `jsonl`: one object per line with `id`, `question`, `agents`, `rounds` (lists of `agent`, `text`) and, if known,
+      `gold_answer` and `extracted_answers`.
+    - `du`: logs of Du et al., "Improving Factuality and Reasoning ... through Multiagent Debate" (ICML 2024): one
+      object from question to the agents' message lists, with or without the answer.
+    - `dylan`: logs of DyLAN (COLM 2024): one list per line, for each agent its text in each round or null. Its logs in
+      the format of Du et al. are read as well.
+    - `mad`: logs of Liang et al., "Encouraging Divergent Thinking ..." (EMNLP 2024): one object with `players`.
+      Moderator and judge do not debate and are left out.
+    - `mallm`: logs of MALLM (EMNLP 2025): a list of objects with `globalMemory`.
+
+    Args:
+        path: The file, UTF-8.
+        format: Its format, one of those above.
+
+    Returns:
+        The debates, in the order of the file.
+
+    Raises:
+        ConfigurationError: The format is unknown, or the file cannot be read or is not of this format.
+    """
+    reader = _READERS.get(format)
+    if reader is None:
+        raise ConfigurationError(f"unknown transcript format {format!r}; known: {', '.join(_READERS)}")
+    try:
+        return tuple(reader(Path(path).read_text("utf-8")))
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}", cause=error) from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{str(path)!r} is not a transcript of format {format!r}: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        message = f"{str(path)!r} is not a transcript of format {format!r}: {where}: {first['msg']}"
+        raise ConfigurationError(message) from error
+    except (RecursionError, ValueError) as error:
+        raise ConfigurationError(f"{str(path)!r} is not a transcript of format {format!r}: {error}") from error

@@ -1,0 +1,280 @@
+"""Change what an agent sees: hide names, add statistics. Pure functions from context to context."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, Protocol
+
+from roundtable.metrics.numeric import interquartile_range, median
+from roundtable.scoring import open_key
+from roundtable.types import AgentResponse, Note
+
+if TYPE_CHECKING:
+    from roundtable.types import AnyTurn, DebateContext, TurnKey
+
+__all__ = [
+    "AnonymizationProcessor",
+    "DebateStatistics",
+    "NameMask",
+    "calculate_stats",
+    "key_position",
+    "statistics_note",
+]
+
+
+_KEY_CHARS: Final = 100
+_MAX_POSITIONS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DebateStatistics:
+    """The answers of one round in figures."""
+
+    participant_count: int
+    """Answers counted."""
+    average_confidence: float
+    """Mean reported confidence, 0 to 100 %."""
+    median_confidence: float
+    """Median reported confidence, 0 to 100 %."""
+    confidence_iqr: float
+    """Interquartile range of the confidence in percentage points, type 7."""
+    stance_distribution: Mapping[str, int]
+    """Answers by side, of those that take one."""
+    position_distribution: Mapping[str, int]
+    """Answers by key position, most common first."""
+    consensus_level: float
+    """Share of the most common key position, 0 to 100 %."""
+
+
+def key_position(response: AgentResponse) -> str:
+    """Return the short form of a position: its option or bottom line, else its first sentence, cut at 100 characters.
+
+    Example:
+        >>> from roundtable.types import AgentResponse
+        >>> key_position(AgentResponse(agent_id="a", agent_name="A", position="Wait a year. Then decide."))
+        'Wait a year.'
+    """
+    if response.choice is not None or response.bottom_line is not None:
+        return response.choice or response.bottom_line or ""
+    text = " ".join(response.position.split())
+    ends = [end for mark in ".!?" if (end := text.find(f"{mark} ")) >= 0]
+    sentence = text[: min(ends) + 1] if ends else text
+    return sentence if len(sentence) <= _KEY_CHARS else f"{text[:_KEY_CHARS].rstrip()}…"
+
+
+def calculate_stats(responses: Sequence[AgentResponse]) -> DebateStatistics:
+    """Count and measure the answers of one round; all figures are 0 without answers."""
+    confidences = [response.confidence for response in responses]
+    spellings: dict[str, str] = {}
+    counted: Counter[str] = Counter()
+    for response in responses:
+        key = key_position(response)
+        counted[spellings.setdefault(open_key(key), key)] += 1
+    stances = Counter(response.stance for response in responses if response.stance is not None)
+    leading_count = counted.most_common(1)[0][1] if counted else 0
+    count = len(responses)
+    return DebateStatistics(
+        participant_count=count,
+        average_confidence=100 * sum(confidences) / count if count else 0.0,
+        median_confidence=_percent(median(confidences).value),
+        confidence_iqr=_percent(interquartile_range(confidences).value),
+        stance_distribution=dict(sorted(stances.items(), reverse=True)),
+        position_distribution=dict(counted.most_common()),
+        consensus_level=100 * leading_count / count if count else 0.0,
+    )
+
+
+def _percent(share: Fraction | float | None) -> float:
+    return 0.0 if share is None else float(100 * share)
+
+
+def statistics_note(last: Sequence[AgentResponse], before: Sequence[AgentResponse] = ()) -> Note:
+    """Create a note with the statistics of a round, for an agent to read.
+
+    Args:
+        last: Answers of the last round.
+        before: Answers of the round before it, to report what changed.
+    """
+    stats = calculate_stats(last)
+    leading = next(iter(stats.position_distribution), "none")
+    lines = [
+        f"Participants: {stats.participant_count}",
+        (
+            f"Confidence: mean {stats.average_confidence:.1f} %, median {stats.median_confidence:.1f} %, "
+            f"interquartile range {stats.confidence_iqr:.1f} points"
+        ),
+        f"Answers with the most common wording: {stats.consensus_level:.1f} %",
+    ]
+    if stats.stance_distribution:
+        lines.append("Stances: " + ", ".join(f"{side} {count}" for side, count in stats.stance_distribution.items()))
+    shown = list(stats.position_distribution.items())[:_MAX_POSITIONS]
+    lines += ["Positions:", *(f"{count} x {text}" for text, count in shown)]
+    if len(stats.position_distribution) > _MAX_POSITIONS:
+        lines.append(f"and {len(stats.position_distribution) - _MAX_POSITIONS} more")
+    if before:
+        lines.append(_change_line(last, before, stats.average_confidence))
+    brief = f"{round(stats.consensus_level)} % say: {leading}"
+    return Note(label="statistics of the last round", text="\n".join(lines), brief=brief)
+
+
+def _change_line(last: Sequence[AgentResponse], before: Sequence[AgentResponse], mean: float) -> str:
+    earlier = {response.agent_id: open_key(key_position(response)) for response in before}
+    present = [response for response in last if response.agent_id in earlier]
+    moved = sum(open_key(key_position(response)) != earlier[response.agent_id] for response in present)
+    shift = mean - calculate_stats(before).average_confidence
+    return (
+        f"Change since the round before: {moved} of {len(present)} participants answer in other words; "
+        f"mean confidence {shift:+.1f} points"
+    )
+
+
+# Provider names that are ordinary words: they identify nobody and may well belong to the question.
+_ORDINARY_NAMES: Final = frozenset({"command", "compatible", "human", "local", "replay", "scripted"})
+_UNNAMED_AGENT: Final = "a participant"
+
+
+class AnonymizationProcessor:
+    """Removes identities from a context: names, ids, providers, models, durations, and names written into answers.
+
+    In a turn, speakers have the names that the turn shows; elsewhere they are `Participant 1`, `Participant 2` and so
+    on in the order of the seats, so that each agent keeps its number. The list of agents is left out. A word of the
+    question is never masked, since it identifies nobody.
+
+    Args:
+        own: Whether the agent's own earlier answers are hidden among the others too, so that it cannot prefer them.
+    """
+
+    def __init__(self, *, own: bool = False) -> None:
+        self.own = own
+
+    def process(self, context: DebateContext) -> DebateContext:
+        """Return the context without identities; only the list of agents is removed if nothing was said before."""
+        if not context.transcript and not context.previous_responses:
+            return context.model_copy(update={"agents": ()})
+        turn = context.turn
+        self_id = turn.agent if turn and not self.own else None
+        by_key: dict[TurnKey, str] = {seen.turn: seen.shown_as for seen in turn.sees} if turn else {}
+        aliases = _aliases(context, by_key)
+        mask = NameMask(context, aliases)
+
+        def renamed(answer: AgentResponse) -> AgentResponse:
+            alias = aliases.get(answer.agent_id, answer.agent_name)
+            is_own = answer.agent_id == self_id
+            return answer.model_copy(
+                update={
+                    "agent_id": answer.agent_id if is_own else alias,
+                    "agent_name": alias,
+                    "position": mask(answer.position),
+                    "bottom_line": answer.bottom_line and mask(answer.bottom_line),
+                    "compared": answer.compared if is_own else (),
+                    "reasoning": mask(answer.reasoning),
+                    "tool_calls": answer.tool_calls if is_own else (),
+                }
+            )
+
+        changed: dict[str, object] = {
+            "agents": (),
+            "previous_responses": tuple(renamed(answer) for answer in context.previous_responses),
+            "transcript": tuple(
+                _anonymous(earlier, aliases, renamed, own_id=self_id) for earlier in context.transcript
+            ),
+        }
+        if turn is not None:
+            notes = tuple(
+                note.model_copy(update={"text": mask(note.text), "brief": mask(note.brief)}) for note in turn.notes
+            )
+            changed["turn"] = turn.model_copy(update={"notes": notes})
+        return context.model_copy(update=changed)
+
+
+def _aliases(context: DebateContext, by_key: Mapping[TurnKey, str]) -> dict[str, str]:
+    """Return each agent's shown name, else a number by its seat or by the order of first answers."""
+    aliases = {turn.agent_id: by_key[turn.key] for turn in context.transcript if turn.key in by_key}
+    speakers = [answer.agent_id for answer in context.previous_responses]
+    order = dict.fromkeys([*(seat.id for seat in context.agents), *speakers])
+    for number, agent_id in enumerate(order, start=1):
+        if agent_id not in aliases and (agent_id in speakers or context.turn is None):
+            aliases[agent_id] = f"Participant {number}"
+    return aliases
+
+
+def _anonymous(turn: AnyTurn, aliases: Mapping[str, str], renamed: _Rename, *, own_id: str | None) -> AnyTurn:
+    alias = aliases.get(turn.agent_id, _UNNAMED_AGENT)
+    identity: dict[str, object] = {
+        "agent_id": turn.agent_id if turn.agent_id == own_id else alias,
+        "agent_name": alias,
+        "provider": None,
+        "model": None,
+        "duration_s": 0.0,
+    }
+    if turn.outcome == "failed":
+        error = turn.error.model_copy(update={"message": "the turn failed", "provider": None, "cause": None})
+        return turn.model_copy(update={**identity, "error": error})
+    answer = renamed(turn.answer) if isinstance(turn.answer, AgentResponse) else turn.answer
+    result = turn.result.model_copy(
+        update={"answer": answer, "provider": None, "model": None, "request_ids": (), "warnings": ()}
+    )
+    return turn.model_copy(update={**identity, "result": result})
+
+
+class _Rename(Protocol):
+    def __call__(self, answer: AgentResponse, /) -> AgentResponse: ...
+
+
+class NameMask:
+    """Replaces the names of agents by their aliases, except names that the question contains.
+
+    Args:
+        context: What is masked: its agents, and those that speak in it.
+        aliases: Alias by agent id; an agent without one is called an agent.
+        spared: Texts that are never masked where they are a name as a whole: the answer `Ada` may mean the language.
+    """
+
+    def __init__(self, context: DebateContext, aliases: Mapping[str, str], spared: Iterable[str] = ()) -> None:
+        kept = {_bare(text) for text in spared}
+        question = f"{context.topic} {context.focus_question or ''} {' '.join(context.options or ())}".casefold()
+        alias_of = {
+            term.casefold(): aliases.get(agent_id, _UNNAMED_AGENT)
+            for term, agent_id in _terms(context)
+            if len(term) > 1
+            and term.casefold() not in _ORDINARY_NAMES
+            and _bare(term) not in kept
+            and not _word_pattern([term.casefold()]).search(question)
+        }
+        self._alias_of = alias_of
+        longest_first = sorted(alias_of, key=lambda term: (-len(term), term))
+        self._pattern = _word_pattern(longest_first) if longest_first else None
+
+    def __call__(self, text: str) -> str:
+        """Return a text with aliases instead of names."""
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda match: self._alias_of.get(match[0].casefold(), _UNNAMED_AGENT), text)
+
+
+def _bare(text: str) -> str:
+    return text.casefold().strip(" .,;:!?\"'")
+
+
+def _word_pattern(terms: Sequence[str]) -> re.Pattern[str]:
+    """Create a pattern that finds these terms as whole words: `Ada` is not found in `Canada`."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(term) for term in terms)})(?!\w)", re.IGNORECASE)
+
+
+def _terms(context: DebateContext) -> Iterator[tuple[str, str]]:
+    for seat in context.agents:
+        yield seat.name, seat.id
+        yield seat.id, seat.id
+        yield seat.persona or "", seat.id
+    for turn in context.transcript:
+        yield turn.agent_name, turn.agent_id
+        yield turn.agent_id, turn.agent_id
+        if turn.outcome == "answered":
+            yield turn.result.provider or "", turn.agent_id
+            yield turn.result.model or "", turn.agent_id
+    for answer in context.previous_responses:
+        yield answer.agent_id, answer.agent_id

@@ -1,0 +1,280 @@
+"""A vote on motions after the answers of a round: a wrapper around the mode that debates."""
+
+from __future__ import annotations
+
+from random import Random
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Final
+
+from roundtable.modes.base import NO_TOOLS
+from roundtable.modes.context import NameMask
+from roundtable.modes.wrappers import WrappedMode
+from roundtable.scoring import find_rule
+from roundtable.scoring.camps import answers_by_turn
+from roundtable.scoring.motions import find_motions, option_motions
+from roundtable.scoring.numbers import exact
+from roundtable.types import EndDebate, Note, RoundRecord, Stage, TurnSpec
+from roundtable.types.plan import VOTE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from roundtable._core.registry import Registry
+    from roundtable.protocols import DebateModeStrategy
+    from roundtable.scoring import BallotForm, ParameterValue, Rule
+    from roundtable.scoring.motions import Motions
+    from roundtable.types import AgentResponse, AnswerKind, AnyTurn, DebateContext, Plan
+
+__all__ = ["VotedMode", "motions_of", "voting_orders", "with_vote"]
+
+_MOST_LINE_CHARS: Final = 200
+_SCALE: Final = (0.0, 10.0)
+_MOST_POSITION_CHARS: Final = 600
+
+_VOTE_TASK: Final = (
+    "The answers of this round are given; now you vote, in private: nobody who debates sees your vote. The motions are "
+    "the answers that were given, without names, in random order. Weigh them by reasons and evidence alone: not by "
+    "their length, order or tone, and not by whose they may be. You may vote for any of them, your own included, and "
+    "against your own. "
+)
+_OPTION_TASK: Final = (
+    "The answers of this round are given; now you vote on the options, in private: nobody who debates sees your vote. "
+    "For each option that somebody chose, the shortest answer is quoted, without names, in random order. "
+    "Weigh them by reasons and evidence alone; you may vote otherwise than you answered. "
+)
+_SAME_TASK: Final = "Say first which motions say the same thing in other words, if any"
+_TASK_BY_FORM: Final[Mapping[BallotForm, str]] = {
+    "choice": "Vote for the best one.",
+    "ranking": "Rank all of them, best first.",
+    "approval": "Name all that you can accept.",
+    "scores": "Give each one a number{scale}; higher is better.",
+}
+_SAME_BY_FORM: Final[Mapping[BallotForm, str]] = {
+    "choice": ".",
+    "ranking": "; rank those side by side.",
+    "approval": ".",
+    "scores": "; give those like numbers.",
+}
+_KIND_BY_FORM: Final[Mapping[BallotForm, AnswerKind]] = {
+    "choice": "ballot",
+    "ranking": "ranking",
+    "approval": "approval",
+    "scores": "scores",
+}
+
+
+def motions_of(
+    turns: Sequence[AnyTurn], options: Sequence[str] | None = None, earlier: Sequence[AnyTurn] = ()
+) -> Motions:
+    """Return what a round votes on: the options of the debate, else the answers that say different things.
+
+    Args:
+        turns: The turns of the round.
+        options: Options of the debate.
+        earlier: Turns of the rounds before, to whose answers this round's may refer.
+    """
+    responses = RoundRecord(number=1, turns=tuple(turns)).responses
+    if options is not None:
+        return option_motions(options, responses)
+    return find_motions(responses, answers_by_turn((*earlier, *turns)))
+
+
+def voting_orders(names: Sequence[str], voters: Sequence[str], seed: str) -> dict[str, tuple[str, ...]]:
+    """Return the order in which each voter sees the motions.
+
+    All orders are rotations of one shuffled order, every second one backwards: with enough voters, no motion profits
+    from its place.
+
+    Args:
+        names: Names of the motions, in any order.
+        voters: Ids of the voters, in any order.
+        seed: Seed of the shuffled order.
+
+    Example:
+        >>> orders = voting_orders(["Tea", "Milk", "Mate"], ["ada", "bo", "cy"], "1")
+        >>> orders["bo"] == orders["ada"][::-1], orders["cy"] == (*orders["ada"][1:], orders["ada"][0])
+        (True, True)
+    """
+    shuffled = sorted(names)
+    Random(seed).shuffle(shuffled)
+    orders: dict[str, tuple[str, ...]] = {}
+    for index, voter in enumerate(sorted(voters)):
+        first = index // 2 % len(shuffled)
+        order = (*shuffled[first:], *shuffled[:first])
+        orders[voter] = order[::-1] if index % 2 else order
+    return orders
+
+
+class VotedMode(WrappedMode):
+    """A mode with a vote of all debaters at the end of a round; all else is as in the mode itself.
+
+    The motions are the different answers of the round, or the options of the debate. Each voter sees them in an order
+    of its own, without names, and answers under letters of its own; options keep their own spelling. With a single
+    motion no vote is held.
+
+    Args:
+        mode: The mode that debates.
+        form: What a ballot asks for.
+        every: Whether every round ends in a vote, not only the last one.
+        scale: For scores: the lowest and the highest number; `None` for no limit.
+    """
+
+    stage = VOTE_STAGE
+    prompt_id = "vote@1"
+
+    def __init__(
+        self,
+        mode: DebateModeStrategy,
+        form: BallotForm = "ranking",
+        *,
+        every: bool = False,
+        scale: tuple[float | None, float | None] = _SCALE,
+    ) -> None:
+        super().__init__(mode)
+        self.form: BallotForm = form
+        self.every = every
+        self.scale = scale
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Plan as the mode does, and the vote when the mode ends the last round, or with `every` any round."""
+        plan = super().next_stage(view)
+        if isinstance(plan, Stage) or not self._is_due(view, plan):
+            return plan
+        turns = [turn for turn in view.transcript if turn.round == view.current_round]
+        if any(turn.stage == VOTE_STAGE for turn in turns):
+            return plan
+        motions = motions_of(turns, view.options, [turn for turn in view.transcript if turn.round < view.current_round])
+        if len(motions.motions) < 2:
+            return plan
+        return Stage(name=VOTE_STAGE, turns=self._ballots(view, motions))
+
+    def _is_due(self, view: DebateContext, plan: Plan) -> bool:
+        is_last = view.current_round >= view.total_rounds or view.ends or isinstance(plan, EndDebate)
+        return self.every or is_last
+
+    def _ballots(self, view: DebateContext, motions: Motions) -> tuple[TurnSpec, ...]:
+        seed = f"vote {view.seed} {view.current_round}"
+        orders = voting_orders(motions.names, [seat.id for seat in view.agents], seed)
+        texts = {} if view.options else _shown(view, motions)
+        held = _held(view) if view.options else {}
+        form_task = _TASK_BY_FORM[self.form].format(scale=_in_words(*self.scale))
+        task = f"{_VOTE_TASK}{_SAME_TASK}{_SAME_BY_FORM[self.form]} {form_task}" if texts else _OPTION_TASK + form_task
+        answers = {name.casefold() for name in motions.names}
+        letters = [letter for letter in ascii_uppercase if letter.casefold() not in answers]  # "B" may be an answer
+        ballots: list[TurnSpec] = []
+        for slot, seat in enumerate(view.agents):
+            order = orders[seat.id]
+            labels = dict(zip(letters, order, strict=False)) if texts else dict(zip(order, order, strict=True))
+            ballots.append(
+                TurnSpec(
+                    slot=slot,
+                    agent=seat.id,
+                    role="voter",
+                    task=task,
+                    brief=f"You vote in private. {form_task}",
+                    prompt_id=self.prompt_id,
+                    notes=tuple(_note(label, texts[name]) for label, name in labels.items())
+                    if texts
+                    else tuple(held[name] for name in order if name in held),
+                    answer=_KIND_BY_FORM[self.form],
+                    options=tuple(labels),
+                    motions=labels,
+                    scale=self.scale if self.form == "scores" else (None, None),
+                    tools=NO_TOOLS,
+                )
+            )
+        return tuple(ballots)
+
+
+def _mask_of(view: DebateContext, spared: Iterable[str] = ()) -> NameMask:
+    agents = sorted(seat.id for seat in view.agents)
+    Random(f"speakers {view.seed}").shuffle(agents)
+    aliases = {agent: f"Speaker {number}" for number, agent in enumerate(agents, start=1)}
+    return NameMask(view, aliases, spared)
+
+
+def _shown(view: DebateContext, motions: Motions) -> dict[str, tuple[str, str]]:
+    """Return what voters read of each motion: its answer in few words and its position, without names."""
+    mask = _mask_of(view, motions.names)
+    return {
+        motion.name: (
+            _line(mask(motion.name) if _is_cut_of(motion.name, position) else motion.name, _MOST_LINE_CHARS),
+            _line(mask(position), _MOST_POSITION_CHARS),
+        )
+        for motion, position in zip(motions.motions, motions.positions, strict=True)
+    }
+
+
+def _held(view: DebateContext) -> dict[str, Note]:
+    """Return what voters read of each option that somebody holds: its shortest position with reasons, without names."""
+    turns = tuple(turn for turn in view.transcript if turn.round == view.current_round)
+    mask = _mask_of(view)
+    held: dict[str, AgentResponse] = {}
+    responses = RoundRecord(number=1, turns=turns).responses
+    for said in sorted(responses, key=lambda said: (len(said.position), said.position, said.reasoning)):
+        if said.choice is not None:
+            held.setdefault(said.choice, said)
+    return {option: _option_note(option, said, mask) for option, said in held.items()}
+
+
+def _option_note(option: str, said: AgentResponse, mask: NameMask) -> Note:
+    position = _line(mask(said.position), _MOST_POSITION_CHARS)
+    reasons = _line(mask(said.reasoning), _MOST_POSITION_CHARS)
+    lines = (f"Option: {_line(option, _MOST_LINE_CHARS)}", f"Position: {position}", reasons and f"Reasons: {reasons}")
+    brief = _line(f"{option}: {position}", _MOST_LINE_CHARS)
+    return Note(label="an answer of this round", text="\n".join(filter(None, lines)), brief=brief)
+
+
+def _is_cut_of(name: str, position: str) -> bool:
+    """Check whether a motion has no answer in few words, so that its position names it."""
+    whole = " ".join(position.split())
+    return name == whole or (name.endswith("…") and whole.startswith(name[:-1]))
+
+
+def _line(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _note(letter: str, text: tuple[str, str]) -> Note:
+    line, position = text
+    return Note(label=f"motion {letter}", text=f"Answer: {line}\nPosition: {position}", brief=line)
+
+
+def with_vote(
+    mode: DebateModeStrategy,
+    rule: str = "schulze",
+    *,
+    every: bool = False,
+    rules: Registry[Rule] | None = None,
+) -> VotedMode:
+    """Wrap a mode so that all debaters vote on motions after the last round, or after every one.
+
+    Args:
+        mode: The mode that debates.
+        rule: The decision rule by name, with its parameters; it says what ballots ask for.
+        every: Whether every round ends in a vote.
+        rules: Registry to look up the rule; `None` has the built-in rules.
+
+    Raises:
+        ConfigurationError: The rule is unknown.
+
+    Example:
+        >>> from roundtable.modes import CollaborativeMode
+        >>> with_vote(CollaborativeMode()).form, with_vote(CollaborativeMode(), "score(0, 5)").scale
+        ('ranking', (0.0, 5.0))
+    """
+    found, parameters = find_rule(rule, rules)
+    return VotedMode(mode, found.form, every=every, scale=_scale(parameters))
+
+
+def _scale(parameters: Mapping[str, ParameterValue]) -> tuple[float | None, float | None]:
+    """Return the range of grades that a rule accepts, from 0 to 10 if it sets none."""
+    low, high = (None if (end := parameters.get(name)) is None else float(exact(end, name)) for name in ("low", "high"))
+    return _SCALE if low is None and high is None else (low, high)
+
+
+def _in_words(low: float | None, high: float | None) -> str:
+    if high is None:
+        return "" if low is None else f" of at least {low:g}"
+    return f" of at most {high:g}" if low is None else f" from {low:g} to {high:g}"

@@ -1,0 +1,209 @@
+"""Modes around another mode: a judge after each round, or a baseline of independent answers before the first."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from roundtable.modes.base import NO_TOOLS
+from roundtable.stages import as_shaper
+from roundtable.types import Stage, TurnSpec, Visible
+from roundtable.types.plan import BASELINE_STAGE, EXTERNAL, JUDGE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.types import AgentResponse, AnyTurn, DebateContext, Plan, Turn
+
+__all__ = ["BaselineMode", "JudgedMode", "WrappedMode", "answers_by_name", "with_baseline", "with_judge"]
+
+
+class WrappedMode:
+    """A mode that plans and shapes turns like another mode, plus a stage that the other mode does not know.
+
+    A subclass adds the stage in `next_stage` and names it in `stage`; `without_stage` hides it from the other mode.
+
+    Args:
+        mode: The other mode.
+    """
+
+    stage: str = ""
+    """Name of the stage it adds."""
+    prompt_id: str = ""
+    """Prompt id recorded with the turns of that stage."""
+
+    def __init__(self, mode: DebateModeStrategy) -> None:
+        self.inner = mode
+        self.name: str = mode.name
+        self.needs_groupthink_detection: bool = mode.needs_groupthink_detection
+        self.rounds: range = mode.rounds
+        self.assigns_stances: bool = mode.assigns_stances
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Plan as the other mode does; it does not see the added stage."""
+        return self.inner.next_stage(self.without_stage(view))
+
+    def without_stage(self, view: DebateContext) -> DebateContext:
+        """Return the view without the turns of the stage."""
+        public = tuple(turn for turn in view.transcript if turn.stage != self.stage)
+        if len(public) == len(view.transcript):
+            return view
+        answers = tuple(turn.answer for turn in public if turn.outcome == "answered" and turn.answer.kind == "position")
+        return view.model_copy(update={"transcript": public, "previous_responses": answers})
+
+    def build_agent_prompt(self, context: DebateContext) -> str:
+        """Return the instructions of the other mode."""
+        return self.inner.build_agent_prompt(context)
+
+    def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
+        """Change what an agent sees as the other mode does, except in the added stage."""
+        shaper = as_shaper(self.inner)
+        return context if shaper is None or self._is_added(context) else shaper.transform_context(context, agent)
+
+    def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
+        """Check a position as the other mode does, except in the added stage."""
+        shaper = as_shaper(self.inner)
+        return response if shaper is None or self._is_added(context) else shaper.validate_response(response, context)
+
+    def _is_added(self, context: DebateContext) -> bool:
+        return context.turn is not None and context.turn.prompt_id == self.prompt_id
+
+
+_BASELINE_TASK = (
+    "Answer the question by yourself, as well as you can. You have seen no answer of anybody else, and nobody will see "
+    "this one."
+)
+
+
+class BaselineMode(WrappedMode):
+    """A mode with a private round 0, in which all agents answer alone; all else is as in the mode itself.
+
+    Args:
+        mode: The mode that debates.
+    """
+
+    stage = BASELINE_STAGE
+    prompt_id = "baseline@1"
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Ask all agents alone first; then plan as the mode does, which does not see these answers."""
+        if view.current_round == 1 and all(turn.stage == EXTERNAL for turn in view.transcript):
+            turns = tuple(
+                TurnSpec(
+                    slot=slot,
+                    agent=seat.id,
+                    role="independent",
+                    task=_BASELINE_TASK,
+                    brief="Answer the question by yourself.",
+                    prompt_id=self.prompt_id,
+                    options=view.options,
+                    tools=NO_TOOLS,
+                )
+                for slot, seat in enumerate(view.agents)
+            )
+            return Stage(name=BASELINE_STAGE, turns=turns)
+        return super().next_stage(view)
+
+
+def with_baseline(mode: DebateModeStrategy) -> BaselineMode:
+    """Wrap a mode so that all agents answer alone before the first round.
+
+    Example:
+        >>> from roundtable.modes import AdversarialMode
+        >>> from roundtable.types import DebateContext, Seat
+        >>> view = DebateContext(session_id="s", topic="Tea?", mode="adversarial", agents=(Seat(id="ada", name="Ada"),))
+        >>> with_baseline(AdversarialMode()).next_stage(view).name
+        'private-baseline'
+    """
+    return BaselineMode(mode)
+
+
+_JUDGE_TASK: Final = (
+    "You are the judge of this debate and take no part in it. Weigh the answers by their reasons and evidence alone: "
+    "not by length, order, tone or confidence, and not by how many share them. "
+)
+_VOTE_FOR_OPTION: Final = "Vote for the option that the debate supports best, and say why."
+_VOTE_FOR_ANSWER: Final = "Vote for the answer that is supported best, by its name, and say why. Abstain if none is."
+
+
+def answers_by_name(turns: Sequence[AnyTurn], seed: int) -> dict[str, Turn]:
+    """Name the last answer of each agent in a round as judges see it: by shuffled numbers.
+
+    Args:
+        turns: The turns of the round.
+        seed: Seed of the debate.
+    """
+    last: dict[str, list[Turn]] = {}
+    for turn in turns:
+        is_position = turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != BASELINE_STAGE
+        if is_position and turn.outcome == "answered":
+            turns_of_agent = last.setdefault(turn.agent_id, [])
+            last[turn.agent_id] = (
+                [*turns_of_agent, turn] if turns_of_agent and turns_of_agent[-1].stage == turn.stage else [turn]
+            )
+    answers = [turn for turns_of_agent in last.values() for turn in turns_of_agent]
+    if not answers:
+        return {}
+    Random(f"judge {seed} {answers[0].round}").shuffle(answers)
+    return {f"Answer {number}": turn for number, turn in enumerate(answers, start=1)}
+
+
+class JudgedMode(WrappedMode):
+    """A mode with a vote of judges after each round; all else is as in the mode itself.
+
+    Judges see the answers of the round under numbers, without names. Each judge of a panel starts with a different
+    answer, so that no answer has the advantage of the first place.
+
+    Args:
+        mode: The mode that debates.
+        judges: Ids of the judges.
+    """
+
+    stage = JUDGE_STAGE
+    prompt_id = "judge@1"
+
+    def __init__(self, mode: DebateModeStrategy, judges: Sequence[str]) -> None:
+        super().__init__(mode)
+        self.judges: tuple[str, ...] = tuple(judges)
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Plan as the mode does, and the judges when the mode ends a round."""
+        plan = super().next_stage(view)
+        if isinstance(plan, Stage):
+            return plan
+        turns = [turn for turn in view.transcript if turn.round == view.current_round]
+        answers = answers_by_name(turns, view.seed)
+        if not answers or any(turn.stage == JUDGE_STAGE for turn in turns):
+            return plan
+        return Stage(
+            name=JUDGE_STAGE,
+            turns=tuple(self._vote(view, answers, slot, judge) for slot, judge in enumerate(self.judges)),
+        )
+
+    def _vote(self, view: DebateContext, answers: dict[str, Turn], slot: int, judge: str) -> TurnSpec:
+        shown = tuple(Visible(turn=turn.key, shown_as=name) for name, turn in answers.items())
+        first = slot % len(shown)
+        return TurnSpec(
+            slot=slot,
+            agent=judge,
+            role="judge",
+            task=_JUDGE_TASK + (_VOTE_FOR_ANSWER if view.options is None else _VOTE_FOR_OPTION),
+            brief="Vote for the answer with the best reasons.",
+            prompt_id=self.prompt_id,
+            sees=shown[first:] + shown[:first],
+            answer="ballot",
+            options=view.options or tuple(answers),
+            tools=NO_TOOLS,
+        )
+
+
+def with_judge(mode: DebateModeStrategy, judges: Sequence[str] = ("judge",)) -> JudgedMode:
+    """Wrap a mode so that judges vote after each round.
+
+    Example:
+        >>> from roundtable.modes import CollaborativeMode
+        >>> with_judge(CollaborativeMode(), ["judge-1", "judge-2", "judge-3"]).judges
+        ('judge-1', 'judge-2', 'judge-3')
+    """
+    return JudgedMode(mode, judges)

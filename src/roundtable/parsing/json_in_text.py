@@ -1,0 +1,295 @@
+"""Find JSON objects in a model's text, in linear time and without guessing."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pydantic_core
+
+from roundtable._core.text import well_formed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.types import JsonObject, JsonValue
+
+__all__ = ["MAX_CHARS", "Document", "Scan", "find_document", "is_json_like", "last_comma", "scan"]
+
+
+# A brace that opens an object is followed by a quote, a bare key or the closing brace: `{ x + 1 }` is prose.
+# All repeats are possessive, so that no input causes backtracking.
+_START = re.compile(r"\{(?=\s*+(?:[\"'}\u201c\u2018]|[A-Za-z_]\w*+\s*+:))")
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
+_TOKEN = re.compile(rf"{_STRING}|[{{}}]", re.DOTALL)
+_BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
+_MEMBER = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The result of one pass over a text."""
+
+    before: list[tuple[int, int]]
+    """Outermost objects in order; only those before `unclosed`, if there is one."""
+    unclosed: int | None
+    """Start of an object without an end; it may be prose."""
+    inside: list[tuple[int, int]]
+    """Objects that begin and end after `unclosed`."""
+    tokens: int
+    """Number of braces and strings read."""
+
+
+def scan(text: str, at: int, budget: int) -> Scan:
+    """Find the objects from an index on, reading at most `budget` braces and strings."""
+    tokens = 0
+    closed: list[tuple[int, int]] = []
+    # Start of each open brace, and how many closed objects lie before it.
+    open_at: list[tuple[int, int]] = []
+    while tokens < budget:
+        match = (_TOKEN if open_at else _START).search(text, at)
+        if match is None:
+            break
+        tokens += 1
+        at = match.end()
+        char = text[match.start()]
+        if char == "{":
+            open_at.append((match.start(), len(closed)))
+        elif char == "}":
+            start, before = open_at.pop()
+            del closed[before:]
+            closed.append((start, at))
+    if not open_at:
+        return Scan(closed, None, [], tokens)
+    start, before = open_at[0]
+    return Scan(closed[:before], start, closed[before:], tokens)
+
+
+def last_comma(text: str) -> int:
+    """Return the index of the last comma between members of the object that `text` begins with, or 1."""
+    depth, comma, at = 0, 1, 0
+    # Commas in nested values are not matched at all, so a long list costs nothing.
+    while match := (_MEMBER if depth == 1 else _BRACKET).search(text, at):
+        at = match.end()
+        char = match.group()
+        if char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+        elif char == ",":
+            comma = match.start()
+    return comma
+
+
+MAX_CHARS = 1_048_576
+"""Text beyond this many characters is ignored."""
+_MAX_TOKENS = 200_000
+_MAX_RESTARTS = 8
+_MAX_OBJECTS = 256
+_MAX_REPAIRS = 8
+_MAX_REPAIR_CHARS = 32_768
+_MAX_REPAIR_PARTS = 64
+_MAX_DIGITS = 300
+_BIGGEST = 10**_MAX_DIGITS
+_NO_CONTROLS = dict.fromkeys(range(32), " ")
+_QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
+_VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:)|/[/*])")
+_JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON object found in a text."""
+
+    fields: JsonObject
+    """Its members; strings hold no unpaired surrogates, numbers are finite."""
+    partial: frozenset[str]
+    """Members that are cut off, or may be. In `fields` a text among them is as far as it goes, an object has all its
+    members but the last, and any other value is `None`."""
+    repaired: bool
+    """Whether it was not valid JSON and had to be repaired."""
+    truncated: bool
+    """Whether the text broke off before its end."""
+    span: tuple[int, int]
+    """Start and end in the text."""
+
+
+def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document | None:
+    """Return the last object of the wanted shape.
+
+    An object that the end of the text cuts off is the last one. Otherwise valid JSON comes first, and the last valid
+    object counts, since models quote before they conclude. Only if none is valid, an object with slips (trailing
+    commas, single quotes, quotes within quotes) is repaired, again the last one first. Objects within an object are
+    part of it and never returned by themselves.
+
+    Args:
+        text: The model's text, with any code fences and prose around the object.
+        wanted: Checks whether an object has the required members.
+    """
+    text = well_formed(text[:MAX_CHARS])
+    spans, tail = _outermost(text)
+    if tail is not None and wanted(tail.fields):
+        return tail
+    for start, end in reversed(spans):
+        fields = _strict(text[start:end])
+        if fields is not None and wanted(fields):
+            return Document(fields, frozenset(), repaired=False, truncated=False, span=(start, end))
+    return _find_repairable(text, spans, wanted)
+
+
+def is_json_like(text: str) -> bool:
+    """Check whether a text begins like JSON, or whether at least half of it is one JSON object."""
+    if _JSON_OPENS.match(text.lstrip()):
+        return True
+    spans, tail = _outermost(well_formed(text[:MAX_CHARS]))
+    if tail is not None:
+        spans.append(tail.span)
+    return any(2 * (end - start) >= len(text) for start, end in spans)
+
+
+def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
+    """Return the spans of the last outermost objects, and the object in which the text breaks off, if any.
+
+    A start without an end may be prose, or a stray quote may hide what follows: the search starts again after it, but
+    only a few times.
+    """
+    spans: list[tuple[int, int]] = []
+    at, budget = 0, _MAX_TOKENS
+    inside: list[tuple[int, int]] = []
+    for _ in range(_MAX_RESTARTS):
+        scanned = scan(text, at, budget)
+        spans += scanned.before
+        inside = scanned.inside
+        if scanned.unclosed is None:
+            break
+        tail = _truncated(text, scanned.unclosed)
+        if tail is not None:
+            return spans[-_MAX_OBJECTS:], tail
+        at, budget = scanned.unclosed + 1, budget - scanned.tokens
+        end = text.rfind("}", at) + 1
+        if end:
+            spans.append((scanned.unclosed, end))
+    else:
+        spans += inside
+    return spans[-_MAX_OBJECTS:], None
+
+
+def _strict(text: str) -> JsonObject | None:
+    """Parse valid JSON; line breaks within strings are accepted, since their meaning is clear."""
+    try:
+        value = json.loads(
+            text, strict=False, parse_constant=lambda _: None, parse_float=_finite, parse_int=_whole_number
+        )
+        return _members(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+def _whole_number(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
+
+
+def _repair_text(raw: str) -> str:
+    """Return the text with its slips repaired, or unchanged if that fails."""
+    # Imported on use: most answers need no repair.
+    from json_repair import repair_json
+
+    try:
+        return repair_json(raw)
+    except Exception:  # noqa: BLE001  (some texts make the library fail its own assertions)
+        return raw
+
+
+def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[JsonObject], bool]) -> Document | None:
+    chars_left = _MAX_REPAIR_CHARS
+    for start, end in reversed(spans[-_MAX_REPAIRS:]):
+        raw = text[start:end]
+        chars_left -= len(raw)
+        if chars_left < 0 or raw.count("{") + raw.count("[") > _MAX_REPAIR_PARTS:
+            continue
+        fields = _strict(_repair_text(raw))
+        if fields is not None and wanted(fields) and len(fields) <= _MAX_REPAIR_PARTS:
+            unsure = frozenset(
+                name for name, value in fields.items() if isinstance(value, str) and not _is_complete_string(raw, value)
+            )
+            return Document(fields, unsure, repaired=True, truncated=False, span=(start, end))
+    return None
+
+
+def _is_complete_string(raw: str, value: str) -> bool:
+    """Check whether a repaired string stands between quotes, followed by the next member or the end.
+
+    The repair closes a string wherever that seems right, which may be in its middle.
+    """
+    for spelling in (value, json.dumps(value, ensure_ascii=False)[1:-1]):
+        for quotes in _QUOTES:
+            at = raw.rfind(quotes[0] + spelling + quotes[1])
+            if at >= 0 and _VALUE_ENDS.match(raw, at + len(spelling) + 2):
+                return True
+    return False
+
+
+def _truncated(text: str, start: int) -> Document | None:
+    """Parse an object without its end; `None` if what there is of it is not JSON."""
+    remainder = text[start:]
+    try:
+        parsed = pydantic_core.from_json(remainder, allow_partial="trailing-strings")
+    except ValueError as error:
+        if "control character" not in str(error):
+            return None
+        # A line break within a string, which is accepted in complete objects too.
+        remainder = remainder.translate(_NO_CONTROLS)
+        try:
+            parsed = pydantic_core.from_json(remainder, allow_partial="trailing-strings")
+        except ValueError:
+            return None
+    complete = _complete_members(remainder)
+    partial: JsonObject = {
+        name: _whole_part(value)
+        for name, value in (_members(parsed) or {}).items()
+        if name not in complete or complete[name] != value
+    }
+    span = (start, len(text))
+    return Document(complete | partial, frozenset(partial), repaired=True, truncated=True, span=span)
+
+
+def _whole_part(value: JsonValue) -> JsonValue:
+    """Return what is left of a value that is cut off."""
+    if isinstance(value, dict):
+        return dict(list(value.items())[:-1])
+    return value if isinstance(value, str) else None
+
+
+def _complete_members(remainder: str) -> JsonObject:
+    """Parse the complete members of an object that is cut off; a number at the very end may lack digits."""
+    complete = None if remainder[-1] in "0123456789" else _strict(remainder + "}")
+    if complete is None:
+        complete = _strict(remainder[: last_comma(remainder)] + "}")
+    return complete or {}
+
+
+def _members(value: JsonValue) -> JsonObject | None:
+    cleaned = _clean_value(value)
+    return cleaned if isinstance(cleaned, dict) else None
+
+
+def _clean_value(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if -_BIGGEST < value < _BIGGEST else None
+    if isinstance(value, list):
+        return [_clean_value(item) for item in value]
+    if isinstance(value, dict):
+        return {well_formed(str(name)): _clean_value(item) for name, item in value.items()}
+    return value

@@ -1,0 +1,73 @@
+"""Use what a plugin registered; errors name the plugin they come from."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+from roundtable._core.registry import HOST
+from roundtable._core.text import error_text
+from roundtable.errors import PluginError, RoundtableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from roundtable._core.registry import Entry
+
+__all__ = ["make", "using"]
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_REQUIRED_ATTRIBUTES: Final = {
+    "provider": ("complete",),
+    "storage": ("append", "read"),
+    "analyzer": ("measure",),
+    "tool": ("definition", "run"),
+    "search provider": ("search",),
+    "observer": ("notify",),
+}
+"""The attributes that an object of each kind must have."""
+_EXPECTED: Final = {
+    "tool": "a tool, such as a function marked with @roundtable.tool",
+    "observer": "an observer, an object with notify(event)",
+    "analyzer": "an analyzer, such as a PlainAnalyzer",
+}
+"""How hints describe a kind, where a plain function is a likely mistake."""
+
+
+@contextmanager
+def using(kind: str, entry: Entry[T]) -> Generator[T]:
+    """Yield the registered object of an entry; exceptions raised while it is used become errors that name its plugin.
+
+    Errors of the library pass unchanged, since plugins raise them on purpose; so do exceptions of built-in objects.
+
+    Raises:
+        PluginError: The object raised an exception or `SystemExit`, which is the cause.
+    """
+    try:
+        yield entry.thing
+    except RoundtableError:
+        raise
+    except (Exception, SystemExit) as error:
+        if entry.source == HOST:
+            raise
+        msg = f"the {kind} {entry.name!r} of {entry.source} failed: {type(error).__name__}: {error_text(error)}"
+        raise PluginError(msg, plugin=entry.source, stage="use", cause=error) from error
+
+
+def make(kind: str, entry: Entry[Callable[P, T]], *args: P.args, **keywords: P.kwargs) -> T:
+    """Create an object with a registered factory.
+
+    Raises:
+        PluginError: The factory of a plugin failed, or returned an object of another kind.
+    """
+    with using(kind, entry) as factory:
+        thing = factory(*args, **keywords)
+    missing = [name for name in _REQUIRED_ATTRIBUTES.get(kind, ()) if not hasattr(thing, name)]
+    if missing:
+        msg = f"the {kind} {entry.name!r} of {entry.source} is {type(thing).__name__}, which has no `{missing[0]}`"
+        expected = _EXPECTED.get(kind, f"a {kind}")
+        raise PluginError(msg, plugin=entry.source, stage="use", hint=f"Its factory must return {expected}.")
+    return thing

@@ -1,0 +1,151 @@
+"""Run the hooks of one plugin in isolation: it registers into a separate catalog."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Final
+
+import pluggy
+
+from roundtable._core.text import error_text
+from roundtable._version import __version__
+from roundtable.errors import ConfigurationError, PluginError, RoundtableError
+from roundtable.modes.registry import check_mode
+from roundtable.plugins import hookspecs
+from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
+from roundtable.scoring import Rule
+from roundtable.types import Persona
+from roundtable.types.agents import AgentProfile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["HOOKS", "check_api", "run_hooks"]
+
+
+def _check_callable(name: str, thing: object) -> None:
+    if not callable(thing):
+        msg = f"{name!r} must be registered with a function, not {type(thing).__name__}"
+        raise ConfigurationError(msg, hint="Register a factory: a function that returns the object.")
+
+
+def _check_rule(name: str, thing: object) -> None:
+    if not isinstance(thing, Rule):
+        msg = f"{name!r} must be registered with a Rule, not {type(thing).__name__}"
+        raise ConfigurationError(msg, hint="Use roundtable.scoring.Rule(name, count, summary).")
+
+
+def _check_persona(name: str, thing: object) -> None:
+    if not isinstance(thing, Persona):
+        msg = f"{name!r} must be registered with a Persona, not {type(thing).__name__}"
+        raise ConfigurationError(msg, hint='Use roundtable.Persona(name="...", description="...").')
+
+
+def _check_profile(name: str, thing: object) -> None:
+    if not isinstance(thing, AgentProfile) or thing.name != name:
+        found = f"one named {thing.name!r}" if isinstance(thing, AgentProfile) else type(thing).__name__
+        msg = f"{name!r} must be registered with an AgentProfile of this name, not {found}"
+        raise ConfigurationError(msg, hint=f"Use roundtable.api.AgentProfile({name!r}, instructions=...).")
+
+
+def _check_exporter(name: str, thing: object) -> None:
+    if name == "json":
+        raise ConfigurationError("the name 'json' is reserved for the session itself", hint="Use another name.")
+    _check_callable(name, thing)
+
+
+HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {
+    "providers": _check_callable,
+    "modes": check_mode,
+    "rules": _check_rule,
+    "analyzers": _check_callable,
+    "exits": _check_callable,
+    "storages": _check_callable,
+    "tools": _check_callable,
+    "search_providers": _check_callable,
+    "personas": _check_persona,
+    "profiles": _check_profile,
+    "exporters": _check_exporter,
+    "observers": _check_callable,
+    "commands": _check_callable,
+}
+"""The check of each kind before it is registered, by the end of the hook's name."""
+
+
+def check_api(source: str, plugin: object) -> None:
+    """Check that a plugin supports the plugin contract of this library.
+
+    Raises:
+        PluginError: `ROUNDTABLE_API` is not a pair of numbers, or the library's number is outside that range.
+    """
+    try:
+        versions: object = getattr(plugin, "ROUNDTABLE_API", None)
+    # A property, or a module's `__getattr__`, runs code of the plugin.
+    except (Exception, SystemExit) as error:
+        msg = f"ROUNDTABLE_API of {source!r} cannot be read: {type(error).__name__}: {error_text(error)}"
+        raise PluginError(msg, plugin=source, stage="api", cause=error) from error
+    if versions is None:
+        return
+    if not (isinstance(versions, tuple) and len(versions) == 2 and all(type(number) is int for number in versions)):
+        msg = f"ROUNDTABLE_API of {source!r} must be a pair such as (1, 1), not {versions!r}"
+        raise PluginError(msg, plugin=source, stage="api", hint="Write ROUNDTABLE_API = (1, 1).")
+    lowest, highest = versions
+    if not lowest <= HOST_API <= highest:
+        msg = f"plugin {source!r} is written for the plugin contract {lowest} to {highest}; this library has {HOST_API}"
+        hint = "Update roundtable-sdk." if lowest > HOST_API else f"Update {source}, or use an older roundtable-sdk."
+        raise PluginError(msg, plugin=source, stage="api", hint=hint)
+
+
+def run_hooks(source: str, plugin: object, scratch: Catalog) -> None:
+    """Run the hooks of a plugin with a separate catalog; if it fails, the catalog holds what it registered before.
+
+    Raises:
+        PluginError: It implements no hook, implements one wrongly, or fails in one.
+        ConfigurationError: It registers an object of the wrong kind, or a name twice.
+    """
+    manager = _manager(source, plugin)
+    host = Host(HOST_API, __version__, frozenset(HOOKS))
+    for kind, registry in scratch.registries().items():
+        registrar: Registrar[object] = Registrar(registry, source, HOOKS[kind])
+        call = getattr(manager.hook, f"roundtable_register_{kind}")
+        try:
+            returned = call(registrar=registrar, host=host)
+        except RoundtableError:
+            raise
+        # A plugin that raises SystemExit must not end the program.
+        except (Exception, SystemExit) as error:
+            msg = f"plugin {source!r} failed while it registered: {type(error).__name__}: {error_text(error)}"
+            raise PluginError(msg, plugin=source, stage="register", cause=error) from error
+        finally:
+            registrar.close()
+        _check_awaited(source, kind, returned)
+
+
+def _manager(source: str, plugin: object) -> pluggy.PluginManager:
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    try:
+        manager.register(plugin, name=source)
+        manager.check_pending()
+    # Inspecting its attributes runs code of the plugin, which can raise anything.
+    except (Exception, SystemExit) as error:
+        msg = f"plugin {source!r} does not fit the hooks: {error_text(error)}"
+        raise PluginError(msg, plugin=source, stage="register", cause=error) from error
+    if not manager.get_hookcallers(plugin):
+        msg = f"plugin {source!r} implements no hook"
+        raise PluginError(
+            msg,
+            plugin=source,
+            stage="register",
+            hint="Mark its functions with @roundtable.hookimpl, and give them the names of the hooks.",
+        )
+    return manager
+
+
+def _check_awaited(source: str, kind: str, returned: list[object]) -> None:
+    """Reject a hook that returned a coroutine and so did not run; other return values are ignored."""
+    for value in returned:
+        if inspect.iscoroutine(value):
+            value.close()
+            msg = f"plugin {source!r}: roundtable_register_{kind} is a coroutine function, which is never awaited"
+            raise PluginError(msg, plugin=source, stage="register", hint="Write `def`, not `async def`.")

@@ -1,0 +1,218 @@
+"""Observers of plugins: each runs on its own thread with a bounded queue, so that none can delay a debate."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from roundtable._core.registry import HOST
+from roundtable._core.text import error_text
+from roundtable.errors import ConfigurationError, PluginError
+from roundtable.logs import ROOT, is_power_of_ten
+from roundtable.plugins.errors import make
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable._core.registry import Entry, Registry
+    from roundtable.plugins.registrar import ObserverFactory
+    from roundtable.protocols import Observer
+    from roundtable.settings import Settings
+    from roundtable.types import Event
+
+__all__ = ["ObserverThread", "ObserverThreads"]
+
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.plugins")
+
+QUEUE: Final = 1024
+"""Maximum events that can wait for one observer."""
+FAILURES: Final = 10
+"""Failures in a row after which an observer gets no more events."""
+IDLE_S: Final = 5.0
+"""Seconds without an event after which its thread ends; the next event starts another."""
+CLOSE_S: Final = 2.0
+"""Seconds that all observers of a table have for waiting events when the table closes."""
+
+
+class ObserverThread:
+    """Delivers events to one observer on a separate thread; never waits for it.
+
+    The observer gets a copy of each event, so it cannot change the debate. When the queue is full, further events are
+    dropped, which is logged once; durable events are in the storage. The log has the first failure of an observer with
+    its traceback, and a line with the count at the 10th, 100th and so on; after ten failures in a row the observer
+    gets no more events.
+
+    Args:
+        name: Its name in the log.
+        observer: An object with `notify(event)`; its `close()`, if it has one, is called at the end.
+        most: Maximum events that can wait.
+        idle_s: Seconds without an event after which the thread ends.
+    """
+
+    def __init__(self, name: str, observer: Observer, *, most: int = QUEUE, idle_s: float = IDLE_S) -> None:
+        self.name = name
+        self.left_out: int = 0
+        """Events that were dropped because the queue was full or the observer failed too often."""
+        self._observer = observer
+        self._idle_s = idle_s
+        self._queue: queue.Queue[Event | None] = queue.Queue(most)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._failures_in_row = 0
+        self._failures_in_all = 0
+        self._closed = False
+
+    @property
+    def wants_pieces(self) -> bool:
+        """Whether the observer wants pieces of answers."""
+        return getattr(self._observer, "wants_pieces", True) is not False
+
+    def notify(self, event: Event) -> None:
+        """Queue one event."""
+        if self._closed or self._failures_in_row >= FAILURES:
+            self.left_out += 1
+            return
+        with self._lock:
+            try:
+                self._queue.put_nowait(event)
+            except queue.Full:
+                self.left_out += 1
+                if self.left_out == 1:
+                    logger.warning("the observer %s is too slow: events are dropped", self.name)
+                return
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"roundtable-observer-{self.name}", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                event = self._queue.get(timeout=self._idle_s)
+            except queue.Empty:
+                with self._lock:
+                    # Under the lock, no event can arrive between this check and the return.
+                    if self._queue.empty():
+                        self._thread = None
+                        return
+                continue
+            if event is None:
+                self._close_observer()
+                return
+            self._deliver(event)
+
+    def _deliver(self, event: Event) -> None:
+        if self._failures_in_row >= FAILURES:
+            self.left_out += 1
+            return
+        try:
+            self._observer.notify(event.model_copy(deep=True))
+        # Third-party code on this thread: SystemExit must not end the program.
+        except (Exception, SystemExit) as error:
+            self._failures_in_row += 1
+            self._failures_in_all += 1
+            last = self._failures_in_row == FAILURES
+            if last or is_power_of_ten(self._failures_in_all):
+                logger.warning(
+                    "the observer %s failed on %s%s: %s: %s%s",
+                    self.name,
+                    event.type,
+                    f", {self._failures_in_all:,} times so far" if self._failures_in_all > 1 else "",
+                    type(error).__name__,
+                    error_text(error),
+                    "; it gets no more events" if last else "",
+                    exc_info=error if self._failures_in_all == 1 else None,
+                )
+        else:
+            self._failures_in_row = 0
+
+    def _close_observer(self) -> None:
+        close = getattr(self._observer, "close", None)
+        if close is None:
+            return
+        try:
+            close()
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (third-party code, as above)
+            logger.warning(
+                "the observer %s failed to close: %s: %s", self.name, type(error).__name__, error_text(error)
+            )
+
+    def close(self, timeout_s: float = CLOSE_S) -> bool:
+        """Wait until all queued events are delivered; return whether that was in time. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            deadline = time.monotonic() + timeout_s
+            try:
+                self._queue.put(None, timeout=timeout_s)
+            except queue.Full:
+                logger.warning("the observer %s was not done when its table closed", self.name)
+                return False
+            with self._lock:
+                self._start()
+                thread = self._thread
+            if thread is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+                if thread.is_alive():
+                    logger.warning("the observer %s was not done when its table closed", self.name)
+                    return False
+        return True
+
+
+class ObserverThreads:
+    """The observers of one table that come from plugins.
+
+    Args:
+        observers: Registry of observer factories.
+        settings: Passed to the factories.
+    """
+
+    def __init__(self, observers: Registry[ObserverFactory], settings: Settings) -> None:
+        self._observers = observers
+        self._settings = settings
+        self._threads: dict[str, ObserverThread] = {}
+
+    def named(self, name: str) -> Callable[[Event], None]:
+        """Return the callback of the observer with this name, and start it if needed.
+
+        Raises:
+            ConfigurationError: There is no such observer, or it needs something that is missing.
+            PluginError: It could not be created.
+        """
+        return self._start_observer(self._observers.entry(name))
+
+    def of_plugins(self) -> list[Callable[[Event], None]]:
+        """Return the callbacks of observers that loaded plugins registered; one that fails is logged and left out."""
+        callbacks = []
+        for entry in self._observers:
+            if entry.source == HOST or entry.name in self._threads:
+                continue
+            try:
+                callbacks.append(self._start_observer(entry))
+            except (ConfigurationError, PluginError) as error:
+                logger.warning("the observer %s is left out: %s", entry.name, error.message)
+        return callbacks
+
+    def _start_observer(self, entry: Entry[ObserverFactory]) -> Callable[[Event], None]:
+        if entry.name not in self._threads:
+            self._threads[entry.name] = ObserverThread(entry.name, make("observer", entry, self._settings))
+        return self._threads[entry.name].notify
+
+    async def aclose(self) -> None:
+        """Close all observers within one shared time limit; idempotent."""
+        threads = list(self._threads.values())
+        if threads:
+            await anyio.to_thread.run_sync(_close_all, threads)
+
+
+def _close_all(threads: list[ObserverThread]) -> None:
+    deadline = time.monotonic() + CLOSE_S
+    for thread in threads:
+        thread.close(max(0.0, deadline - time.monotonic()))

@@ -1,0 +1,154 @@
+"""The choice of plugins for a table, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from roundtable._core.registry import same_distribution
+from roundtable.errors import PluginError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from roundtable.settings import Settings
+
+__all__ = ["PluginChoice", "Plugins", "name_of", "plugins_of"]
+
+
+LOAD_LIMIT_S: Final = 10.0
+_DISABLE_ALL: Final = frozenset({"all", "1", "true", "yes", "on"})
+
+PluginChoice: TypeAlias = "Plugins | Sequence[object] | None"
+"""What `plugins=` accepts: `Plugins`, a list of modules and objects to add to those found by name, or `None`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The choice of plugins for a table. A plain value: creating it imports nothing, and tables can differ.
+
+    Example:
+        >>> Plugins.none().installed, Plugins.of("roundtable-acme").names, Plugins.load().installed
+        ('none', ('roundtable-acme',), 'all')
+    """
+
+    installed: Literal["none", "asked", "named", "all"] = "asked"
+    """Which installed plugins to load: none; each when its name is looked up; those in `names`; or all."""
+    names: tuple[str, ...] = ()
+    """Names of distributions or entry points; with `all`, load only these if any are named."""
+    objects: tuple[object, ...] = ()
+    """Modules and objects with hook implementations."""
+    without: tuple[str, ...] = ()
+    """Names of distributions or entry points that are never loaded."""
+    strict: bool = False
+    """Whether an installed plugin that fails raises at once, instead of when something of it is looked up."""
+    timeout_s: float = LOAD_LIMIT_S
+    """Seconds that one installed plugin has to be imported and to register."""
+    to_stderr: bool = False
+    """Whether plugins' output while loading goes to standard error, for programs whose standard output is data."""
+
+    @classmethod
+    def none(cls) -> Plugins:
+        """Choose only the built-in plugin."""
+        return cls("none")
+
+    @classmethod
+    def of(cls, *plugins: object, strict: bool = False) -> Plugins:
+        """Choose exactly these plugins.
+
+        Args:
+            plugins: Names of distributions or entry points; modules; and objects.
+            strict: Whether a named plugin that fails raises at once.
+
+        Raises:
+            PluginError: A plugin is a class instead of an object.
+        """
+        names = tuple(plugin for plugin in plugins if isinstance(plugin, str))
+        objects = tuple(plugin for plugin in plugins if not isinstance(plugin, str))
+        _check_kinds(objects)
+        return cls("named" if names else "none", names, objects, strict=strict)
+
+    @classmethod
+    def load(cls, *, strict: bool = False, to_stderr: bool = False) -> Plugins:
+        """Choose every installed plugin, as the command line does."""
+        return cls("all", strict=strict, to_stderr=to_stderr)
+
+    def narrowed(self, settings: Settings) -> Self:
+        """Apply `ROUNDTABLE_PLUGINS` and `ROUNDTABLE_DISABLE_PLUGINS` from the environment.
+
+        Plugins passed as objects are not affected.
+
+        Example:
+            >>> from roundtable.settings import Settings
+            >>> Plugins.load().narrowed(Settings(disable_plugins="all")).installed
+            'none'
+        """
+        disabled = _split(settings.disable_plugins)
+        if _DISABLE_ALL.intersection(disabled):
+            return replace(self, installed="none", names=())
+        narrowed = replace(self, without=(*self.without, *disabled))
+        if settings.plugins is None or self.installed in {"none", "named"}:
+            return narrowed
+        allowed = _split(settings.plugins)
+        if "none" in allowed:
+            return replace(narrowed, installed="none")
+        return narrowed if "all" in allowed else replace(narrowed, names=allowed)
+
+    def allows(self, distribution: str, entry_points: Sequence[str] = ()) -> bool:
+        """Check whether an installed distribution may be loaded.
+
+        Example:
+            >>> Plugins.of("acme").allows("roundtable-acme", ["acme"]), Plugins.none().allows("roundtable-acme")
+            (True, False)
+        """
+        known_names = (distribution, *entry_points)
+
+        def among(names: Sequence[str]) -> bool:
+            return any(same_distribution(name, listed) for name in known_names for listed in names)
+
+        if self.installed == "none" or among(self.without):
+            return False
+        return among(self.names) if self.names or self.installed == "named" else True
+
+
+def _split(text: str | None) -> tuple[str, ...]:
+    return tuple(name for part in (text or "").split(",") if (name := part.strip()))
+
+
+def plugins_of(given: PluginChoice) -> Plugins:
+    """Convert the `plugins=` argument to `Plugins`.
+
+    Raises:
+        PluginError: It is not a list, or an item is not a plugin.
+    """
+    if given is None:
+        return Plugins()
+    if isinstance(given, Plugins):
+        return given
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        msg = f"plugins must be a list of modules or objects with hook implementations, not {type(given).__name__}"
+        raise PluginError(msg, stage="load", hint="Write plugins=[my_plugin], or plugins=Plugins.of('distribution').")
+    _check_kinds(given)
+    return Plugins(objects=tuple(given))
+
+
+def _check_kinds(plugins: Sequence[object]) -> None:
+    for plugin in plugins:
+        if isinstance(plugin, type):
+            msg = f"{plugin.__qualname__} is a class; a plugin is a module or an object"
+            raise PluginError(msg, plugin=plugin.__qualname__, stage="load", hint=f"Pass {plugin.__name__}().")
+        if isinstance(plugin, str | bytes):
+            msg = f"{plugin!r} is a text; a plugin is a module or an object"
+            raise PluginError(
+                msg,
+                plugin=str(plugin),
+                stage="load",
+                hint=f"Import the module and pass that, or use Plugins.of({plugin!r}).",
+            )
+
+
+def name_of(plugin: object) -> str:
+    """Return the name of a plugin passed as an object: of a module its name, of an object its class."""
+    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__qualname__

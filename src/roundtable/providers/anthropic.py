@@ -1,0 +1,514 @@
+"""The wire format of Anthropic's Messages API."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from roundtable.errors import AgentError, RoundtableError
+from roundtable.http.client import HttpRequest
+from roundtable.providers.failures import error_for, read_refusal
+from roundtable.providers.http_model import EventDecoder, ParseDocument
+from roundtable.providers.response_builder import ResponseBuilder
+from roundtable.providers.schemas import ANTHROPIC, transformed
+from roundtable.providers.wire import (
+    dump_json,
+    items_of,
+    load_json,
+    load_object,
+    merged,
+    object_of,
+    sent_headers,
+    text_of,
+    tokens_of,
+)
+from roundtable.types import ServerCall, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from roundtable.http.sse import SseEvent
+    from roundtable.providers.spec import Decoder
+    from roundtable.types import (
+        AgentTool,
+        ChatRequest,
+        ChatResponse,
+        FinishReason,
+        ImagePart,
+        JsonObject,
+        JsonValue,
+        Message,
+        NativeSearch,
+    )
+
+__all__ = [
+    "VERSION",
+    "AnthropicMessages",
+    "MessageBuilder",
+    "MessageDecoder",
+    "build_request",
+    "rejects_temperature",
+    "usage_of",
+]
+
+
+_FINISH: Final[Mapping[str, FinishReason]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "pause_turn": "pause",
+    "compaction": "pause",
+    "refusal": "refusal",
+}
+_PLAIN: Final = frozenset({"type", "text", "citations"})
+
+
+class MessageBuilder(ResponseBuilder):
+    """A Messages answer under construction."""
+
+    def __init__(self, provider: str, headers: Mapping[str, str]) -> None:
+        super().__init__(provider, headers)
+        self._server_call_index: dict[str, int] = {}
+        self._usage_fields: JsonObject = {}
+
+    def take_message(self, message: JsonObject) -> None:
+        """Add everything but the content."""
+        self.note(answer_id=text_of(message.get("id")), model=text_of(message.get("model")))
+        self.take_usage(message.get("usage"))
+        self.take_stop(text_of(message.get("stop_reason")))
+
+    def take_stop(self, reason: str) -> None:
+        """Set why the answer ended."""
+        if reason:
+            self.end(_FINISH.get(reason, "other"), explicit=reason == "stop_sequence")
+
+    def take_usage(self, usage: JsonValue) -> None:
+        """Set the usage; in a stream, later values replace earlier ones."""
+        known = {name: value for name, value in object_of(usage).items() if value is not None}
+        if known:
+            self._usage_fields.update(known)
+            self.set_usage(usage_of(self._usage_fields))
+
+    def take_block(self, block: JsonObject) -> None:
+        """Add a complete block that is not text, thinking or tool use."""
+        kind = text_of(block.get("type"))
+        if kind.endswith("_tool_result"):
+            self._add_result(kind, block)
+        elif kind.endswith("_tool_use"):
+            self._server_call_index[text_of(block.get("id"))] = len(self.server_calls)
+            self.server_calls.append(ServerCall(name=text_of(block.get("name")) or kind, input=block.get("input")))
+
+    def take_whole(self, block: JsonObject) -> None:
+        """Add a complete block of any kind."""
+        match block.get("type"):
+            case "text":
+                self.add_text(text_of(block.get("text")))
+                for citation in items_of(block.get("citations")):
+                    self.take_citation(object_of(citation))
+            case "thinking":
+                self.add_reasoning(text_of(block.get("thinking")))
+            case "tool_use":
+                arguments = block.get("input")
+                self.add_call(
+                    self.call_count,
+                    call_id=text_of(block.get("id")),
+                    name=text_of(block.get("name")),
+                    arguments=json.dumps(arguments, ensure_ascii=False) if arguments else "",
+                )
+            case _:
+                self.take_block(block)
+
+    def take_citation(self, citation: JsonObject) -> None:
+        """Add a citation; citations of documents in the prompt have no address and are ignored."""
+        url = text_of(citation.get("url")) or text_of(citation.get("source"))
+        if "://" in url:
+            self.add_citation(url, text_of(citation.get("title")), text_of(citation.get("cited_text")))
+
+    def keep(self, blocks: list[JsonObject]) -> None:
+        """Set the content to send back with the next call, unless it is only text."""
+        if not all(block.keys() <= _PLAIN and not block.get("citations") for block in blocks):
+            self.send_back(blocks)
+
+    def _add_result(self, kind: str, block: JsonObject) -> None:
+        index = self._server_call_index.get(text_of(block.get("tool_use_id")))
+        output = _without_encrypted(block.get("content"))
+        if index is None:
+            self.server_calls.append(ServerCall(name=kind.removesuffix("_tool_result"), output=output))
+        else:
+            self.server_calls[index] = self.server_calls[index].model_copy(update={"output": output})
+
+
+def _without_encrypted(content: JsonValue) -> JsonValue:
+    """Return a result without its encrypted fields."""
+    if isinstance(content, list):
+        return [_without_encrypted(item) for item in content]
+    if isinstance(content, dict):
+        return {name: value for name, value in content.items() if not name.startswith("encrypted_")}
+    return content
+
+
+def usage_of(usage: JsonObject) -> Usage:
+    """Parse the usage of one call. Anthropic counts cached input separately; here it counts as input too.
+
+    Example:
+        >>> usage_of({"input_tokens": 3, "cache_read_input_tokens": 10, "output_tokens": 5}).input_tokens
+        13
+    """
+    read, written = tokens_of(usage.get("cache_read_input_tokens")), tokens_of(usage.get("cache_creation_input_tokens"))
+    return Usage(
+        input_tokens=tokens_of(usage.get("input_tokens")) + read + written,
+        output_tokens=tokens_of(usage.get("output_tokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=tokens_of(object_of(usage.get("output_tokens_details")).get("thinking_tokens")),
+        searches=tokens_of(object_of(usage.get("server_tool_use")).get("web_search_requests")),
+        calls=1,
+    )
+
+
+VERSION: Final = "2023-06-01"
+"""Version of the API, see https://docs.claude.com/en/api/versioning."""
+
+_CACHE: Final[JsonObject] = {"type": "ephemeral"}
+_MODEL: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+
+
+def rejects_temperature(model: str) -> bool:
+    """Check whether a model rejects sampling parameters. Models from version 4.7 on do.
+
+    See https://platform.claude.com/docs/en/about-claude/models/migration-guide.
+
+    Example:
+        >>> [rejects_temperature(f"claude-{model}") for model in ("sonnet-4-5", "opus-4-8", "sonnet-4-20250514")]
+        [False, True, False]
+    """
+    version = _MODEL.search(model)
+    if version is None:
+        return bool(re.search(r"claude-(?:mythos|fable)", model))
+    return (int(version[1]), int(version[2] or 0)) >= (4, 7)
+
+
+def build_request(request: ChatRequest, *, provider: str, base_url: str, stream: bool) -> HttpRequest:
+    """Build the request, without a key.
+
+    Args:
+        request: The chat request.
+        provider: Provider whose native content is sent back.
+        base_url: Root of the API, without `/v1`.
+        stream: Whether to stream the answer.
+    """
+    body: JsonObject = {"model": request.model, "max_tokens": request.max_tokens}
+    if system := _system(request.messages):
+        body["system"] = system
+    body["messages"] = _messages(request.messages, provider)
+    thinks = isinstance(request.extra_body.get("thinking"), dict)
+    if request.temperature is not None and not thinks and not rejects_temperature(request.model):
+        # The API accepts at most 1.
+        body["temperature"] = min(request.temperature, 1.0)
+    if request.stop:
+        body["stop_sequences"] = list(request.stop)
+    tools: list[JsonValue] = [_tool(tool) for tool in request.tools]
+    if request.search:
+        tools.append(_search(request.search))
+    if tools:
+        body["tools"] = tools
+        if request.tool_choice != "auto":
+            body["tool_choice"] = _choice(request.tool_choice)
+    if request.output_schema is not None and not request.search:
+        # Search results are cited, and the API does not combine citations with a schema.
+        schema = transformed(request.output_schema.definition, ANTHROPIC)
+        if schema is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    if stream:
+        body["stream"] = True
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream" if stream else "application/json",
+        "anthropic-version": VERSION,
+    }
+    url = f"{base_url.removesuffix('/v1')}/v1/messages"
+    return HttpRequest("POST", url, sent_headers(headers, request), dump_json(merged(body, request.extra_body)), stream)
+
+
+def _system(messages: Iterable[Message]) -> JsonValue:
+    parts = [message for message in messages if message.role == "system" and message.content]
+    if not any(message.cache for message in parts):
+        return "\n\n".join(message.content for message in parts)
+    return [_with_cache_control({"type": "text", "text": message.content}, message) for message in parts]
+
+
+def _messages(messages: Iterable[Message], provider: str) -> list[JsonValue]:
+    """Return the messages; consecutive messages of one side become one, as the API merges them anyway."""
+    conversation = [message for message in messages if message.role != "system"]
+    wire: list[JsonValue] = []
+    for is_assistant, group in groupby(conversation, key=lambda message: message.role == "assistant"):
+        blocks: list[JsonValue] = []
+        for message in group:
+            blocks += _assistant(message, provider) if is_assistant else _user(message)
+        if blocks:
+            wire.append({"role": "assistant" if is_assistant else "user", "content": _plain(blocks)})
+    return wire
+
+
+def _plain(blocks: list[JsonValue]) -> JsonValue:
+    """Return the text alone if there is only one text block."""
+    only = blocks[0] if len(blocks) == 1 else None
+    if isinstance(only, dict) and only.keys() == {"type", "text"}:
+        return only["text"]
+    return blocks
+
+
+def _user(message: Message) -> list[JsonValue]:
+    if message.role == "tool":
+        result: JsonObject = {"type": "tool_result", "tool_use_id": message.tool_call_id or ""}
+        if message.content:
+            result["content"] = message.content
+        return [_with_cache_control(result, message)]
+    blocks: list[JsonValue] = [_image(image) for image in message.images]
+    if message.content:
+        blocks.append(_with_cache_control({"type": "text", "text": message.content}, message))
+    return blocks
+
+
+def _assistant(message: Message, provider: str) -> list[JsonValue]:
+    if message.native is not None and message.native.provider == provider:
+        # The API returns empty texts but rejects them in a request.
+        return [item for item in message.native.items if item.get("type") != "text" or item.get("text")]
+    blocks: list[JsonValue] = []
+    if message.content.rstrip():
+        blocks.append(_with_cache_control({"type": "text", "text": message.content.rstrip()}, message))
+    for call in message.tool_calls:
+        tool_use: JsonObject = {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)}
+        blocks.append(tool_use)
+    return blocks
+
+
+def _image(image: ImagePart) -> JsonObject:
+    if image.data is None:
+        return {"type": "image", "source": {"type": "url", "url": image.url}}
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
+
+
+def _with_cache_control(block: JsonObject, message: Message) -> JsonObject:
+    return {**block, "cache_control": dict(_CACHE)} if message.cache else block
+
+
+def _tool(tool: AgentTool) -> JsonObject:
+    schema: JsonObject = dict(tool.parameters) or {"type": "object", "properties": {}}
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+
+
+def _search(search: NativeSearch) -> JsonObject:
+    """Return the tool of the server-side search, see https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool."""
+    tool: JsonObject = {"type": "web_search_20250305", "name": "web_search", "max_uses": search.max_uses}
+    # The API accepts only one of the two lists.
+    if search.allowed_domains:
+        tool["allowed_domains"] = list(search.allowed_domains)
+    elif search.blocked_domains:
+        tool["blocked_domains"] = list(search.blocked_domains)
+    return tool
+
+
+def _choice(choice: str) -> JsonObject:
+    if choice in {"none", "required"}:
+        return {"type": "none" if choice == "none" else "any"}
+    return {"type": "tool", "name": choice}
+
+
+@dataclass(slots=True)
+class _Block:
+    start: JsonObject
+    pieces: dict[str, list[str]] = field(default_factory=dict)
+    citations: list[JsonValue] = field(default_factory=list)
+    is_closed: bool = False
+
+    def add(self, name: str, value: JsonValue) -> str:
+        text = text_of(value)
+        self.pieces.setdefault(name, []).append(text)
+        return text
+
+    def whole(self) -> JsonObject:
+        """Return the block as in an answer that was not streamed."""
+        block = dict(self.start)
+        for name, texts in self.pieces.items():
+            if name != "partial_json":
+                block[name] = text_of(block.get(name)) + "".join(texts)
+        if arguments := "".join(self.pieces.get("partial_json", ())).strip():
+            try:
+                block["input"] = object_of(load_json(arguments))
+            except RoundtableError:
+                # The tool call holds the invalid text; the provider expects an object back.
+                block["input"] = {}
+        if self.citations:
+            block["citations"] = self.citations
+        return block
+
+
+class MessageDecoder(EventDecoder[MessageBuilder]):
+    """Decoder of one streamed answer, complete with `message_stop`."""
+
+    def __init__(self, provider: str, headers: Mapping[str, str], *, whole: ParseDocument) -> None:
+        super().__init__(MessageBuilder(provider, headers), whole=whole)
+        self._blocks: dict[int, _Block] = {}
+        self._message: JsonObject | None = None
+        self._end_fields: JsonObject = {}
+
+    def is_whole(self) -> bool:
+        """Check whether the answer is complete."""
+        return self.is_done
+
+    def take(self, event: SseEvent, fields: JsonObject) -> None:
+        """Take one event.
+
+        Raises:
+            RoundtableError: The stream reports an error, or repeats itself.
+        """
+        match fields.get("type"):
+            case "message_start":
+                self._start(object_of(fields.get("message")))
+            case "content_block_start":
+                self._open(fields)
+            case "content_block_delta":
+                self._delta(_block_index(fields), self._block(fields), object_of(fields.get("delta")))
+            case "content_block_stop":
+                self._close(self._block(fields), _block_index(fields))
+            case "message_delta":
+                delta = object_of(fields.get("delta"))
+                self._end_fields |= {name: value for name, value in delta.items() if value is not None}
+                self.draft.take_usage(fields.get("usage"))
+                self.draft.take_stop(text_of(delta.get("stop_reason")))
+            case "message_stop":
+                self._stop()
+            case _ if fields.get("error"):
+                raise self.reported(fields)
+            case _:
+                # `ping` and unknown events; the documentation asks clients to ignore them.
+                return
+
+    def _start(self, message: JsonObject) -> None:
+        if self._message is not None:
+            raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
+        self._message = message
+        self.draft.take_message(message)
+
+    def _open(self, fields: JsonObject) -> None:
+        index = _block_index(fields)
+        if index in self._blocks:
+            raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
+        start = object_of(fields.get("content_block"))
+        self._blocks[index] = _Block(start)
+        match start.get("type"):
+            case "text":
+                self.draft.add_text(text_of(start.get("text")))
+            case "thinking":
+                self.draft.add_reasoning(text_of(start.get("thinking")))
+            case "tool_use":
+                self.draft.add_call(index, call_id=text_of(start.get("id")), name=text_of(start.get("name")))
+            case _:
+                # Other blocks are added when they are complete.
+                return
+
+    def _block(self, fields: JsonObject) -> _Block:
+        block = self._blocks.get(_block_index(fields))
+        if block is None or block.is_closed:
+            raise AgentError("an event of the stream does not belong to an open block", provider=self.draft.provider)
+        return block
+
+    def _delta(self, index: int, block: _Block, delta: JsonObject) -> None:
+        match delta.get("type"):
+            case "text_delta":
+                self.draft.add_text(block.add("text", delta.get("text")))
+            case "thinking_delta":
+                self.draft.add_reasoning(block.add("thinking", delta.get("thinking")))
+            case "input_json_delta":
+                block.add("partial_json", delta.get("partial_json"))
+                if block.start.get("type") == "tool_use":
+                    self.draft.add_call(index, arguments=text_of(delta.get("partial_json")))
+            case "citations_delta":
+                citation = object_of(delta.get("citation"))
+                block.citations.append(citation)
+                self.draft.take_citation(citation)
+            case "signature_delta":
+                block.add("signature", delta.get("signature"))
+            case "compaction_delta":
+                block.add("content", delta.get("content"))
+            case _:
+                return
+
+    def _close(self, block: _Block, index: int) -> None:
+        block.is_closed = True
+        kind = block.start.get("type")
+        if kind == "tool_use":
+            arguments = block.start.get("input")
+            if arguments and "partial_json" not in block.pieces:
+                self.draft.add_call(index, arguments=arguments)
+        elif kind not in {"text", "thinking"}:
+            self.draft.take_block(block.whole())
+
+    def _stop(self) -> None:
+        self.is_done = True
+        blocks = [block.whole() for _, block in sorted(self._blocks.items())]
+        self.draft.keep(blocks)
+        if self._message is not None:
+            content: list[JsonValue] = [*blocks]
+            self.draft.raw = {**self._message, **self._end_fields, "content": content}
+
+
+def _block_index(fields: JsonObject) -> int:
+    index = fields.get("index")
+    return index if isinstance(index, int) else 0
+
+
+class AnthropicMessages:
+    """The dialect `anthropic`, see https://docs.claude.com/en/api/messages.
+
+    Args:
+        provider: Name for errors.
+
+    Example:
+        >>> from roundtable.types import ChatRequest, Message
+        >>> ask = ChatRequest(model="m", messages=(Message(role="user", content="Hi"),), max_tokens=9)
+        >>> AnthropicMessages().build_request(ask, base_url="https://api.anthropic.com", stream=False).body
+        b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'
+    """
+
+    def __init__(self, provider: str = "anthropic") -> None:
+        self.provider: str = provider
+
+    def build_request(self, request: ChatRequest, *, base_url: str, stream: bool) -> HttpRequest:
+        """Build the HTTP request of a chat request, without the key."""
+        return build_request(request, provider=self.provider, base_url=base_url, stream=stream)
+
+    def parse_response(self, status: int, headers: Mapping[str, str], body: bytes) -> ChatResponse:
+        """Parse a complete answer.
+
+        Raises:
+            RoundtableError: The body reports an error, or is not an answer.
+        """
+        answer = load_object(body, self.provider)
+        draft = MessageBuilder(self.provider, headers)
+        draft.take_message(answer)
+        with draft.charged():
+            if answer.get("type") == "error" or answer.get("error"):
+                raise error_for(self.provider, status, headers, read_refusal(answer))
+            if not isinstance(answer.get("content"), list):
+                raise AgentError("the answer holds no content", provider=self.provider, retryable=True)
+        blocks = [object_of(block) for block in items_of(answer.get("content"))]
+        for block in blocks:
+            draft.take_whole(block)
+        draft.keep(blocks)
+        draft.raw = answer
+        return draft.response()
+
+    def stream_decoder(self, headers: Mapping[str, str]) -> Decoder:
+        """Create the decoder of one streamed answer."""
+        return MessageDecoder(self.provider, headers, whole=self.parse_response)
+
+    def parse_error(self, status: int, headers: Mapping[str, str], body: bytes) -> RoundtableError:
+        """Return the error of an answer with a status other than 2xx; never raises."""
+        return error_for(self.provider, status, headers, read_refusal(body))

@@ -1,7 +1,0 @@
-"""The dialect of Anthropic's Messages."""
-
-from __future__ import annotations
-
-from roundtable.providers.anthropic.dialect import AnthropicMessages
-
-__all__ = ["AnthropicMessages"]

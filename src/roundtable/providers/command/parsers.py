@@ -1,0 +1,213 @@
+"""Parsers for the standard output of command-line agents. Pure functions."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from roundtable.errors import AgentError
+from roundtable.types import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CliEnvelope", "Reply", "clean", "parse_output", "read_claude", "read_codex", "read_gemini", "read_plain"]
+
+
+_PREVIEW_CHARS = 300
+_CONTROL = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles and links of a terminal
+    r"|\x1b[\[(][0-?]*[ -/]*[@-~]?"  # colours and moves
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)
+
+
+class CliEnvelope(BaseModel):
+    """The last JSON object that the Claude program writes.
+
+    Example:
+        >>> CliEnvelope.model_validate({"result": "Tea.", "session_id": "5f2e"}).total_cost_usd
+        0.0
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", alias_generator=str, defer_build=True)
+
+    result: str
+    """The answer, or what went wrong."""
+    session_id: str
+    """Id to resume the conversation; empty if there is none."""
+    total_cost_usd: float = 0.0
+    """Cost of the call in US dollars."""
+    duration_ms: float | None = None
+    """Duration in milliseconds."""
+    is_error: bool = False
+    """Whether the agent itself reports a failure."""
+    usage: dict[str, Any] | None = None
+    """Token counts, if reported."""
+
+
+class Reply(NamedTuple):
+    """Answer of a command-line agent."""
+
+    text: str
+    """The answer."""
+    session_id: str = ""
+    """Id to resume the conversation; empty if that is not possible."""
+    failed: bool = False
+    """Whether `text` is the agent's own report of a failure."""
+    usage: Usage = Usage(calls=1)
+    """Usage of the call, as far as it is reported."""
+    duration_ms: float | None = None
+    """Duration in milliseconds, as the agent reports it."""
+
+
+def clean(text: str) -> str:
+    r"""Remove terminal control sequences from the output of a program.
+
+    Example:
+        >>> clean("\x1b[1mTea\x1b[0m")
+        'Tea'
+    """
+    return _CONTROL.sub("", text.replace("\r\n", "\n"))
+
+
+def parse_output(stdout: str) -> CliEnvelope:
+    """Return the last envelope in the output of the Claude program; other output around it is ignored.
+
+    Raises:
+        AgentError: There is no envelope; the message shows the first 300 characters. The call may be retried.
+    """
+    for fields in _objects(stdout):
+        if isinstance(fields.get("result"), str):
+            envelope = _envelope({"session_id": "", **fields})
+        elif fields.get("type") == "result" and fields.get("session_id"):
+            result = f"[Agent stopped: {fields.get('subtype') or 'unknown'}]"
+            error = fields.get("is_error")
+            envelope = _envelope({**fields, "result": result, "is_error": True if error is None else error})
+        else:
+            continue
+        if envelope is not None:
+            return envelope
+    raise _unreadable("Claude", "{result: string}", stdout)
+
+
+def _envelope(fields: dict[str, Any]) -> CliEnvelope | None:
+    known = {name: value for name, value in fields.items() if value is not None}
+    try:
+        return CliEnvelope.model_validate(known)
+    except ValidationError:
+        return None
+
+
+def read_claude(stdout: str) -> Reply:
+    """Parse the envelope of the Claude program."""
+    envelope = parse_output(stdout)
+    counts = envelope.usage or {}
+    usage = Usage(
+        input_tokens=_count(counts, "input_tokens"),
+        output_tokens=_count(counts, "output_tokens"),
+        cache_read_tokens=_count(counts, "cache_read_input_tokens"),
+        cache_write_tokens=_count(counts, "cache_creation_input_tokens"),
+        calls=1,
+        cost_usd=envelope.total_cost_usd if 0 <= envelope.total_cost_usd < math.inf else None,
+    )
+    return Reply(envelope.result, envelope.session_id, envelope.is_error, usage, envelope.duration_ms)
+
+
+def read_codex(stdout: str) -> Reply:
+    """Parse the events of `codex exec --json`: the last message of the agent, its thread, its tokens."""
+    text: str | None = None
+    session, failure, usage = "", "", Usage(calls=1)
+    for event in reversed([*_objects(stdout)]):
+        kind, item = event.get("type"), event.get("item")
+        if kind == "thread.started":
+            session = str(event.get("thread_id") or "")
+        elif kind == "item.completed" and isinstance(item, dict) and item.get("type") == "agent_message":
+            text = str(item.get("text") or "")
+        elif kind == "turn.completed" and isinstance(event.get("usage"), dict):
+            counts = event["usage"]
+            usage = Usage(
+                input_tokens=_count(counts, "input_tokens"),
+                output_tokens=_count(counts, "output_tokens"),
+                cache_read_tokens=_count(counts, "cached_input_tokens"),
+                calls=1,
+            )
+        elif kind in {"turn.failed", "error"}:
+            error = event.get("error")
+            if kind == "turn.failed":
+                text = None  # earlier messages were only steps to an answer that never came
+            failure = str((error if isinstance(error, dict) else event).get("message") or "unknown")
+    if text is None and not failure:
+        raise _unreadable("Codex", "an agent_message", stdout)
+    return Reply(failure if text is None else text, session, text is None, usage)
+
+
+def read_gemini(stdout: str) -> Reply:
+    """Parse the object of `gemini --output-format json`: its response, its session, its tokens."""
+    for answer in _objects(stdout):
+        error, session = answer.get("error"), str(answer.get("session_id") or "")
+        if isinstance(answer.get("response"), str):
+            return Reply(answer["response"], session, usage=_gemini_usage(answer.get("stats")))
+        if isinstance(error, dict):
+            return Reply(str(error.get("message") or "unknown"), session, failed=True)
+    raise _unreadable("Gemini", "{response: string}", stdout)
+
+
+def _gemini_usage(stats: object) -> Usage:
+    models = stats.get("models") if isinstance(stats, dict) else None
+    entries = [model for model in models.values() if isinstance(model, dict)] if isinstance(models, dict) else []
+    tokens = [counts for entry in entries if isinstance(counts := entry.get("tokens"), dict)]
+    return Usage(
+        input_tokens=sum(_count(counts, "prompt") for counts in tokens),
+        output_tokens=sum(_count(counts, "candidates") for counts in tokens),
+        reasoning_tokens=sum(_count(counts, "thoughts") for counts in tokens),
+        cache_read_tokens=sum(_count(counts, "cached") for counts in tokens),
+        calls=1,
+    )
+
+
+def read_plain(stdout: str) -> Reply:
+    """Parse the answer of any program: an envelope like Claude's if the last line is one, else the whole output."""
+    last = next(_objects(stdout), None)
+    if last is not None and isinstance(last.get("result"), str) and "session_id" in last:
+        return read_claude(stdout)
+    if not stdout.strip():
+        raise AgentError("the program wrote nothing", retryable=True, details={"exit_code": 0})
+    return Reply(stdout.strip())
+
+
+def _objects(stdout: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in the lines, the last line first, then those of the whole text as one document."""
+    for line in reversed(stdout.splitlines()):
+        start = line.find("{")
+        if start >= 0:
+            yield from _objects_at_start(line[start:])
+    yield from _objects_at_start(stdout)
+
+
+def _objects_at_start(text: str) -> Iterator[dict[str, Any]]:
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text.strip())
+    except (ValueError, RecursionError):
+        return
+    for item in reversed(value) if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield item
+
+
+def _count(counts: dict[str, Any], name: str) -> int:
+    number = counts.get(name)
+    return number if isinstance(number, int) and number > 0 else 0
+
+
+def _unreadable(title: str, expected: str, stdout: str) -> AgentError:
+    return AgentError(
+        f"Failed to parse {title} JSON output (expected {expected}). Got: {stdout[:_PREVIEW_CHARS]}",
+        retryable=True,
+        hint="The program may have been interrupted, or its version may write another format.",
+        details={"exit_code": 0},
+    )

@@ -1,0 +1,670 @@
+"""The wire format of Chat Completions, for OpenAI-compatible servers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
+
+from roundtable.errors import AgentError, RoundtableError
+from roundtable.http.client import HttpRequest
+from roundtable.providers.failures import error_for, read_refusal, request_id_of
+from roundtable.providers.http_model import EventDecoder, ParseDocument
+from roundtable.providers.openai_models import rejects_temperature
+from roundtable.providers.response_builder import ResponseBuilder
+from roundtable.providers.wire import (
+    dump_json,
+    items_of,
+    load_object,
+    merged,
+    object_of,
+    price_of,
+    sent_headers,
+    text_of,
+    tokens_of,
+)
+from roundtable.types import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roundtable.http.sse import SseEvent
+    from roundtable.providers.spec import Decoder
+    from roundtable.types import (
+        AgentTool,
+        ChatRequest,
+        ChatResponse,
+        FinishReason,
+        JsonObject,
+        JsonValue,
+        Message,
+        NativeSearch,
+        OutputSchema,
+    )
+
+__all__ = [
+    "OPENAI",
+    "PLAIN",
+    "SERVERS",
+    "ChatResponseBuilder",
+    "ChatServer",
+    "ChatStreamDecoder",
+    "OpenAIChat",
+    "build_request",
+    "content_text",
+    "error_inside",
+    "is_strict",
+    "read_answer",
+    "server_at",
+    "usage_of",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatServer:
+    """Settings of one server that speaks Chat Completions."""
+
+    name: str
+    """Name of the vendor or program."""
+    base_url: str | None = None
+    """Root of its API, if it is the same for all users."""
+    hosts: tuple[str, ...] = ()
+    """Suffixes of its host names."""
+    key_env: tuple[str, ...] = ()
+    """Environment variables that usually hold its key."""
+    auth: Literal["bearer", "api-key"] = "bearer"
+    """Header that carries the key."""
+    limit_field: str = "max_tokens"
+    """Field of the token limit."""
+    seed: str | None = "seed"
+    """Field of the sampling seed."""
+    openai_models: bool = False
+    """Whether its models are OpenAI's."""
+    done_required: bool = False
+    """Whether a stream is complete only with `[DONE]`; otherwise a finish reason is enough."""
+    stream_usage: bool = True
+    """Whether the usage of a stream must be requested."""
+    schema: Literal["json_schema", "json_object", "none"] = "json_schema"
+    """How structured output is requested."""
+    search: Literal["options", "plugin", "none"] = "none"
+    """How its web search is requested."""
+    reasoning_back: tuple[str, ...] = ()
+    """Fields of an answer with tool calls that must be sent back with it."""
+
+    def rejects_temperature(self, model: str) -> bool:
+        """Check whether a model rejects a sampling temperature."""
+        return self.openai_models and rejects_temperature(model)
+
+
+PLAIN: Final = ChatServer(name="compatible")
+"""An unknown server."""
+
+OPENAI: Final = ChatServer(
+    name="openai",
+    base_url="https://api.openai.com/v1",
+    hosts=("api.openai.com",),
+    key_env=("OPENAI_API_KEY",),
+    limit_field="max_completion_tokens",
+    openai_models=True,
+    done_required=True,
+    search="options",
+)
+"""OpenAI, see https://platform.openai.com/docs/api-reference/chat."""
+
+_ALL: Final = (
+    OPENAI,
+    # https://learn.microsoft.com/azure/ai-foundry/openai/latest
+    ChatServer(
+        name="azure",
+        hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
+        key_env=("AZURE_OPENAI_API_KEY",),
+        auth="api-key",
+        limit_field="max_completion_tokens",
+        openai_models=True,
+    ),
+    # https://openrouter.ai/docs/api-reference/overview
+    ChatServer(
+        name="openrouter",
+        base_url="https://openrouter.ai/api/v1",
+        hosts=("openrouter.ai",),
+        key_env=("OPENROUTER_API_KEY",),
+        search="plugin",
+        reasoning_back=("reasoning_details",),
+    ),
+    # https://console.groq.com/docs/api-reference
+    ChatServer(
+        name="groq",
+        base_url="https://api.groq.com/openai/v1",
+        hosts=("api.groq.com",),
+        key_env=("GROQ_API_KEY",),
+        limit_field="max_completion_tokens",
+    ),
+    # https://docs.x.ai/docs/api-reference
+    ChatServer(name="xai", base_url="https://api.x.ai/v1", hosts=("api.x.ai",), key_env=("XAI_API_KEY",)),
+    # https://docs.mistral.ai/api
+    ChatServer(
+        name="mistral",
+        base_url="https://api.mistral.ai/v1",
+        hosts=("api.mistral.ai",),
+        key_env=("MISTRAL_API_KEY",),
+        seed="random_seed",
+        stream_usage=False,
+    ),
+    # https://api-docs.deepseek.com/guides/thinking_mode
+    ChatServer(
+        name="deepseek",
+        base_url="https://api.deepseek.com",
+        hosts=("api.deepseek.com",),
+        key_env=("DEEPSEEK_API_KEY",),
+        seed=None,
+        schema="json_object",
+        reasoning_back=("reasoning_content",),
+    ),
+    # https://docs.ollama.com/api/openai-compatibility
+    ChatServer(name="ollama", base_url="http://127.0.0.1:11434/v1"),
+    # https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
+    ChatServer(name="vllm", base_url="http://127.0.0.1:8000/v1"),
+    # https://github.com/ggml-org/llama.cpp/tree/master/tools/server
+    ChatServer(name="llamacpp", base_url="http://127.0.0.1:8080/v1", reasoning_back=("reasoning_content",)),
+    # https://lmstudio.ai/docs/developer/openai-compat
+    ChatServer(name="lmstudio", base_url="http://127.0.0.1:1234/v1"),
+)
+
+SERVERS: Final[Mapping[str, ChatServer]] = {server.name: server for server in _ALL}
+"""All known servers by name."""
+
+
+def server_at(base_url: str) -> ChatServer:
+    """Return the server at an address; `PLAIN` if it is unknown.
+
+    Example:
+        >>> server_at("https://acme.openai.azure.com/openai/v1").name, server_at("http://127.0.0.1:9/v1").name
+        ('azure', 'compatible')
+    """
+    host = urlsplit(base_url).hostname or ""
+    for server in _ALL:
+        if any(host == end.removeprefix(".") or host.endswith(f".{end.removeprefix('.')}") for end in server.hosts):
+            return server
+    return PLAIN
+
+
+_FINISH: Final[Mapping[str, FinishReason]] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "complete": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "content_filter": "content_filter",
+    "refusal": "refusal",
+}
+_REASONING: Final = ("reasoning_content", "reasoning")
+_DETAIL_TEXTS: Final = ("text", "summary", "data")
+SNIPPET_CHARS: Final = 500
+"""Most characters of a snippet; some servers send the whole page."""
+
+
+_TEXT_ALONE: Final = frozenset({"role", "content"})
+"""Fields of a delta that holds only text."""
+
+
+class ChatResponseBuilder(ResponseBuilder):
+    """An answer under construction; a complete answer fills it at once, a stream piece by piece.
+
+    Args:
+        provider: Name for errors.
+        headers: Headers of the answer.
+        back: Fields of the answer that must be sent back with it.
+    """
+
+    def __init__(self, provider: str, headers: Mapping[str, str], back: tuple[str, ...] = ()) -> None:
+        super().__init__(provider, headers)
+        self.reason: str | None = None
+        """Finish reason as the server names it."""
+        self._refused = False
+        self._back: dict[str, list[str]] = {}
+        self._details: list[_Detail] = []
+        self._fields = back
+
+    def take_header(self, answer: JsonObject) -> None:
+        """Add everything but the choices."""
+        if not (self.id and self.model):
+            self.note(answer_id=text_of(answer.get("id")), model=text_of(answer.get("model")))
+        if isinstance(usage := answer.get("usage"), dict):
+            self.set_usage(usage_of(usage))
+        self.take_sources(answer)
+
+    def take_sources(self, answer: JsonObject) -> None:
+        """Add the addresses of sources."""
+        for url in items_of(answer.get("citations")):
+            self.add_citation(text_of(url))
+
+    def take_message(self, message: JsonObject) -> None:
+        """Add a message or a delta."""
+        text = message.get("content")
+        if isinstance(text, str) and message.keys() <= _TEXT_ALONE:
+            # Nearly every delta of a stream; looking for all other fields costs more than parsing the JSON.
+            self.add_text(text)
+            return
+        self._add_reasoning(message)
+        content, refusal = content_text(message.get("content")), text_of(message.get("refusal"))
+        if not content:
+            content = text_of(object_of(message.get("audio")).get("transcript"))
+        self.add_text(content + refusal)
+        self._refused = self._refused or bool(refusal)
+        if message.get("images") or object_of(message.get("audio")).get("data"):
+            self.has_media = True
+        calls = items_of(message.get("tool_calls"))
+        for index, call in enumerate(calls):
+            self._add_call(index, object_of(call))
+        # The older form of a call; some servers add an empty one to each answer.
+        function = object_of(message.get("function_call"))
+        if not calls and (function.get("name") or function.get("arguments")):
+            self._add_call(0, {"function": function})
+        for annotation in items_of(message.get("annotations")):
+            link = object_of(object_of(annotation).get("url_citation"))
+            snippet = text_of(link.get("content"))[:SNIPPET_CHARS]
+            self.add_citation(text_of(link.get("url")), text_of(link.get("title")), snippet)
+
+    def take_end(self) -> None:
+        """Handle the end of the text; for subclasses that need the complete text."""
+
+    def response(self) -> ChatResponse:
+        """Return the response.
+
+        Raises:
+            AgentError: The answer is empty.
+        """
+        self.take_end()
+        self.end("refusal" if self._refused else _FINISH.get((self.reason or "").lower()))
+        back: JsonObject = {name: "".join(texts) for name, texts in self._back.items()}
+        if self._details:
+            back["reasoning_details"] = [detail.whole() for detail in self._details]
+        if back:
+            self.send_back([back])
+        return super().response()
+
+    def _add_reasoning(self, message: JsonObject) -> None:
+        details = [object_of(detail) for detail in items_of(message.get("reasoning_details"))]
+        for name in _REASONING:
+            if text := text_of(message.get(name)):
+                self.add_reasoning(text)
+                break
+        else:
+            self.add_reasoning("".join(text_of(detail.get("text") or detail.get("summary")) for detail in details))
+            self.add_reasoning(_thinking(message.get("content")))
+        for name in self._fields:
+            if name == "reasoning_details" and details:
+                self._add_details(details)
+            elif text := text_of(message.get(name)):
+                self._back.setdefault(name, []).append(text)
+
+    def _add_details(self, details: list[JsonObject]) -> None:
+        """Collect pieces of reasoning; pieces with the same index and type are joined."""
+        for piece in details:
+            last = self._details[-1] if self._details else None
+            if last is not None and "index" in piece and last.goes_on(piece):
+                last.add(piece)
+            else:
+                self._details.append(_Detail(piece))
+
+    def _add_call(self, position: int, piece: JsonObject) -> None:
+        index = piece.get("index")
+        function = object_of(piece.get("function"))
+        self.add_call(
+            index if isinstance(index, int) else position,
+            call_id=text_of(piece.get("id")),
+            name=text_of(function.get("name")),
+            arguments=function.get("arguments"),
+        )
+
+
+class _Detail:
+    """A reasoning detail under construction."""
+
+    def __init__(self, piece: JsonObject) -> None:
+        self._fields = dict(piece)
+        self._texts = {name: [text_of(piece[name])] for name in _DETAIL_TEXTS if name in piece}
+        self._is_joined = False
+
+    def goes_on(self, piece: JsonObject) -> bool:
+        """Check whether a piece continues this detail."""
+        return all(piece.get(name) == self._fields.get(name) for name in ("index", "type"))
+
+    def add(self, piece: JsonObject) -> None:
+        """Add a piece; fields that are not text replace earlier values."""
+        self._is_joined = True
+        self._fields |= {name: value for name, value in piece.items() if value is not None}
+        for name in _DETAIL_TEXTS:
+            if name in piece:
+                self._texts.setdefault(name, []).append(text_of(piece[name]))
+
+    def whole(self) -> JsonObject:
+        """Return the detail as in an answer that was not streamed."""
+        if not self._is_joined:
+            return self._fields
+        return {**self._fields, **{name: "".join(texts) for name, texts in self._texts.items()}}
+
+
+def _thinking(content: JsonValue) -> str:
+    """Return the reasoning that some servers put among the parts of the content."""
+    parts = [object_of(part) for part in items_of(content)]
+    thoughts = [part.get("thinking") for part in parts if part.get("type") == "thinking"]
+    return "".join(thought if isinstance(thought, str) else content_text(thought) for thought in thoughts)
+
+
+def content_text(content: JsonValue) -> str:
+    """Return the text of a message: a string, the text parts of a list, or a JSON document."""
+    if isinstance(content, dict):
+        return json.dumps(content, ensure_ascii=False)
+    if isinstance(content, list):
+        parts = [object_of(part) for part in content]
+        return "".join(
+            text_of(part.get("text")) for part in parts if part.get("type", "text") in {"text", "output_text"}
+        )
+    return text_of(content)
+
+
+def usage_of(usage: JsonObject) -> Usage:
+    """Parse the usage of one call; missing and senseless counts are 0. A price is included if there is one.
+
+    Example:
+        >>> usage_of({"prompt_tokens": 9, "completion_tokens": -1}).total_tokens
+        9
+    """
+    input_details = object_of(usage.get("prompt_tokens_details"))
+    output_details = object_of(usage.get("completion_tokens_details"))
+    cost = usage.get("cost")
+    return Usage(
+        input_tokens=tokens_of(usage.get("prompt_tokens")),
+        output_tokens=tokens_of(usage.get("completion_tokens")),
+        cache_read_tokens=tokens_of(input_details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
+        cache_write_tokens=tokens_of(input_details.get("cache_write_tokens")),
+        reasoning_tokens=tokens_of(output_details.get("reasoning_tokens", usage.get("reasoning_tokens"))),
+        calls=1,
+        cost_usd=price_of(cost.get("total_cost") if isinstance(cost, dict) else cost),
+    )
+
+
+def read_answer(draft: ChatResponseBuilder, answer: JsonObject) -> ChatResponse:
+    """Parse a complete answer: the choice with index 0, else the first.
+
+    Raises:
+        AgentError: There are no choices, or the answer is empty.
+    """
+    draft.take_header(answer)
+    draft.raw = answer
+    choices = [object_of(choice) for choice in items_of(answer.get("choices"))]
+    if not choices:
+        request_id = request_id_of(draft.headers)
+        with draft.charged():
+            raise AgentError(
+                "the answer holds no choices", provider=draft.provider, retryable=True, request_id=request_id
+            )
+    choice = next((choice for choice in choices if choice.get("index") == 0), choices[0])
+    draft.take_message(object_of(choice.get("message")))
+    draft.reason = text_of(choice.get("finish_reason")) or None
+    return draft.response()
+
+
+def error_inside(provider: str, headers: Mapping[str, str], answer: JsonObject) -> RoundtableError | None:
+    """Return the error in the body of an answer or event with status 200; `None` if there is none."""
+    for part in (answer, *items_of(answer.get("choices"))):
+        if isinstance(part, dict) and part.get("error"):
+            return error_for(provider, 200, headers, read_refusal(part))
+    return None
+
+
+_STRICT_WORDS: Final = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "enum",
+        "const",
+        "anyOf",
+        "description",
+        "title",
+    }
+)
+
+
+def build_request(
+    request: ChatRequest, *, base_url: str, stream: bool, provider: str, server: ChatServer
+) -> HttpRequest:
+    """Build the request, without a key.
+
+    Args:
+        request: The chat request.
+        base_url: Root of the API.
+        stream: Whether to stream the answer.
+        provider: Provider whose native content is sent back.
+        server: Settings of the server.
+    """
+    body: JsonObject = {
+        "model": request.model,
+        "messages": [_message(message, provider) for message in request.messages],
+        server.limit_field: request.max_tokens,
+    }
+    if request.temperature is not None and not server.rejects_temperature(request.model):
+        body["temperature"] = request.temperature
+    if request.seed is not None and server.seed is not None:
+        body[server.seed] = request.seed
+    if request.stop:
+        body["stop"] = list(request.stop)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        if request.tool_choice != "auto":
+            body["tool_choice"] = _choice(request.tool_choice)
+    if request.search:
+        _search(body, request.search, server)
+    if request.output_schema is not None and server.schema == "json_schema":
+        body["response_format"] = {"type": "json_schema", "json_schema": _schema(request.output_schema)}
+    elif request.output_schema is not None and server.schema == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    if stream:
+        body["stream"] = True
+        if server.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    headers = {"content-type": "application/json", "accept": "text/event-stream" if stream else "application/json"}
+    content = dump_json(merged(body, request.extra_body))
+    return HttpRequest("POST", f"{base_url}/chat/completions", sent_headers(headers, request), content, stream)
+
+
+def _message(message: Message, provider: str) -> JsonObject:
+    wire: JsonObject = {"role": message.role, "content": _content(message)}
+    if message.tool_calls:
+        wire["content"] = message.content or None
+        wire["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)},
+            }
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        wire["tool_call_id"] = message.tool_call_id
+    if message.native is not None and message.native.provider == provider:
+        for fields in message.native.items:
+            wire |= fields
+    return wire
+
+
+def _content(message: Message) -> JsonValue:
+    if not message.images:
+        return message.content
+    parts: list[JsonValue] = [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
+    return [*parts, {"type": "text", "text": message.content}] if message.content else parts
+
+
+def _choice(choice: str) -> JsonValue:
+    return choice if choice in {"none", "required"} else {"type": "function", "function": {"name": choice}}
+
+
+def _search(body: JsonObject, search: NativeSearch, server: ChatServer) -> None:
+    """Request the server-side search, if the server has one.
+
+    See https://platform.openai.com/docs/guides/tools-web-search and https://openrouter.ai/docs/features/web-search.
+    """
+    if server.search == "options":
+        body["web_search_options"] = {"search_context_size": search.context_size}
+    elif server.search == "plugin":
+        body["plugins"] = [{"id": "web", "max_results": search.max_uses}]
+
+
+def _tool(tool: AgentTool) -> JsonObject:
+    parameters: JsonObject = dict(tool.parameters) or {"type": "object", "properties": {}}
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
+    }
+
+
+def _schema(schema: OutputSchema) -> JsonObject:
+    return {"name": schema.name, "schema": schema.definition, "strict": is_strict(schema.definition)}
+
+
+def is_strict(schema: JsonValue) -> bool:
+    """Check whether OpenAI can enforce a schema; for other schemas the API rejects `strict`.
+
+    Every object must forbid additional properties and require all of its own, and only a few keywords are allowed.
+
+    Example:
+        >>> is_strict({"type": "object", "properties": {"a": {"type": "string"}}})
+        False
+    """
+    if not isinstance(schema, dict):
+        return True
+    if not schema.keys() <= _STRICT_WORDS:
+        return False
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict):
+        return False
+    if schema.get("type") == "object" or properties:
+        required = schema.get("required", [])
+        requires_all = isinstance(required, list) and {str(name) for name in required} == properties.keys()
+        if not requires_all or schema.get("additionalProperties") is not False:
+            return False
+    choices = schema.get("anyOf", [])
+    inner = [schema.get("items"), *properties.values(), *(choices if isinstance(choices, list) else [])]
+    return all(is_strict(item) for item in inner)
+
+
+_DONE: Final = b"[DONE]"
+
+
+class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
+    """Decoder of one streamed answer.
+
+    Args:
+        draft: Collects the answer.
+        whole: Parses an answer that is not a stream.
+        done_required: Whether the stream is complete only with `[DONE]`.
+    """
+
+    def __init__(self, draft: ChatResponseBuilder, *, whole: ParseDocument, done_required: bool) -> None:
+        super().__init__(draft, whole=whole)
+        self._done_required = done_required
+        self._last_event = b""
+
+    def take_word(self, data: bytes) -> bool:
+        """Handle the terminator."""
+        if data != _DONE:
+            return False
+        self.is_done = True
+        return True
+
+    def is_whole(self) -> bool:
+        """Check whether the answer is complete."""
+        return not self._done_required and self.draft.reason is not None
+
+    def take(self, event: SseEvent, fields: JsonObject) -> None:
+        """Take one event.
+
+        Raises:
+            RoundtableError: It reports an error, or repeats the last one.
+        """
+        self.draft.take_header(fields)
+        if error := error_inside(self.draft.provider, self.draft.headers, fields):
+            with self.draft.charged():
+                raise error
+        for choice in map(object_of, items_of(fields.get("choices"))):
+            if choice.get("index", 0) == 0:
+                delta = object_of(choice.get("delta"))
+                self.draft.take_message(delta)
+                if reason := text_of(choice.get("finish_reason")):
+                    counted = tokens_of(object_of(fields.get("usage")).get("completion_tokens")) > 0
+                    self._finish(reason, event.data, more=bool(content_text(delta.get("content"))), counted=counted)
+
+    def _finish(self, reason: str, data: bytes, *, more: bool, counted: bool) -> None:
+        # Some servers repeat the reason with every delta, or with the usage. But if an identical event comes twice,
+        # the text may be duplicated anywhere. Equal deltas of text may follow each other, unless a count of tokens
+        # shows that there was no more text.
+        if data == self._last_event and (counted or not more):
+            raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
+        if not self._last_event or not more:
+            self.draft.take_end()
+        self._last_event = data
+        self.draft.reason = reason
+
+
+class OpenAIChat:
+    """The dialect `openai-chat`, see https://platform.openai.com/docs/api-reference/chat.
+
+    Args:
+        provider: Name for errors.
+        openai: Whether the server is OpenAI's own. Then the token limit is `max_completion_tokens`, models that
+            reject a temperature get none, and a stream is complete only with `[DONE]`; for other servers a finish
+            reason is enough.
+        server: Settings of the server; wins over `openai`.
+
+    Example:
+        >>> from roundtable.types import ChatRequest, Message
+        >>> ask = ChatRequest(model="m", messages=(Message(role="user", content="Hi"),), max_tokens=9)
+        >>> OpenAIChat("acme").build_request(ask, base_url="https://acme.example/v1", stream=False).body
+        b'{"model":"m","messages":[{"role":"user","content":"Hi"}],"max_tokens":9}'
+    """
+
+    def __init__(self, provider: str, *, openai: bool = False, server: ChatServer | None = None) -> None:
+        self.provider: str = provider
+        self.server: ChatServer = server or (OPENAI if openai else PLAIN)
+
+    def build_request(self, request: ChatRequest, *, base_url: str, stream: bool) -> HttpRequest:
+        """Build the HTTP request of a chat request, without the key."""
+        return build_request(request, base_url=base_url, stream=stream, provider=self.provider, server=self.server)
+
+    def parse_response(self, status: int, headers: Mapping[str, str], body: bytes) -> ChatResponse:
+        """Parse a complete answer.
+
+        Raises:
+            RoundtableError: The body reports an error, or is not an answer.
+        """
+        answer, draft = load_object(body, self.provider), self._draft(headers)
+        if error := error_inside(self.provider, headers, answer):
+            draft.take_header(answer)
+            with draft.charged():
+                raise error
+        return read_answer(draft, answer)
+
+    def stream_decoder(self, headers: Mapping[str, str]) -> Decoder:
+        """Create the decoder of one streamed answer."""
+        draft = self._draft(headers)
+        return ChatStreamDecoder(draft, whole=self.parse_response, done_required=self.server.done_required)
+
+    def parse_error(self, status: int, headers: Mapping[str, str], body: bytes) -> RoundtableError:
+        """Return the error of an answer with a status other than 2xx; never raises."""
+        return error_for(self.provider, status, headers, read_refusal(body))
+
+    def _draft(self, headers: Mapping[str, str]) -> ChatResponseBuilder:
+        """Create an empty answer to fill."""
+        return ChatResponseBuilder(self.provider, headers, self.server.reasoning_back)

@@ -1,0 +1,463 @@
+"""The wire format of OpenAI's Responses API."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from roundtable.errors import AgentError, RoundtableError
+from roundtable.http.client import HttpRequest
+from roundtable.providers.failures import error_for, read_refusal
+from roundtable.providers.http_model import EventDecoder, ParseDocument
+from roundtable.providers.openai_models import is_reasoning_model, rejects_temperature
+from roundtable.providers.response_builder import ResponseBuilder
+from roundtable.providers.schemas import strict_schema
+from roundtable.providers.wire import (
+    dump_json,
+    items_of,
+    load_object,
+    merged,
+    object_of,
+    price_of,
+    sent_headers,
+    text_of,
+    tokens_of,
+)
+from roundtable.types import ServerCall, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from roundtable.http.sse import SseEvent
+    from roundtable.providers.spec import Decoder
+    from roundtable.types import (
+        AgentTool,
+        ChatRequest,
+        ChatResponse,
+        FinishReason,
+        JsonObject,
+        JsonValue,
+        Message,
+        NativeSearch,
+        OutputSchema,
+    )
+
+__all__ = ["OpenAIResponseBuilder", "OpenAIResponses", "ResponseDecoder", "build_request", "usage_of"]
+
+
+_INCOMPLETE: Final[Mapping[str, FinishReason]] = {
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+}
+_INPUT_FIELDS: Final = (
+    "query",
+    "queries",
+    "url",
+    "pattern",
+    "code",
+    "arguments",
+    "command",
+    "commands",
+    "operation",
+    "input",
+)
+_OUTPUT_FIELDS: Final = ("status", "sources", "results", "outputs", "output", "error")
+
+
+class OpenAIResponseBuilder(ResponseBuilder):
+    """A Responses answer under construction."""
+
+    def __init__(self, provider: str, headers: Mapping[str, str]) -> None:
+        super().__init__(provider, headers)
+        self._last_thought: tuple[int, ...] | None = None
+
+    def take_thought(self, place: tuple[int, ...], text: str) -> None:
+        """Add visible reasoning, or a piece of it; each part becomes a paragraph."""
+        if text and self._last_thought not in {None, place}:
+            self.add_reasoning("\n\n")
+        if text:
+            self._last_thought = place
+            self.add_reasoning(text)
+
+    def take_call(self, index: int, item: JsonObject) -> None:
+        """Add a call without its arguments."""
+        self.add_call(index, call_id=text_of(item.get("call_id")), name=text_of(item.get("name")))
+
+    def take_note(self, note: JsonObject) -> None:
+        """Add an annotation; only those of pages have an address."""
+        note = object_of(note.get("url_citation")) or note
+        self.add_citation(text_of(note.get("url")), text_of(note.get("title")), text_of(note.get("content")))
+
+    def take_usage(self, answer: JsonObject) -> None:
+        """Set the usage of the answer."""
+        if usage := object_of(answer.get("usage")):
+            self.set_usage(usage_of(usage))
+
+    def take_answer(self, answer: JsonObject, items: Sequence[JsonObject]) -> None:
+        """Add the whole answer with the items of its output."""
+        # A call for the client ends the answer; the server has already answered the calls before a message.
+        kinds = [text_of(item.get("type")) for item in items]
+        last_message = max((index for index, kind in enumerate(kinds) if kind == "message"), default=-1)
+        refused = [self._add_item(index, item, own=index > last_message) for index, item in enumerate(items)]
+        for url in items_of(answer.get("citations")):
+            self.add_citation(text_of(url))
+        self.note(answer_id=text_of(answer.get("id")), model=text_of(answer.get("model")))
+        self.take_usage(answer)
+        self.set_searches(sum(map(_is_search, items)))
+        # A background answer has no text yet, and a request for approval has none.
+        waits = text_of(answer.get("status")) in {"queued", "in_progress"}
+        waits = waits or any(item.get("type") == "mcp_approval_request" for item in items)
+        self.end(_finish(answer, refused=any(refused)), explicit=waits)
+        # Text alone goes back as a plain message.
+        if any(item.get("type") != "message" for item in items):
+            self.send_back(list(items))
+        self.raw: JsonObject | None = answer
+
+    def _add_item(self, index: int, item: JsonObject, *, own: bool) -> bool:
+        """Add an item of the output and return whether it holds a refusal; `own` if no message follows it."""
+        kind = text_of(item.get("type"))
+        refused = False
+        if kind == "custom_tool_call" and not own:
+            self.server_calls.append(_server_call(text_of(item.get("name")) or "custom_tool", item))
+        elif kind in {"function_call", "custom_tool_call"}:
+            self.take_call(index, item)
+            self.add_call(index, arguments=_arguments(kind, item))
+        elif kind == "message":
+            for part in map(object_of, items_of(item.get("content"))):
+                refusal = text_of(part.get("refusal"))
+                self.add_text(text_of(part.get("text")) + refusal)
+                refused = refused or bool(refusal)
+                for note in items_of(part.get("annotations")):
+                    self.take_note(object_of(note))
+        elif kind == "reasoning":
+            for number, word in enumerate(("summary", "content")):
+                for position, thought in enumerate(items_of(item.get(word))):
+                    self.take_thought((index, number, position), text_of(object_of(thought).get("text")))
+        elif kind.endswith("_call"):
+            self.server_calls.append(_server_call(kind.removesuffix("_call"), item))
+        return refused
+
+
+def _is_search(item: JsonObject) -> bool:
+    """Check whether an item is a billed search; opening a result and searching within it are not billed."""
+    action = text_of(object_of(item.get("action")).get("type"))
+    return item.get("type") == "web_search_call" and action in {"search", ""} and item.get("status") != "failed"
+
+
+def _finish(answer: JsonObject, *, refused: bool) -> FinishReason:
+    status = text_of(answer.get("status"))
+    if status == "incomplete":
+        return _INCOMPLETE.get(text_of(object_of(answer.get("incomplete_details")).get("reason")), "other")
+    if refused:
+        return "refusal"
+    return "stop" if status in {"completed", "complete", ""} else "other"
+
+
+def _arguments(kind: str, item: JsonObject) -> str:
+    if kind == "custom_tool_call":
+        # Its input is any text, not JSON.
+        return json.dumps({"input": item.get("input")}, ensure_ascii=False)
+    arguments = item.get("arguments")
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+
+
+def _server_call(name: str, item: JsonObject) -> ServerCall:
+    action = object_of(item.get("action"))
+    arguments: JsonObject = {
+        key: value for key in _INPUT_FIELDS if (value := action.get(key, item.get(key))) is not None
+    }
+    output: JsonObject = {key: value for key in _OUTPUT_FIELDS if (value := item.get(key, action.get(key))) is not None}
+    return ServerCall(name=name, input=arguments, output=output)
+
+
+def usage_of(usage: JsonObject) -> Usage:
+    """Parse the usage of one call; a price is included if the server states one in dollars.
+
+    Example:
+        >>> usage_of({"input_tokens": 9, "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 3}}).calls
+        1
+    """
+    input_details = object_of(usage.get("input_tokens_details"))
+    output_details = object_of(usage.get("output_tokens_details"))
+    return Usage(
+        input_tokens=tokens_of(usage.get("input_tokens")),
+        output_tokens=tokens_of(usage.get("output_tokens")),
+        cache_read_tokens=tokens_of(input_details.get("cached_tokens")),
+        cache_write_tokens=tokens_of(input_details.get("cache_write_tokens")),
+        reasoning_tokens=tokens_of(output_details.get("reasoning_tokens")),
+        calls=1,
+        cost_usd=price_of(usage.get("cost")),
+    )
+
+
+LEAST_TOKENS: Final = 16
+"""Smallest token limit that the API accepts."""
+
+
+def build_request(request: ChatRequest, *, provider: str, base_url: str, stream: bool) -> HttpRequest:
+    """Build the request, without a key. Nothing is stored at the provider; reasoning comes back encrypted instead.
+
+    Args:
+        request: The chat request.
+        provider: Provider whose native content is sent back.
+        base_url: Root of the API, such as `https://api.openai.com/v1`.
+        stream: Whether to stream the answer.
+    """
+    body: JsonObject = {"model": request.model}
+    if instructions := _instructions(request.messages):
+        body["instructions"] = instructions
+    body["input"] = list(_input(request.messages, provider))
+    body["max_output_tokens"] = max(request.max_tokens, LEAST_TOKENS)
+    body["store"] = False
+    thinks = request.extra_body.get("reasoning") is not None
+    if request.temperature is not None and not thinks and not rejects_temperature(request.model):
+        body["temperature"] = request.temperature
+    include: list[JsonValue] = ["reasoning.encrypted_content"] if is_reasoning_model(request.model) else []
+    tools: list[JsonValue] = [_tool(tool) for tool in request.tools]
+    if request.search:
+        tools.append(_search(request.search))
+        include.append("web_search_call.action.sources")
+        body["max_tool_calls"] = request.search.max_uses
+    if tools:
+        body["tools"] = tools
+        if request.tool_choice != "auto":
+            body["tool_choice"] = _choice(request.tool_choice)
+    if include:
+        body["include"] = include
+    if request.output_schema is not None:
+        body["text"] = {"format": _format(request.output_schema)}
+    if stream:
+        body["stream"] = True
+    headers = {"content-type": "application/json", "accept": "text/event-stream" if stream else "application/json"}
+    content = dump_json(merged(body, request.extra_body))
+    return HttpRequest("POST", f"{base_url}/responses", sent_headers(headers, request), content, stream)
+
+
+def _instructions(messages: Iterable[Message]) -> str:
+    return "\n\n".join(message.content for message in messages if message.role == "system" and message.content)
+
+
+def _input(messages: Iterable[Message], provider: str) -> Iterator[JsonValue]:
+    custom: set[str] = set()
+    for message in messages:
+        if message.role == "tool":
+            call_id = message.tool_call_id or ""
+            kind = "custom_tool_call_output" if call_id in custom else "function_call_output"
+            yield {"type": kind, "call_id": call_id, "output": message.content}
+        elif message.role == "user":
+            yield {"role": "user", "content": _content(message)}
+        elif message.role == "assistant":
+            if message.native is not None and message.native.provider == provider:
+                items = _items_to_send_back(message.native.items)
+                custom |= {text_of(item.get("call_id")) for item in items if item.get("type") == "custom_tool_call"}
+                yield from items
+            else:
+                yield from _assistant_items(message)
+
+
+def _content(message: Message) -> JsonValue:
+    if not message.images:
+        return message.content
+    parts: list[JsonValue] = [
+        {"type": "input_image", "detail": "auto", "image_url": image.url} for image in message.images
+    ]
+    return [*parts, {"type": "input_text", "text": message.content}] if message.content else parts
+
+
+def _assistant_items(message: Message) -> Iterator[JsonValue]:
+    if message.content:
+        yield {"role": "assistant", "content": message.content}
+    for call in message.tool_calls:
+        arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+        yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
+
+
+def _items_to_send_back(items: tuple[JsonObject, ...]) -> list[JsonObject]:
+    """Return the items of an answer as the API accepts them in a request.
+
+    Reasoning without encrypted content is stored nowhere and cannot be referenced. Without it, the other items lose
+    their ids, because the API would look for the reasoning of an item with an id.
+    """
+    usable = [item for item in items if item.get("type") != "reasoning" or item.get("encrypted_content")]
+    if len(usable) == len(items):
+        return usable
+    without_id = ("function_call", "custom_tool_call", "message")
+    return [
+        {name: value for name, value in item.items() if name != "id"} if item.get("type") in without_id else item
+        for item in usable
+    ]
+
+
+def _tool(tool: AgentTool) -> JsonObject:
+    parameters: JsonObject = dict(tool.parameters) or {"type": "object", "properties": {}}
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": parameters,
+        "strict": False,
+    }
+
+
+def _search(search: NativeSearch) -> JsonObject:
+    """Return the tool of the server-side search, see https://platform.openai.com/docs/guides/tools-web-search."""
+    tool: JsonObject = {"type": "web_search", "search_context_size": search.context_size}
+    if search.allowed_domains:
+        tool["filters"] = {"allowed_domains": list(search.allowed_domains)}
+    return tool
+
+
+def _choice(choice: str) -> JsonValue:
+    return choice if choice in {"none", "required"} else {"type": "function", "name": choice}
+
+
+def _format(schema: OutputSchema) -> JsonObject:
+    definition, strict = strict_schema(schema.definition)
+    return {"type": "json_schema", "name": schema.name, "schema": definition, "strict": strict}
+
+
+_REASONING: Final[Mapping[str, tuple[int, str]]] = {
+    "response.reasoning_summary_text.delta": (0, "summary_index"),
+    "response.reasoning_text.delta": (1, "content_index"),
+}
+
+
+class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
+    """Decoder of one streamed answer, complete with `response.completed` or `response.incomplete`.
+
+    The last event repeats the whole answer, and the response is made from it. The deltas hold the pieces before it, and
+    what only the last event holds.
+    """
+
+    def __init__(self, provider: str, headers: Mapping[str, str], *, whole: ParseDocument) -> None:
+        super().__init__(OpenAIResponseBuilder(provider, headers), whole=whole)
+        self._answer: OpenAIResponseBuilder | None = None
+        self._items: dict[int, JsonObject] = {}
+        self._last_number = -1
+        self._last_data = b""
+
+    def is_whole(self) -> bool:
+        """Check whether the answer is complete."""
+        return self.is_done
+
+    def take_word(self, data: bytes) -> bool:
+        """Ignore the terminator that some servers add."""
+        return data == b"[DONE]"
+
+    def finish(self) -> ChatResponse:
+        """Return the whole answer, after the last bytes.
+
+        Raises:
+            APINetworkError: The stream ended before its terminator.
+            AgentError: The stream was empty.
+        """
+        response = super().finish() if self._answer is None else None
+        return response or (self._answer or self.draft).response()
+
+    def take(self, event: SseEvent, fields: JsonObject) -> None:
+        """Take one event.
+
+        Raises:
+            RoundtableError: The response failed, or events came out of order.
+        """
+        if self._is_repeated(event, fields):
+            return
+        kind = text_of(fields.get("type"))
+        if kind in {"response.completed", "response.incomplete", "response.done"}:
+            self._end(object_of(fields.get("response")))
+        elif kind in {"response.failed", "response.cancelled"} or fields.get("error"):
+            answer = object_of(fields.get("response")) or fields
+            self.draft.take_usage(answer)
+            with self.draft.charged():
+                raise error_for(self.draft.provider, 200, self.draft.headers, read_refusal(answer))
+        elif kind == "response.output_item.added":
+            item = object_of(fields.get("item"))
+            if item.get("type") == "function_call":
+                self.draft.take_call(_number(fields, "output_index"), item)
+        elif kind == "response.output_item.done":
+            self._items[_number(fields, "output_index")] = object_of(fields.get("item"))
+        elif kind == "response.output_text.annotation.added":
+            self.draft.take_note(object_of(fields.get("annotation")))
+        else:
+            self._add_delta(kind, fields)
+
+    def _add_delta(self, kind: str, fields: JsonObject) -> None:
+        delta, index = text_of(fields.get("delta")), _number(fields, "output_index")
+        if kind in {"response.output_text.delta", "response.refusal.delta"}:
+            self.draft.add_text(delta)
+        elif kind == "response.function_call_arguments.delta":
+            self.draft.add_call(index, arguments=delta)
+        elif kind in _REASONING:
+            group, part_field = _REASONING[kind]
+            self.draft.take_thought((index, group, _number(fields, part_field)), delta)
+
+    def _end(self, answer: JsonObject) -> None:
+        items = [object_of(item) for item in items_of(answer.get("output"))]
+        self._answer = OpenAIResponseBuilder(self.draft.provider, self.draft.headers)
+        self._answer.take_answer(answer, items or [item for _, item in sorted(self._items.items())])
+        self.draft.catch_up(self._answer)
+        self.is_done = True
+
+    def _is_repeated(self, event: SseEvent, fields: JsonObject) -> bool:
+        """Check whether an event repeats the last one, by its sequence number; a lower number is an error."""
+        number = fields.get("sequence_number")
+        if not isinstance(number, int):
+            return False
+        if number == self._last_number and event.data == self._last_data:
+            return True
+        if number < self._last_number:
+            raise AgentError("the events of the stream came out of order", provider=self.draft.provider, retryable=True)
+        self._last_number, self._last_data = number, event.data
+        return False
+
+
+def _number(fields: JsonObject, name: str) -> int:
+    value = fields.get(name)
+    return value if isinstance(value, int) else 0
+
+
+class OpenAIResponses:
+    """The dialect `openai`, see https://platform.openai.com/docs/api-reference/responses.
+
+    Args:
+        provider: Name for errors.
+
+    Example:
+        >>> from roundtable.types import ChatRequest, Message
+        >>> ask = ChatRequest(model="m", messages=(Message(role="user", content="Hi"),), max_tokens=20)
+        >>> OpenAIResponses().build_request(ask, base_url="https://api.openai.com/v1", stream=False).body
+        b'{"model":"m","input":[{"role":"user","content":"Hi"}],"max_output_tokens":20,"store":false}'
+    """
+
+    def __init__(self, provider: str = "openai") -> None:
+        self.provider: str = provider
+
+    def build_request(self, request: ChatRequest, *, base_url: str, stream: bool) -> HttpRequest:
+        """Build the HTTP request of a chat request, without the key."""
+        return build_request(request, provider=self.provider, base_url=base_url, stream=stream)
+
+    def parse_response(self, status: int, headers: Mapping[str, str], body: bytes) -> ChatResponse:
+        """Parse a complete answer.
+
+        Raises:
+            RoundtableError: The body reports an error, or is not an answer.
+        """
+        answer = load_object(body, self.provider)
+        draft = OpenAIResponseBuilder(self.provider, headers)
+        draft.take_usage(answer)
+        with draft.charged():
+            if answer.get("error") or text_of(answer.get("status")) in {"failed", "cancelled"}:
+                raise error_for(self.provider, status, headers, read_refusal(answer))
+            if not isinstance(answer.get("output"), list):
+                raise AgentError("the answer holds no output", provider=self.provider, retryable=True)
+        draft.take_answer(answer, [object_of(item) for item in items_of(answer.get("output"))])
+        return draft.response()
+
+    def stream_decoder(self, headers: Mapping[str, str]) -> Decoder:
+        """Create the decoder of one streamed answer."""
+        return ResponseDecoder(self.provider, headers, whole=self.parse_response)
+
+    def parse_error(self, status: int, headers: Mapping[str, str], body: bytes) -> RoundtableError:
+        """Return the error of an answer with a status other than 2xx; never raises."""
+        return error_for(self.provider, status, headers, read_refusal(body))

@@ -1,0 +1,40 @@
+"""Sanitize text: remove control and direction characters, and allow only web and mail links."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+from urllib.parse import urlsplit
+
+__all__ = ["plain", "safe_url"]
+
+
+_SAFE_SCHEMES: Final = {"http", "https", "mailto"}
+_LINE_BREAKS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_HIDDEN: Final = {"Cc", "Cf", "Cs"}
+# Line breaks and tabs are handled separately; Persian, Indic scripts and emoji need the joiners.
+_ALLOWED: Final = "\n\t\u200c\u200d"
+
+
+def plain(text: str, *, lines: bool = False) -> str:
+    """Drop control, format and surrogate characters; fold line breaks unless `lines` are kept."""
+    if not text.isprintable():
+        text = _LINE_BREAKS.sub("\n", text)
+        dropped = {ord(char): None for char in set(text) if _is_hidden(char)}
+        text = text.translate({**dropped, ord("\t"): " "})
+    return text if lines else " ".join(text.split())
+
+
+def _is_hidden(char: str) -> bool:
+    return not char.isprintable() and char not in _ALLOWED and unicodedata.category(char) in _HIDDEN
+
+
+def safe_url(url: str) -> str | None:
+    """Return the URL without control characters if its scheme is http, https or mailto; else `None`."""
+    cleaned = "".join(char for char in url if unicodedata.category(char) not in _HIDDEN)
+    cleaned = re.sub(r"\s", "%20", cleaned.strip())
+    try:
+        return cleaned if urlsplit(cleaned).scheme.lower() in _SAFE_SCHEMES else None
+    except ValueError:
+        return None

@@ -1,0 +1,113 @@
+"""Data frames and figures of results; the only module that imports pandas and matplotlib."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+    from roundtable.types import AgentConfig, JsonObject, RoundRecord
+
+__all__ = ["draw_rounds", "frame_of"]
+
+
+def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
+    """Return rows as a data frame with these columns, in this order.
+
+    Raises:
+        ConfigurationError: pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise _missing("to_frame() needs pandas", "frames", error) from error
+    return pd.DataFrame(rows, columns=[*columns])
+
+
+def draw_rounds(
+    rounds: Sequence[RoundRecord],
+    agents: Sequence[AgentConfig],
+    *,
+    title: str,
+    independent_agreement: float | None = None,
+    independent_at_most: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw agreement and each agent's confidence, round by round.
+
+    Args:
+        rounds: The rounds; only complete ones are drawn.
+        agents: Who took part.
+        title: Title of the figure, shortened to 60 characters.
+        independent_agreement: Agreement before the debate, drawn as a line.
+        independent_at_most: The same if answers that nobody compared say the same; then the range is shaded.
+        ax: Where to draw; a new figure when left out.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
+    """
+    if ax is None:
+        try:
+            from matplotlib import pyplot as plt
+        except ImportError as error:
+            raise _missing("plot() needs matplotlib", "plot", error) from error
+        _, ax = plt.subplots()
+    complete = [round_record for round_record in rounds if round_record.complete]
+    for agent in agents:
+        confidences = {
+            round_record.number: response.confidence
+            for round_record in complete
+            for response in round_record.responses
+            if response.agent_id == agent.id
+        }
+        label = f"confidence of {_label(agent.name)}"
+        ax.plot([*confidences], [*confidences.values()], marker="o", linewidth=1, alpha=0.7, label=label)
+    levels = {
+        round_record.number: round_record.consensus.agreement_level
+        for round_record in complete
+        if round_record.consensus is not None and round_record.consensus.answers != 1
+    }
+    most = {
+        round_record.number: round_record.consensus.agreement_at_most
+        for round_record in complete
+        if round_record.consensus is not None and round_record.consensus.answers != 1
+    }
+    ax.plot([*levels], [*levels.values()], marker="s", linewidth=3, color="black", label="agreement")
+    open_rounds = [number for number, level in levels.items() if most[number] > level]
+    if open_rounds:
+        # Bars, not an area: a round between two measured ones is seen, and so is a single round.
+        ax.vlines(
+            open_rounds,
+            [levels[number] for number in open_rounds],
+            [most[number] for number in open_rounds],
+            color="black",
+            alpha=0.25,
+            linewidth=8,
+            label="agreement if the rest is equal",
+        )
+    if independent_agreement is not None:
+        before = "agreement before debate"
+        if independent_at_most is None or independent_at_most <= independent_agreement:
+            ax.axhline(independent_agreement, linestyle=":", color="black", label=before)
+        else:
+            ax.axhspan(independent_agreement, independent_at_most, color="black", alpha=0.05, label=before)
+    ax.set(xlabel="round", ylim=(-0.05, 1.05), xticks=[round_record.number for round_record in complete])
+    ax.set_title(_label(title))
+    ax.legend()
+    return ax
+
+
+def _label(text: str) -> str:
+    """Return an agent's text shortened, with dollar signs escaped, which would start a formula."""
+    return textwrap.shorten(text, 60, placeholder="…").replace("$", r"\$")
+
+
+def _missing(message: str, extra: str, cause: ImportError) -> ConfigurationError:
+    return ConfigurationError(message, hint=f"Install it: pip install 'roundtable-sdk[{extra}]'", cause=cause)

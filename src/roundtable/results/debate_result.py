@@ -1,0 +1,538 @@
+"""The result of a debate: a frozen value that storage rebuilds byte for byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, assert_never
+
+from pydantic import ModelWrapValidatorHandler, TypeAdapter, computed_field, model_validator
+
+from roundtable import report
+from roundtable.analysis import (
+    BallotBasis,
+    Baselines,
+    DebateHealth,
+    MinorityReport,
+    ResponseSettings,
+    Vote,
+    baselines_of,
+    build_response,
+    cast_votes,
+    conformity_delta,
+    debate_health,
+    independent_consensus,
+    minority_report,
+    votes_of,
+)
+from roundtable.modes.oxford import LAST_VOTE
+from roundtable.record import team_outcome
+from roundtable.results.dataframes import draw_rounds, frame_of
+from roundtable.results.view import COLUMNS, view_of
+from roundtable.scoring.words import counted
+from roundtable.types import (
+    AgentConfig,
+    AnyConsensus,
+    ApprovalAnswer,
+    BallotAnswer,
+    ContextRequest,
+    DebateConfig,
+    DebateStatus,
+    Decision,
+    ErrorInfo,
+    ExitResult,
+    PlanAnswer,
+    RankingAnswer,
+    Roster,
+    RosterEntry,
+    RoundRecord,
+    RoundtableResponse,
+    ScoresAnswer,
+    Session,
+    SessionStatus,
+    Share,
+    SynthesisResult,
+    TeamOutcome,
+    TextAnswer,
+    Timestamp,
+    Usage,
+    Value,
+)
+from roundtable.types.plan import JUDGED, VOTE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+    from roundtable.types import AnyTurn, DebateRecord, JsonObject, JsonValue
+
+__all__ = ["AnswerSource", "DebateResult", "answer_of", "with_decision"]
+
+
+_DECIDED: Final = ("option", "cluster", "judge", "vote")
+"""Sources of an answer that comes from a decision, not from a synthesis."""
+
+_VIEWS: Final = frozenset({"baselines", "health", "response"})
+"""Fields of the JSON that are computed from the others."""
+
+AnswerSource = Literal["option", "cluster", "judge", "vote", "synthesis", "none"]
+
+
+class DebateResult(Value):
+    """The outcome of a debate and everything behind it.
+
+    `answer` is the winner of `decision`, or the conclusion of the synthesis if there is no winner. In a mode with a
+    chair, `answer` is the chair's conclusion unless the debaters vote on motions, and `decision` is a separate vote.
+    Without any of them `answer` is `None`, `answer_reason` says why, and `rounds` has the positions. `consensus` is the
+    agreement after the debate, `independent_agreement` the agreement before any agent had seen another's answer.
+    `print(result)` shows these in a few lines; `to_text()` adds every round.
+
+    `baselines`, `health` and `response` are computed from the rounds when they are first read.
+    """
+
+    session_id: str
+    """Session id; `Roundtable.session(id)` returns this result again."""
+    topic: str
+    """The question."""
+    mode: str
+    """Debate mode."""
+    status: DebateStatus
+    """State of the debate."""
+    answer: str | None
+    """The winner of a vote on motions, else the chair's conclusion, else the winner of `decision`, else the conclusion
+    of a readable `synthesis`."""
+    answer_source: AnswerSource
+    """Where the answer comes from."""
+    answer_reason: str | None
+    """Why there is no answer."""
+    decision: Decision | None
+    """Outcome of the decision rule over the last complete round."""
+    votes: tuple[Vote, ...] = ()
+    """Votes in the last complete round; `ballots()` returns them for `roundtable.decide`."""
+    consensus: AnyConsensus | None
+    """Agreement of the last complete round."""
+    independent_agreement: Share | None
+    """Agreement of answers given before any agent had seen another's."""
+    independent_agreement_at_most: Share | None = None
+    """The same if answers that nobody compared say the same; see `ConsensusResult.agreement_at_most`."""
+    independent_agreement_reason: str | None
+    """Why there is no independent agreement."""
+    conformity_delta: float | None = None
+    """`consensus.agreement_level` minus `independent_agreement`: the effect of the debate on agreement. `None` unless
+    both are single figures."""
+    minority_report: MinorityReport | None = None
+    """Agents outside the largest camp of the last complete round, with their positions."""
+    synthesis: SynthesisResult | None = None
+    """Synthesis of the debate, written by one model."""
+    synthesis_reason: str | None = None
+    """Why there is no readable synthesis, if one was requested."""
+    rounds: tuple[RoundRecord, ...]
+    """All rounds with their turns."""
+    roster: Roster
+    """Who was asked, who answered and who is missing."""
+    exit: ExitResult | None
+    """Why the debate stopped."""
+    usage: Usage
+    """Usage of all calls."""
+    team: TeamOutcome | None = None
+    """Result of the team, if this was a team conversation."""
+    error: ErrorInfo | None = None
+    """Error that ended the debate, if there was one."""
+    context_requests: tuple[ContextRequest, ...] = ()
+    """Information that agents requested from the caller."""
+    session_status: SessionStatus
+    """State of the stored session."""
+    total_rounds: int
+    """Rounds planned."""
+    config: DebateConfig
+    """Configuration of the debate."""
+    agents: tuple[AgentConfig, ...]
+    """Configurations of the agents."""
+    created_at: Timestamp
+    """When the session was created."""
+    updated_at: Timestamp
+    """When it last changed."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_views(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  (pydantic's signature)
+        """Keep the computed fields of a JSON text as they were written."""
+        if not isinstance(given, dict):
+            return build(given)
+        result = build({name: value for name, value in given.items() if name not in _VIEWS})
+        for name in _VIEWS & given.keys():
+            vars(result)[name] = _view_reader(cls, name).validate_python(given[name])
+        return result
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @cached_property
+    def baselines(self) -> Baselines | None:
+        """Result of the independent answers alone, without a debate."""
+        return baselines_of(self, self.answer if self.answer_source in _DECIDED else None)
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @cached_property
+    def health(self) -> DebateHealth | None:
+        """How positions changed, and signs that the agreement may mean little."""
+        complete = [round_record for round_record in self.rounds if round_record.complete]
+        return None if self.config.team else debate_health(complete, self.agents)
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @cached_property
+    def response(self) -> RoundtableResponse | None:
+        """The last complete round in four layers."""
+        return None if self.config.team else build_response(self)
+
+    @property
+    def independent_level_in_words(self) -> str:
+        """The agreement before the debate for display, or why there is none."""
+        measured = independent_consensus(self.rounds)
+        if self.independent_agreement is None or measured is None:
+            return f"none ({self.independent_agreement_reason})"
+        return measured.level_in_words
+
+    @classmethod
+    def from_record(cls, record: DebateRecord, thresholds: ResponseSettings | None = None) -> Self:
+        """Build the result of a stored session; a pure function.
+
+        Args:
+            record: The session.
+            thresholds: Thresholds of the four-layer response; the defaults if omitted.
+        """
+        config = record.session.config
+        complete = [round_record for round_record in record.rounds if round_record.complete]
+        last = complete[-1] if complete else None
+        decision = last.decision if last else None
+        answer, source = _answer(record, last)
+        result = cls(
+            session_id=record.session.id,
+            topic=config.topic,
+            mode=config.mode,
+            status=_status(record),
+            answer=answer,
+            answer_source=source,
+            answer_reason=None if answer is not None else _why_no_answer(record, last, decision),
+            decision=decision,
+            votes=votes_of(last, by_choice=config.options is not None) if last else (),
+            consensus=last.consensus if last else None,
+            independent_agreement=record.independent_agreement,
+            independent_agreement_at_most=_independent_at_most(record),
+            independent_agreement_reason=record.independent_agreement_reason,
+            conformity_delta=_conformity_delta(record, last),
+            minority_report=minority_report(last, by_choice=config.options is not None) if last else None,
+            synthesis=record.synthesis,
+            synthesis_reason=_why_no_synthesis(record),
+            rounds=record.rounds,
+            roster=_roster(record),
+            exit=record.exit,
+            usage=record.usage,
+            team=team_outcome(record),
+            error=record.error,
+            context_requests=record.context_requests,
+            session_status=record.status,
+            total_rounds=record.total_rounds,
+            config=config,
+            agents=record.session.agents,
+            created_at=record.session.created_at,
+            updated_at=record.updated_at,
+        )
+        if thresholds is not None and thresholds != ResponseSettings() and not config.team:
+            vars(result)["response"] = build_response(result, thresholds)
+        return result
+
+    @property
+    def session(self) -> Session:
+        """The session in the format of the session manager."""
+        return Session(
+            id=self.session_id,
+            topic=self.topic,
+            mode=self.mode,
+            agent_ids=tuple(agent.id for agent in self.agents),
+            status=self.session_status,
+            current_round=len(self.rounds),
+            total_rounds=self.total_rounds,
+            responses=tuple(
+                turn.answer
+                for round_record in self.rounds
+                for turn in round_record.turns
+                if turn.outcome == "answered" and turn.answer.kind == "position"
+            ),
+            consensus=self.consensus,
+            perspectives=self.config.perspectives,
+            exit_on_consensus=self.config.exit_on_consensus,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+        )
+
+    def ballots(self, round: int = -1, by: BallotBasis | None = None) -> tuple[str | None, ...]:
+        """Return the votes of a round as ballots for `roundtable.decide`.
+
+        Each agent has one ballot, for its last position in the round, in the order of these positions. If the mode ends
+        in a vote, like Oxford, the ballot is this vote. Agents that were asked but gave no position come last, with
+        `None`.
+
+        Args:
+            round: Round number from 1, or from the end with -1 for the last one.
+            by: Which part of a position counts as the vote. If omitted, it is a vote of the mode, else the chosen
+                option if the debate has options, else the cluster.
+
+        Raises:
+            IndexError: The round does not exist.
+            ConfigurationError: The value of `by` is unknown.
+        """
+        if round == 0 or abs(round) > len(self.rounds):
+            raise IndexError(f"there is no round {round}; {len(self.rounds)} have started")
+        chosen = self.rounds[round if round < 0 else round - 1]
+        votes = cast_votes(chosen, chosen.consensus, options=self.config.options is not None, by=by)
+        return tuple(cast.vote for cast in votes)
+
+    def to_records(self) -> list[JsonObject]:
+        """Return one flat row per turn, for data frames and CSV."""
+        return [_turn_row(self.session_id, turn) for round_record in self.rounds for turn in round_record.turns]
+
+    def to_frame(self) -> DataFrame:
+        """Return `to_records` as a pandas data frame (extra `frames`).
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.to_records(), COLUMNS)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw agreement and each agent's confidence, round by round, with matplotlib (extra `plot`).
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+        """
+        title = f"{self.mode}: {'no answer' if self.answer is None else self.answer}"
+        return draw_rounds(
+            self.rounds,
+            self.agents,
+            title=title,
+            independent_agreement=self.independent_agreement,
+            independent_at_most=self.independent_agreement_at_most,
+            ax=ax,
+        )
+
+    def to_markdown(self) -> str:
+        """Render as Markdown; text of agents is escaped."""
+        return report.to_markdown(view_of(self))
+
+    def to_html(self) -> str:
+        """Render as one self-contained, static HTML page.
+
+        It has a light and a dark theme, and fits phones and paper. It contains no scripts and no pictures, and loads
+        nothing. Text of agents is escaped, and links lead to http, https and mailto only.
+
+        Example:
+            >>> from roundtable import sync
+            >>> from roundtable.testing import scripted_agents
+            >>> with sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+            ...     page = table.debate("Tea or coffee?", rounds=1).to_html()
+            >>> page.startswith("<!doctype html>"), "<script" in page
+            (True, False)
+        """
+        return report.to_page(view_of(self))
+
+    def to_csv(self) -> str:
+        """Return `to_records` as CSV, one line per turn; no cell is a formula."""
+        return "".join(report.csv_parts(COLUMNS, self.to_records()))
+
+    def to_text(self) -> str:
+        """Render as plain text."""
+        return report.to_text(view_of(self))
+
+    def __str__(self) -> str:
+        return report.to_text(view_of(self), rounds=False)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
+        # A whole result would fill several screens.
+        return [(name, getattr(self, name)) for name in ("session_id", "topic", "mode", "status", "answer")]
+
+    def _repr_html_(self) -> str:
+        return report.to_fragment(view_of(self))
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+@cache
+def _view_reader(kind: type[DebateResult], name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(kind.model_computed_fields[name].return_type)
+
+
+def with_decision(result: DebateResult, **changes: object) -> DebateResult:
+    """Return a result with another decision, and its baselines compared with it; the other views stay as they are."""
+    changed = result.model_copy(update={**changes})
+    vars(changed).update(health=result.health, response=result.response)
+    vars(changed).pop("baselines", None)
+    return changed
+
+
+def _turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
+    row: JsonObject = {
+        "sessionId": session_id,
+        "round": turn.round,
+        "stage": turn.stage,
+        "slot": turn.slot,
+        "agentId": turn.agent_id,
+        "role": turn.role,
+        "outcome": turn.outcome,
+        "durationS": turn.duration_s,
+    }
+    usage = turn.usage if turn.outcome == "failed" else turn.result.usage
+    row |= {"calls": usage.calls, "tokens": usage.total_tokens, "costUsd": usage.cost_usd}
+    if turn.outcome == "failed":
+        row |= {"error": turn.error.message, "errorCode": turn.error.code}
+    elif turn.answer.kind == "position":
+        response = turn.answer
+        row |= {"position": response.position, "confidence": response.confidence, "stance": response.stance}
+        row |= {"choice": response.choice, "reasoning": response.reasoning, "bottomLine": response.bottom_line}
+        row["compared"] = "; ".join(
+            f"{seen.turn.round}/{seen.turn.stage}/{seen.turn.slot}: {seen.verdict}" for seen in response.compared
+        )
+    elif not isinstance(turn.answer, PlanAnswer | TextAnswer):
+        row |= {"ballot": _ballot_cell(turn.answer), "reasoning": turn.answer.reasoning}
+    return row
+
+
+def _ballot_cell(answer: BallotAnswer | RankingAnswer | ApprovalAnswer | ScoresAnswer) -> str:
+    """Return a ballot for a table: a single choice as text, any other as compact JSON, an abstention as `null`."""
+    match answer:
+        case BallotAnswer():
+            if answer.choice is not None and not _READS_AS_JSON.match(answer.choice):
+                return answer.choice
+            return _compact_json(answer.choice)
+        case RankingAnswer():
+            return _compact_json([[*group] for group in answer.ranking] or None)
+        case ApprovalAnswer():
+            return _compact_json(None if answer.approved is None else [*answer.approved])
+        case ScoresAnswer():
+            return _compact_json({**answer.scores} or None)
+        case _:
+            assert_never(answer)
+
+
+_READS_AS_JSON: Final = re.compile(r'\s*(?:["\[{]|null\s*\Z|\Z)')
+"""Choices that are quoted in a table, since they look like another ballot or like none."""
+
+
+def _compact_json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _status(record: DebateRecord) -> DebateStatus:
+    if any(request.priority == "required" for request in record.context_requests):
+        return "needs_context"
+    reason = record.exit.reason if record.exit else None
+    if record.status == "completed":
+        return "partial" if reason == "stopped" else "completed"
+    return "paused" if record.status == "paused" and reason == "paused" else "partial"
+
+
+def _answer(record: DebateRecord, last: RoundRecord | None) -> tuple[str | None, AnswerSource]:
+    """Return the answer and its source: a team's summary, or the answer of the chair, the decision or the synthesis."""
+    team, config = team_outcome(record), record.session.config
+    if team is not None:
+        return team.summary, "none" if team.summary is None else "synthesis"
+    conclusion = last.conclusion if last and config.decide not in JUDGED and not _has_winning_motion(last) else None
+    if conclusion is not None:
+        answer = conclusion.position if config.options is None else conclusion.choice
+        if answer is not None:
+            return answer, "judge"
+    return answer_of(last, record.synthesis, config)
+
+
+def answer_of(
+    last: RoundRecord | None, synthesis: SynthesisResult | None, config: DebateConfig
+) -> tuple[str | None, AnswerSource]:
+    """Return the answer and its source: the winner of the decision, else the conclusion of the synthesis."""
+    winner = last.decision.winner if last and last.decision else None
+    if winner is not None:
+        if _has_winning_motion(last):
+            return winner, "vote"
+        by_choice = config.options is not None or _voted(last)
+        return winner, "judge" if config.decide in JUDGED else "option" if by_choice else "cluster"
+    if synthesis is not None and synthesis.readable:
+        return synthesis.conclusion, "synthesis"
+    return None, "none"
+
+
+def _why_no_synthesis(record: DebateRecord) -> str | None:
+    if record.synthesis is not None:
+        return None if record.synthesis.readable else "the answer of the synthesizer could not be read"
+    if record.synthesis_error is not None:
+        return record.synthesis_error.message
+    return "the debate was not put together at its end" if record.session.config.synthesize else None
+
+
+def _voted(last: RoundRecord | None) -> bool:
+    return last is not None and any(turn.stage == LAST_VOTE for turn in last.turns)
+
+
+def _has_winning_motion(last: RoundRecord | None) -> bool:
+    """Check whether a vote on motions has a winner; then not even a chair overrules it."""
+    has_ballots = last is not None and any(turn.stage == VOTE_STAGE for turn in last.turns)
+    return has_ballots and last is not None and last.decision is not None and last.decision.winner is not None
+
+
+def _independent_at_most(record: DebateRecord) -> float | None:
+    measured = independent_consensus(record.rounds)
+    if record.independent_agreement is None or measured is None:
+        return None
+    return max(measured.agreement_at_most, record.independent_agreement)
+
+
+def _conformity_delta(record: DebateRecord, last: RoundRecord | None) -> float | None:
+    after, before = last.consensus if last else None, independent_consensus(record.rounds)
+    if after is None or before is None or not (after.is_measured and before.is_measured):
+        return None
+    return conformity_delta(after.agreement_level, record.independent_agreement)
+
+
+def _why_no_answer(record: DebateRecord, last: RoundRecord | None, decision: Decision | None) -> str:
+    if record.session.config.team is not None:
+        return "the team was not summed up"
+    if last is None:
+        return f"no round was completed{_cut_off_vote(record)}"
+    if decision is None:
+        return "no decision rule was applied"
+    return decision.why
+
+
+def _cut_off_vote(record: DebateRecord) -> str:
+    """Return what an unfinished round has, if it may have been ended in its vote on motions."""
+    last = record.rounds[-1] if record.rounds else None
+    if not record.session.config.vote or last is None or not last.responses:
+        return ""
+    votes = sum(turn.stage == VOTE_STAGE and turn.outcome == "answered" for turn in last.turns)
+    given = f"{counted(len(last.responses), 'answer')} and {votes} of {counted(len(record.session.agents), 'vote')}"
+    advice = "; resume the session to go on" if record.status == "paused" else ""
+    return f": round {last.number} has {given}{advice}"
+
+
+def _roster(record: DebateRecord) -> Roster:
+    turns = [turn for round_record in record.rounds for turn in round_record.turns]
+    entries = []
+    for agent in record.session.agents:
+        own = [turn for turn in turns if turn.agent_id == agent.id]
+        errors = tuple(turn.error for turn in own if turn.outcome == "failed")
+        entries.append(
+            RosterEntry(
+                agent_id=agent.id,
+                agent_name=agent.name,
+                provider=agent.provider,
+                model=agent.model,
+                answered=len(own) - len(errors),
+                failed=len(errors),
+                errors=errors,
+                usage=record.usage_by_agent.get(agent.id, Usage()),
+            )
+        )
+    return Roster(agents=tuple(entries))

@@ -1,0 +1,229 @@
+"""The findings of a debate in words, for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from roundtable.modes.oxford import LAST_VOTE, oxford_swing
+from roundtable.report import PairTable
+from roundtable.scoring import Approval, first_places
+from roundtable.scoring.motions import MOST_MOTIONS, vote_in
+from roundtable.scoring.numbers import exact
+from roundtable.scoring.words import amount, counted
+from roundtable.types.debate import last_complete
+from roundtable.types.plan import JUDGED, VOTE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import AgentResponse
+
+__all__ = ["answer_note", "finding_lines", "head_to_head", "synthesis_parts"]
+
+
+_SOURCES: Final = {
+    "option": "the rule, over the options chosen",
+    "cluster": "the rule, over positions that say the same",
+    "judge": "the votes of judges",
+    "vote": "the votes of the debaters on motions",
+}
+
+
+def answer_note(result: DebateResult) -> str:
+    """Return the source of an answer that is not the winner of the decision, with the decision; empty for a winner."""
+    decision = "no decision" if result.decision is None else result.decision.why
+    if result.answer_source == "synthesis" and result.team is None:
+        return f"From the synthesis: {decision}"
+    if result.answer_source == "judge" and result.config.decide not in JUDGED:
+        return f"The word of the chair. A vote over the answers before it: {decision}"
+    return ""
+
+
+def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
+    """Yield a label and a line for each finding."""
+    if result.answer is not None and result.team is None:
+        yield "Answer from", answer_note(result) or _SOURCES[result.answer_source]
+    if result.votes:
+        yield "Votes", _votes(result)
+    if result.decision is not None and result.decision.vote is not None and result.decision.vote.warnings:
+        yield "Not counted in the vote", "; ".join(result.decision.vote.warnings)
+    if result.consensus is not None and result.consensus.causes:
+        yield "Measured so because", "; ".join(result.consensus.causes)
+    if result.consensus is not None and result.consensus.warnings:
+        yield "Not counted", "; ".join(result.consensus.warnings)
+    if result.conformity_delta is not None:
+        yield "Change by hearing each other", f"{result.conformity_delta:+.2f}"
+    minority = result.minority_report
+    yield from _dissents(result)
+    if minority is not None and minority.not_compared:
+        answers = {response.agent_id: response for response in _last_answers(result)}
+        unclear = [answers[agent] for agent in minority.not_compared if agent in answers]
+        yield (
+            "Not compared",
+            "; ".join(f"{answer.agent_name}: {answer.bottom_line or answer.position}" for answer in unclear),
+        )
+    yield from _baselines(result)
+    swing = oxford_swing([turn for round_record in result.rounds for turn in round_record.turns]).swing
+    if swing:
+        yield "Swing", ", ".join(f"{option} {votes:+d}" for option, votes in swing.items())
+    warning = result.consensus.groupthink_warning if result.consensus is not None else None
+    if warning is not None and warning.detected:
+        yield "Groupthink", f"{'; '.join(warning.indicators)}. {warning.recommendation}".strip()
+    yield from _health(result)
+    yield from _layers(result)
+
+
+def _dissents(result: DebateResult) -> Iterator[tuple[str, str]]:
+    if result.answer_source == "vote":
+        otherwise = [vote for vote in result.votes if vote.choice not in {result.answer, None}]
+        if otherwise:
+            yield "Voted otherwise", "; ".join(f"{vote.agent_name}: {vote.choice}" for vote in otherwise)
+        return
+    minority = result.minority_report
+    if minority is not None and minority.dissents:
+        label = "No largest camp" if minority.majority is None else "Outside the largest camp"
+        dissents = (f"{dissent.agent_name}: {dissent.choice or dissent.position}" for dissent in minority.dissents)
+        yield label, "; ".join(dissents)
+
+
+def _votes(result: DebateResult) -> str:
+    """Return the votes in words: who voted for what, and who cast none that counts for one answer."""
+    voters: dict[str, list[str]] = {}
+    silent: dict[_NoVote, list[str]] = {}
+    reasons = _missing_votes(result)
+    for vote in result.votes:
+        if vote.choice is not None:
+            voters.setdefault(vote.choice, []).append(vote.agent_name)
+        else:
+            silent.setdefault(reasons.get(vote.agent_id, "failed"), []).append(vote.agent_name)
+    parts = [f"{', '.join(names)} for {choice}" for choice, names in voters.items()]
+    for reason, (one, many) in _NO_VOTE.items():
+        if names := silent.get(reason):
+            parts.append(f"{', '.join(names)} {one if len(names) == 1 else many}")
+    return "; ".join(parts)
+
+
+_NoVote: TypeAlias = Literal["several", "abstained", "failed"]
+_NO_VOTE: Final[Mapping[_NoVote, tuple[str, str]]] = {
+    "several": ("without a single choice", "without a single choice"),
+    "abstained": ("abstains", "abstain"),
+    "failed": ("did not vote", "did not vote"),
+}
+
+
+def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
+    """Return by agent why a vote is for no single answer; who is missing gave none at all."""
+    last = last_complete(result.rounds)
+    if last is None:
+        return {}
+    stages = [stage for stage in (VOTE_STAGE, LAST_VOTE) if any(turn.stage == stage for turn in last.turns)]
+    if not stages:
+        abstained = set(last.consensus.abstained) if last.consensus is not None else set[str]()
+        spoke = (response.agent_id for response in last.responses)
+        return {agent: "abstained" if agent in abstained else "several" for agent in spoke}
+    ballots = {
+        turn.agent_id: vote_in(turn.agent_id, turn.answer).ballot
+        for turn in last.turns
+        if turn.stage == stages[0] and turn.outcome == "answered"
+    }
+    # Approving of no answer is a vote against all of them.
+    return {
+        agent: "several" if isinstance(ballot, Approval) or first_places(ballot, str) else "abstained"
+        for agent, ballot in ballots.items()
+    }
+
+
+def head_to_head(result: DebateResult) -> PairTable | None:
+    """Return how the motions of a vote do against each other; `None` without a vote that compares them."""
+    decision = result.decision
+    if decision is None or decision.vote is None or len(decision.pairwise) < 2:
+        return None
+    pairs = decision.pairwise
+    ranked = sorted(pairs, key=lambda name: -decision.scores.get(name, 0))
+    names = ranked[:MOST_MOTIONS]
+    more = f"; {len(names)} of {len(ranked)} motions" if len(ranked) > len(names) else ""
+    return PairTable(
+        caption=f"Head to head: ballots that put the row above the column{more}",
+        names=tuple(names),
+        cells=tuple(
+            tuple("-" if name == other else amount(exact(pairs[name].get(other, 0))) for other in names)
+            for name in names
+        ),
+    )
+
+
+def _health(result: DebateResult) -> Iterator[tuple[str, str]]:
+    health = result.health
+    if health is None:
+        return
+    unclear = f"{counted(health.unclear_moves, 'answer')} could not be compared with the one before"
+    if health.flip_rate is not None:
+        changed = f"{health.flip_rate:.0%} of answers changed from round to round, compared by {health.compared_by}"
+        yield "Movement", f"{changed}; {unclear}" if health.unclear_moves else changed
+    elif health.unclear_moves:
+        yield "Movement", unclear
+    if health.conformity is not None and health.obstinacy is not None:
+        reactions = f"{health.conformity:.0%} took one of the others', {health.obstinacy:.0%} kept theirs"
+        yield "Facing another position", reactions
+    outvoted = [score for score in health.sycophancy if score.outvoted]
+    if outvoted:
+        names = {agent.id: agent.name for agent in result.agents}
+        counts = (
+            f"{names.get(score.agent_id, score.agent_id)} {score.gave_way} of {score.outvoted}" for score in outvoted
+        )
+        yield "Gave way when outvoted, with no new source", "; ".join(counts)
+    for flag in health.flags:
+        yield f"Sign: {flag.name}", flag.detail
+
+
+def _layers(result: DebateResult) -> Iterator[tuple[str, str]]:
+    layers = result.response
+    if layers is None:
+        return
+    advice, names = layers.decision.action_recommendation, {agent.id: agent.name for agent in result.agents}
+    yield "Recommended", f"{advice.type} — {advice.reason}"
+    for conflict in layers.evidence.conflicts:
+        sides = (f"{names.get(side.agent_id, side.agent_id)}: {side.stance}" for side in conflict.positions)
+        yield "Conflict", f"{conflict.issue} — {'; '.join(sides)}"
+    for hint in layers.metadata.verification_hints:
+        yield "Look again", hint.reason
+    for summary in layers.agent_responses:
+        if summary.key_points:
+            yield f"Key points of {summary.agent_name}", "; ".join(summary.key_points)
+
+
+def synthesis_parts(result: DebateResult) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return heading and paragraphs of each part of the synthesis, or why there is none if it was tried."""
+    synthesis = result.synthesis
+    if synthesis is None:
+        reason = result.synthesis_reason
+        return () if reason is None else (("No synthesis", (reason,)),)
+    parts = (
+        ("Synthesis in part", (result.synthesis_reason or "",)),
+        ("Conclusion", (synthesis.conclusion,)),
+        ("Recommendation", (synthesis.recommendation,)),
+        ("Common ground", synthesis.common_ground),
+        ("Differences", synthesis.key_differences),
+        ("How positions moved", (synthesis.evolution_summary,)),
+        ("Synthesis by", (f"{synthesis.synthesizer_id}, {synthesis.confidence:.0%} confident",)),
+    )
+    nonempty = ((label, tuple(text for text in texts if text)) for label, texts in parts)
+    return tuple((label, texts) for label, texts in nonempty if texts)
+
+
+def _last_answers(result: DebateResult) -> tuple[AgentResponse, ...]:
+    complete = [record for record in result.rounds if record.complete]
+    return complete[-1].responses if complete else ()
+
+
+def _baselines(result: DebateResult) -> Iterator[tuple[str, str]]:
+    baselines = result.baselines
+    if baselines is None or baselines.single is None:
+        return
+    majority = baselines.majority if baselines.majority is not None else "none"
+    plurality = f"plurality of {counted(baselines.votes, 'answer')}: {majority}"
+    yield "Without debate", f"{plurality}; one agent alone: {baselines.single}"
+    if baselines.cost_multiple is not None:
+        yield "Calls for each call without debate", f"{baselines.cost_multiple:g}"

@@ -1,0 +1,232 @@
+"""Results of many debates: a sequence that can be shown as a table, and decided again without any call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, overload
+
+from roundtable._core.registry import Registry
+from roundtable.analysis import check_rule, decide_record
+from roundtable.analysis.decision import check_stored_vote
+from roundtable.errors import ConfigurationError
+from roundtable.results.dataframes import frame_of
+from roundtable.results.debate_result import DebateResult, answer_of, with_decision
+from roundtable.scoring import Rule
+from roundtable.scoring.words import counted
+from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
+from roundtable.types.debate import last_complete
+from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from roundtable.types import DebateConfig, Decision, JsonObject
+
+__all__ = ["FailedDebate", "Results"]
+
+
+_COLUMNS: Final = (
+    *("sessionId", "topic", "mode", "status", "answer", "answerSource", "rule", "passed"),
+    *("agreement", "agreementAtMost", "method"),
+    *("independentAgreement", "independentAgreementAtMost", "conformityDelta", "baselineMajority"),
+    *("rounds", "answered", "failed"),
+    *("calls", "tokens", "costUsd", "durationS", "error", "errorCode"),
+)
+"""Columns of a table of debates, in order."""
+
+
+class FailedDebate(Value):
+    """One of many debates that failed."""
+
+    topic: str
+    """The question."""
+    mode: str
+    """Debate mode."""
+    error: ErrorInfo
+    """What went wrong."""
+    session_id: str | None = None
+    """Its session, if one was stored; it may be resumable."""
+    partial: DebateResult | None = None
+    """Result up to the failure, if there is one."""
+
+
+class Results(Sequence[DebateResult]):
+    """The results of many debates, in the order of the request; see `Roundtable.debate_many`.
+
+    A debate that failed is in `failures` and in the table, never among the results.
+
+    Args:
+        held: The outcome of each debate.
+        rules: Registry in which `redecide` looks up rules; the built-in ones if omitted.
+
+    Example:
+        >>> from roundtable import sync
+        >>> from roundtable.testing import scripted_agents
+        >>> with sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+        ...     results = table.debate_many(["Tea or coffee?", "Tea or water?"], rounds=1)
+        >>> [result.answer for result in results], len(results.failures)
+        (['Tea', 'Tea'], 0)
+    """
+
+    def __init__(self, held: Iterable[DebateResult | FailedDebate], *, rules: Registry[Rule] | None = None) -> None:
+        self.held: tuple[DebateResult | FailedDebate, ...] = tuple(held)
+        """The outcome of each debate in order, failures included."""
+        self._rules = rules
+        self._results = tuple(outcome for outcome in self.held if isinstance(outcome, DebateResult))
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, index: int) -> DebateResult: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[DebateResult, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> DebateResult | tuple[DebateResult, ...]:
+        return self._results[index]
+
+    def __repr__(self) -> str:
+        return f"Results({counted(len(self), 'debate')}, {len(self.failures)} failed)"
+
+    @property
+    def failures(self) -> tuple[FailedDebate, ...]:
+        """The debates that failed."""
+        return tuple(outcome for outcome in self.held if isinstance(outcome, FailedDebate))
+
+    @property
+    def usage(self) -> Usage:
+        """Usage of all debates together, failed ones included where it is known."""
+        results = (outcome if isinstance(outcome, DebateResult) else outcome.partial for outcome in self.held)
+        return sum((result.usage for result in results if result is not None), Usage())
+
+    def to_records(self) -> list[JsonObject]:
+        """Return one flat row per debate, failed ones included; `DebateResult.to_records` has the turns."""
+        return [_row(outcome) if isinstance(outcome, DebateResult) else _failed_row(outcome) for outcome in self.held]
+
+    def to_frame(self) -> DataFrame:
+        """Return `to_records` as a pandas data frame (extra `frames`).
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.to_records(), _COLUMNS)
+
+    def redecide(self, rule: str | Rule) -> Results:
+        """Apply another decision rule to the last round of each debate; nothing is called, paid for or stored.
+
+        A vote on motions is counted again from its ballots; a rule that cannot read such ballots is refused.
+
+        The outcome of the rule becomes the answer, even if a chair has concluded or judges have voted. Everything else,
+        such as agreement and positions, stays the same.
+
+        Args:
+            rule: The rule by name with parameters, as in `"supermajority(2/3)"`, or your own rule object.
+
+        Raises:
+            ConfigurationError: The rule is unknown, it cannot count positions or the ballots of a stored vote, or it
+                needs votes of judges and there are none.
+        """
+        check_rule(rule, self._rules, vote=any(map(_has_voted, self._results)))
+        check_stored_vote(rule, sorted({kind for result in self._results for kind in _vote_kinds(result)}), self._rules)
+        name, rules = rule if isinstance(rule, str) else rule.name, self._rules
+        if name in JUDGED and any(last_complete(result.rounds) and not _judged(result) for result in self._results):
+            hint = f"Run the debates with decide={name!r}."
+            raise ConfigurationError(f"the rule {name!r} counts votes of judges, and nobody judged", hint=hint)
+        if isinstance(rule, Rule):
+            rules = Registry[Rule]("decision rule")
+            rules.add(name, rule, summary=rule.summary)
+        outcomes = (
+            _redecided(outcome, name, rules) if isinstance(outcome, DebateResult) else outcome for outcome in self.held
+        )
+        return Results(outcomes, rules=self._rules)
+
+
+def _redecided(result: DebateResult, rule: str, rules: Registry[Rule] | None) -> DebateResult:
+    config = result.config.model_copy(update={"decide": rule})
+    last = last_complete(result.rounds)
+    if last is None:
+        return with_decision(result, config=config)
+    before = [debate_round for debate_round in result.rounds if debate_round.number < last.number]
+    decision = decide_record(last, last.consensus, config, rules, before)
+    redecided = last.model_copy(update={"decision": decision})
+    rounds = tuple(redecided if round_record is last else round_record for round_record in result.rounds)
+    answer = _answer_fields(result, redecided, decision, config)
+    return with_decision(result, config=config, rounds=rounds, **answer)
+
+
+def _vote_kinds(result: DebateResult) -> set[str]:
+    """Return the kinds of ballots of the last vote on motions; empty without one."""
+    last = last_complete(result.rounds)
+    turns = () if last is None else last.turns
+    return {turn.answer.kind for turn in turns if turn.stage == VOTE_STAGE and turn.outcome == "answered"}
+
+
+def _has_voted(result: DebateResult) -> bool:
+    last = last_complete(result.rounds)
+    return last is not None and any(turn.stage == VOTE_STAGE for turn in last.turns)
+
+
+def _judged(result: DebateResult) -> bool:
+    return any(turn.stage == JUDGE_STAGE for round_record in result.rounds for turn in round_record.turns)
+
+
+def _answer_fields(
+    result: DebateResult, last: RoundRecord, decision: Decision, config: DebateConfig
+) -> dict[str, object]:
+    """Return the fields of a result that depend on the decision."""
+    answer, source = answer_of(last, result.synthesis, config)
+    return {
+        "decision": decision,
+        "answer": answer,
+        "answer_source": source,
+        "answer_reason": decision.why if answer is None else None,
+    }
+
+
+def _row(result: DebateResult) -> JsonObject:
+    consensus, decision, baselines = result.consensus, result.decision, result.baselines
+    entries = result.roster.agents
+    return {
+        "sessionId": result.session_id,
+        "topic": result.topic,
+        "mode": result.mode,
+        "status": result.status,
+        "answer": result.answer,
+        "answerSource": result.answer_source,
+        "rule": decision.rule if decision else None,
+        "passed": decision.passed if decision else None,
+        "agreement": consensus.agreement_level if consensus else None,
+        "agreementAtMost": consensus.agreement_at_most if consensus else None,
+        "method": consensus.method if consensus else None,
+        "independentAgreement": result.independent_agreement,
+        "independentAgreementAtMost": result.independent_agreement_at_most,
+        "conformityDelta": result.conformity_delta,
+        "baselineMajority": baselines.majority if baselines else None,
+        "rounds": len(result.rounds),
+        "answered": sum(entry.answered for entry in entries),
+        "failed": sum(entry.failed for entry in entries),
+        "calls": result.usage.calls,
+        "tokens": result.usage.total_tokens,
+        "costUsd": result.usage.cost_usd,
+        "durationS": round(sum(map(_seconds, result.rounds)), 6),
+        "error": result.error.message if result.error else None,
+        "errorCode": result.error.code if result.error else None,
+    }
+
+
+def _seconds(round_record: RoundRecord) -> float:
+    """Return the time from the start of the first turn to the end of the last one."""
+    turns = round_record.turns
+    if not turns:
+        return 0.0
+    ends = [turn.timestamp.timestamp() for turn in turns]
+    return max(ends) - min(end - turn.duration_s for end, turn in zip(ends, turns, strict=True))
+
+
+def _failed_row(failed: FailedDebate) -> JsonObject:
+    row: JsonObject = dict.fromkeys(_COLUMNS)
+    if failed.partial is not None:
+        row |= _row(failed.partial)
+    row |= {"sessionId": failed.session_id, "topic": failed.topic, "mode": failed.mode, "status": "error"}
+    return row | {"error": failed.error.message, "errorCode": failed.error.code}

@@ -1,0 +1,330 @@
+"""The report view of a result: facts and figures in words, and the answers of each round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from roundtable.analysis import cast_votes
+from roundtable.modes import answers_by_name
+from roundtable.report import (
+    CostView,
+    OptionView,
+    ReportView,
+    RoundView,
+    SourceView,
+    SpeakerView,
+    cost_in_words,
+    in_words,
+)
+from roundtable.results.findings import answer_note, finding_lines, head_to_head, synthesis_parts
+from roundtable.scoring.words import counted
+from roundtable.types.debate import last_complete
+from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from roundtable.analysis import CastVote
+    from roundtable.report import Parts
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
+
+__all__ = ["COLUMNS", "view_of"]
+
+
+COLUMNS: Final = (
+    *("sessionId", "round", "stage", "slot", "agentId", "role", "outcome", "position", "choice", "confidence"),
+    *("stance", "reasoning", "error", "errorCode", "durationS", "calls", "tokens", "costUsd"),
+    *("bottomLine", "compared", "ballot"),
+)
+"""Columns of a table of turns, in order."""
+
+_STATES: Final = {
+    "partial": "not finished",
+    "paused": "paused",
+    "needs_context": "waiting for information its agents asked for",
+}
+
+
+def view_of(result: DebateResult) -> ReportView:
+    """Return the report view of a result; a pure function."""
+    seats = {agent.id: number for number, agent in enumerate(result.agents)}
+    rounds = tuple(_round_view(round_record, seats, result.config.seed) for round_record in result.rounds)
+    return ReportView(
+        title=result.topic,
+        facts=_facts(result),
+        answer=result.answer,
+        answer_reason=result.answer_reason,
+        missing=tuple(_missing(entry) for entry in result.roster.agents if entry.failed),
+        rounds=rounds,
+        state=_state(result),
+        about=_about(result),
+        is_decided=result.decision is not None and result.decision.winner is not None,
+        answer_note=_answer_note(result),
+        seats=tuple(agent.name for agent in result.agents),
+        rule=_decision_line(result),
+        options=_options(result),
+        pairs=head_to_head(result),
+        synthesis=synthesis_parts(result),
+        goal=_goal(result),
+        figures=_figures(result),
+        independent=_measured_level(result),
+        minority=_minority(result, seats),
+        sources=_sources(result),
+        costs=tuple(_cost(entry) for entry in result.roster.agents),
+        cost=f"{_usage_line(result.usage)}.",
+    )
+
+
+def _missing(entry: RosterEntry) -> str:
+    turns = entry.failed + entry.answered
+    return f"{entry.agent_name}: {entry.failed} of {counted(turns, 'turn')} failed ({entry.errors[-1].message})"
+
+
+def _state(result: DebateResult) -> str:
+    if result.status == "completed":
+        return ""
+    reason = f" ({result.exit.reason})" if result.exit is not None and result.status == "partial" else ""
+    return _STATES[result.status] + reason
+
+
+def _about(result: DebateResult) -> str:
+    rounds = f"{len(result.rounds)} of {counted(result.total_rounds, 'round')}"
+    agents = counted(len(result.agents), "agent")
+    return f"{result.mode} \u00b7 {rounds} \u00b7 {agents} \u00b7 {result.created_at:%d %B %Y}"
+
+
+def _votes(result: DebateResult) -> tuple[CastVote, ...]:
+    """Return the votes of the last complete round."""
+    last = last_complete(result.rounds)
+    return () if last is None else cast_votes(last, last.consensus, options=result.config.options is not None)
+
+
+def _answer_note(result: DebateResult) -> str:
+    votes = _votes(result)
+    note = answer_note(result)
+    if note or result.answer is None or result.team is not None or not votes:
+        return note
+    if len(votes) == 1:
+        return "The only answer of the last complete round."
+    backers = sum(cast.vote == result.answer for cast in votes)
+    if result.answer_source == "vote":
+        return f"{backers} of {len(votes)} agents put it first in the vote."
+    return f"{backers} of {len(votes)} agents {'holds' if backers == 1 else 'hold'} it in the last complete round."
+
+
+def _decision_line(result: DebateResult) -> str:
+    return "" if result.decision is None else f"{result.decision.rule}: {result.decision.why}"
+
+
+def _options(result: DebateResult) -> tuple[OptionView, ...]:
+    decision = result.decision
+    if decision is None:
+        return ()
+    leading = {*decision.winners, *decision.tied}
+    highest = max((score for score in decision.scores.values() if score > 0), default=0.0)
+    ranked = sorted(decision.scores.items(), key=lambda entry: (-entry[1], entry[0]))
+    return tuple(
+        OptionView(
+            name=name,
+            score=f"{score:g}",
+            share=score / highest if highest else 0.0,
+            won=name in leading,
+            backers=tuple(cast.agent_name for cast in _votes(result) if cast.vote == name),
+        )
+        for name, score in ranked
+    )
+
+
+def _goal(result: DebateResult) -> Parts:
+    team = result.team
+    if team is None:
+        return ()
+    parts = (
+        ("", (team.goal or "Not set yet.",)),
+        ("How", (team.strategy or "",)),
+        ("Done when", team.success_criteria),
+    )
+    return tuple((label, texts) for label, texts in parts if any(texts))
+
+
+def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
+    consensus, before = result.consensus, result.independent_agreement
+    usage, answered = result.usage, sum(entry.answered for entry in result.roster.agents)
+    turns = answered + sum(entry.failed for entry in result.roster.agents)
+    cost = f"{usage.known_cost_usd:.4f} USD" if usage.cost_usd is not None else "unknown"
+    costs = (("Turns answered", f"{answered} of {turns}", ""), ("Cost", cost, f"{usage.total_tokens:,} tokens"))
+    if result.team is not None:
+        return costs
+    return (
+        ("Agreement after debate", "none" if consensus is None else consensus.level_in_words, _measured_by(result)),
+        (
+            "Agreement before debate",
+            "none" if before is None else result.independent_level_in_words,
+            "before anyone heard anyone" if before is not None else result.independent_agreement_reason or "",
+        ),
+        *costs,
+    )
+
+
+def _measured_by(result: DebateResult) -> str:
+    if result.consensus is None:
+        return "no round was completed"
+    assigned = ", sides were assigned" if result.consensus.assigned else ""
+    return f"method: {result.consensus.method}{assigned}"
+
+
+def _minority(result: DebateResult, seats: Mapping[str, int]) -> tuple[SpeakerView, ...]:
+    winner = result.decision.winner if result.decision else None
+    if winner is None:
+        return ()
+    others = (cast for cast in _votes(result) if cast.vote != winner and (cast.said or cast.vote))
+    if result.answer_source == "vote":
+        others = (cast for cast in _votes(result) if cast.vote not in {winner, None})
+    return tuple(_voter(cast, seats) for cast in others)
+
+
+def _voter(cast: CastVote, seats: Mapping[str, int]) -> SpeakerView:
+    if cast.said is not None:
+        return _position(cast.said, seats, role="participant")
+    seat = seats.get(cast.agent_id, len(seats))
+    return SpeakerView(
+        name=cast.agent_name, seat=seat, role="voter", position=cast.vote or "", reasoning=cast.reasoning
+    )
+
+
+def _sources(result: DebateResult) -> tuple[SourceView, ...]:
+    cited: dict[str, tuple[str, str, dict[str, None]]] = {}
+    for round_record in result.rounds:
+        for response in round_record.spoken:
+            for citation in response.citations:
+                snippet = citation.snippet or ""
+                title, first_snippet, agents = cited.get(citation.url, (citation.title, snippet, {}))
+                cited[citation.url] = title, first_snippet or snippet, {**agents, response.agent_name: None}
+    return tuple(
+        SourceView(title=title, url=url, snippet=snippet, cited_by=tuple(agents))
+        for url, (title, snippet, agents) in cited.items()
+    )
+
+
+def _cost(entry: RosterEntry) -> CostView:
+    usage = entry.usage
+    tokens = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out"
+    failed = f"{entry.failed} failed" if entry.failed else ""
+    answered = f"{entry.answered} answered" if entry.answered or not failed else ""
+    return CostView(
+        name=entry.agent_name,
+        model=entry.provider if entry.model is None else f"{entry.provider}:{entry.model}",
+        turns=", ".join(part for part in (answered, failed) if part),
+        tokens=tokens,
+        cost=cost_in_words(usage).removeprefix("cost "),
+    )
+
+
+def _usage_line(usage: Usage) -> str:
+    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
+    return f"{counted(usage.calls, 'call')}, {tokens}, {cost_in_words(usage)}"
+
+
+def _facts(result: DebateResult) -> tuple[tuple[str, str], ...]:
+    return tuple(_facts_of(result))
+
+
+def _facts_of(result: DebateResult) -> Iterator[tuple[str, str]]:
+    yield "Status", result.status
+    yield "Mode", result.mode
+    yield "Rounds", f"{len(result.rounds)} of {result.total_rounds}"
+    if result.consensus is not None:
+        consensus = result.consensus
+        yield "Agreement", f"{consensus.level_in_words} ({_method(result)}) — {consensus.summary}"
+    yield "Independent agreement", result.independent_level_in_words
+    yield from finding_lines(result)
+    if result.decision is not None:
+        yield "Decision", _decision_line(result)
+    if result.exit is not None:
+        yield "Ended", f"{result.exit.reason} — {result.exit.details}"
+    yield "Usage", _usage_line(result.usage)
+    yield "Held", f"{result.created_at:%Y-%m-%d %H:%M} to {result.updated_at:%Y-%m-%d %H:%M} UTC"
+    yield "Session", result.session_id
+
+
+def _method(result: DebateResult) -> str:
+    """Return how the agreement was measured; a vote may join answers that nobody had compared before it."""
+    method = "" if result.consensus is None else result.consensus.method
+    return f"{method}, before the vote" if result.answer_source == "vote" else method
+
+
+def _bounds(consensus: AnyConsensus | None) -> tuple[float, float] | None:
+    if consensus is None or consensus.answers in {0, 1} or consensus.is_measured:
+        return None
+    return consensus.agreement_level, consensus.agreement_at_most
+
+
+def _measured_level(result: DebateResult) -> float | None:
+    """Return the agreement of the independent answers, if it is a single figure."""
+    level = result.independent_agreement
+    return level if level == result.independent_agreement_at_most else None
+
+
+def _round_view(round_record: RoundRecord, seats: Mapping[str, int], seed: int) -> RoundView:
+    consensus = round_record.consensus
+    answers = answers_by_name(round_record.turns, seed)
+    return RoundView(
+        number=round_record.number,
+        complete=round_record.complete,
+        agreement=consensus.agreement_level if consensus and consensus.is_measured else None,
+        bounds=_bounds(consensus),
+        level=consensus.level_in_words if consensus else "",
+        summary=consensus.summary if consensus else "",
+        focus=round_record.focus_question or "",
+        speakers=tuple(_speaker(turn, seats, answers) for turn in round_record.turns),
+    )
+
+
+def _verdict(turn: AnyTurn, answers: Mapping[str, Turn]) -> str | None:
+    """Return which agent's answer a judge voted for; judges see aliases instead of names."""
+    choice = turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None
+    chosen = answers.get(choice or "")
+    if chosen is None or chosen.answer.kind != "position":
+        return None
+    return f"votes for {chosen.agent_name}: {chosen.answer.position}"
+
+
+def _speaker(turn: AnyTurn, seats: Mapping[str, int], answers: Mapping[str, Turn]) -> SpeakerView:
+    name, seat = turn.agent_name or turn.agent_id, seats.get(turn.agent_id, len(seats))
+    if turn.outcome == "failed":
+        return SpeakerView(name=name, seat=seat, role=turn.role, error=turn.error.message)
+    if turn.answer.kind == "position":
+        return _position(turn.answer, seats, role=turn.role, notes=turn.result.warnings)
+    position, reasoning = in_words(turn.answer)
+    if turn.stage == JUDGE_STAGE:
+        position = _verdict(turn, answers) or position
+    tools = tuple(dict.fromkeys(call.tool_name for call in turn.result.tool_calls))
+    notes = turn.result.warnings if turn.stage == VOTE_STAGE else ()
+    return SpeakerView(
+        name=name,
+        seat=seat,
+        role=turn.role,
+        position=position,
+        reasoning=reasoning,
+        tools=tools,
+        notes=notes,
+        votes=turn.stage == VOTE_STAGE,
+    )
+
+
+def _position(
+    response: AgentResponse, seats: Mapping[str, int], *, role: str, notes: tuple[str, ...] = ()
+) -> SpeakerView:
+    return SpeakerView(
+        name=response.agent_name,
+        seat=seats.get(response.agent_id, len(seats)),
+        role=role,
+        position=response.position,
+        choice=response.choice,
+        reasoning=response.reasoning,
+        confidence=response.confidence,
+        sources=tuple((citation.title, citation.url) for citation in response.citations),
+        tools=tuple(dict.fromkeys(call.tool_name for call in response.tool_calls)),
+        notes=notes,
+    )

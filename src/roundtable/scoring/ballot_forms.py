@@ -1,0 +1,282 @@
+"""Ballots in the form each rule reads: choices, rankings, scores, distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from fractions import Fraction
+from typing import Literal, TypeAlias, assert_never
+
+from roundtable.scoring.ballots import (
+    Abstention,
+    Approval,
+    Ballot,
+    Choice,
+    Distribution,
+    Points,
+    Prediction,
+    Ranking,
+    Scores,
+    Trajectory,
+    Verdict,
+)
+from roundtable.scoring.electorate import InvalidBallot, KeyOf
+from roundtable.scoring.numbers import LARGEST, exact_or_none
+from roundtable.scoring.words import quoted
+from roundtable.types import (
+    AgentResponse,
+    Answer,
+    ApprovalAnswer,
+    BallotAnswer,
+    PlanAnswer,
+    RankingAnswer,
+    ScoresAnswer,
+    TextAnswer,
+)
+
+__all__ = [
+    "FirstPlaces",
+    "Grades",
+    "Order",
+    "approvals",
+    "ballot_from_answer",
+    "distribution",
+    "first_places",
+    "grades",
+    "is_abstention",
+    "number_of",
+    "numbers",
+    "order",
+    "points",
+    "shares",
+]
+
+
+def ballot_from_answer(answer: Answer, *, by: Literal["choice", "stance", "position"] = "choice") -> Ballot:
+    """Turn an answer into a ballot, with the confidence the agent reported.
+
+    Args:
+        answer: Any answer of a turn; one without a vote abstains.
+        by: What counts as the vote of a position: the option chosen, the side taken, or the wording.
+
+    Example:
+        >>> answer = AgentResponse(agent_id="ada", agent_name="Ada", position="Yes, it scales.", stance="YES")
+        >>> ballot_from_answer(answer, by="stance")
+        Choice(option='YES', confidence=0.5, accuracy=None)
+    """
+    match answer:
+        case AgentResponse():
+            vote = {"choice": answer.choice, "stance": answer.stance, "position": answer.position}[by]
+            return Choice(vote, confidence=answer.confidence)
+        case BallotAnswer():
+            return Choice(answer.choice)
+        case RankingAnswer():
+            return Ranking(answer.ranking)
+        case ApprovalAnswer():
+            return Abstention() if answer.approved is None else Approval(answer.approved)
+        case ScoresAnswer():
+            return Scores(answer.scores)
+        case PlanAnswer() | TextAnswer():
+            return Abstention()
+        case _:
+            assert_never(answer)
+
+
+FirstPlaces: TypeAlias = tuple[str, ...]
+"""The options a ballot puts first; several of them share its vote equally."""
+
+Order: TypeAlias = tuple[tuple[str, ...], ...]
+"""Groups of tied options, best first; options left out are unranked."""
+
+Grades: TypeAlias = Mapping[str, Fraction]
+"""A number for each option named."""
+
+# Shares written by people and models are rounded; a sum further from 1 than this is not a distribution.
+_ROUNDING = Fraction(1, 50)
+
+
+def is_abstention(ballot: Ballot) -> bool:
+    """Check whether a ballot abstains on purpose."""
+    return ballot is None or isinstance(ballot, Abstention)
+
+
+def number_of(value: object, what: str) -> Fraction:
+    """Read one number of a ballot.
+
+    Raises:
+        InvalidBallot: It is not a finite number, or beyond 1e100.
+    """
+    number = exact_or_none(value)
+    if number is None:
+        raise InvalidBallot(f"{what} is not a number: {quoted(value)}")
+    if abs(number) > LARGEST:
+        raise InvalidBallot(f"{what} is beyond 1e100")
+    return number
+
+
+def numbers(given: Mapping[str, object], key_of: KeyOf) -> dict[str, Fraction]:
+    """Read a number for each option named.
+
+    Raises:
+        InvalidBallot: An option is named twice, or something is not a number.
+    """
+    by_option: dict[str, Fraction] = {}
+    for option, value in given.items():
+        key = key_of(option)
+        if key in by_option:
+            raise InvalidBallot(f"it names {quoted(option)} twice")
+        by_option[key] = number_of(value, f"its value for {quoted(option)}")
+    return by_option
+
+
+def order(ballot: Ballot, key_of: KeyOf) -> Order | None:
+    """Read any ballot as a ranking: a choice before all others, approved before not approved, high before low.
+
+    A ballot that names nothing abstains.
+
+    Raises:
+        InvalidBallot: The kind of ballot is unknown, or it names an option twice or something that is not an option.
+    """
+    if is_abstention(ballot):
+        return None
+    if isinstance(ballot, str | Choice | Prediction | Verdict | Trajectory):
+        single = _single(ballot)
+        return None if single is None else ((key_of(single),),)
+    if (graded := _graded(ballot)) is not None:
+        return _by_number(numbers(graded, key_of)) or None
+    return _groups(_ranked(ballot), key_of) or None
+
+
+def _single(ballot: str | Choice | Prediction | Verdict | Trajectory) -> str | None:
+    if isinstance(ballot, str):
+        return ballot
+    if isinstance(ballot, Trajectory):
+        return next((option for option in reversed(ballot.options) if option is not None), None)
+    return ballot.option
+
+
+def _graded(ballot: Ballot) -> Mapping[str, object] | None:
+    match ballot:
+        case Scores():
+            return ballot.scores
+        case Points():
+            return ballot.points
+        case Distribution():
+            return ballot.probabilities
+        case Mapping():
+            return ballot
+        case _:
+            return None
+
+
+def _ranked(ballot: Ballot) -> Sequence[object]:
+    match ballot:
+        case Ranking():
+            return ballot.groups
+        case Approval():
+            return (ballot.options,)
+        case AbstractSet():
+            return (ballot,)
+        case list() | tuple():
+            return ballot
+        case _:
+            raise InvalidBallot(f"a ballot cannot be {quoted(ballot)}")
+
+
+def _groups(groups: Sequence[object], key_of: KeyOf) -> Order:
+    ranked: list[tuple[str, ...]] = []
+    seen: set[str] = set()
+    for group in groups:
+        members: Iterable[object] = group if isinstance(group, AbstractSet | list | tuple) else (group,)
+        keys = tuple(key_of(member) for member in members)
+        for key in keys:
+            if key in seen:
+                raise InvalidBallot(f"it ranks {quoted(key)} twice")
+            seen.add(key)
+        if keys:
+            ranked.append(tuple(sorted(keys)))
+    return tuple(ranked)
+
+
+def _by_number(numbers_by_key: Mapping[str, Fraction]) -> Order:
+    keys_at: dict[Fraction, list[str]] = {}
+    for key, value in numbers_by_key.items():
+        keys_at.setdefault(value, []).append(key)
+    return tuple(tuple(sorted(keys_at[value])) for value in sorted(keys_at, reverse=True))
+
+
+def first_places(ballot: Ballot, key_of: KeyOf) -> FirstPlaces | None:
+    """Read the options a ballot puts first; see `order`."""
+    ranking = order(ballot, key_of)
+    return None if ranking is None else ranking[0]
+
+
+def approvals(ballot: Ballot, key_of: KeyOf) -> frozenset[str] | None:
+    """Read the options a ballot approves: a set, or one choice. An empty set approves of none and counts.
+
+    Raises:
+        InvalidBallot: The ballot does not state what it approves.
+    """
+    if is_abstention(ballot):
+        return None
+    if isinstance(ballot, str | Choice | Prediction | Verdict | Trajectory):
+        single = _single(ballot)
+        return None if single is None else frozenset((key_of(single),))
+    if isinstance(ballot, Approval):
+        return frozenset(key_of(option) for option in ballot.options)
+    if isinstance(ballot, AbstractSet):
+        return frozenset(key_of(option) for option in ballot)
+    raise InvalidBallot("it does not say which options it approves; use a set")
+
+
+def grades(ballot: Ballot, key_of: KeyOf) -> Grades | None:
+    """Read a number for each option graded.
+
+    Raises:
+        InvalidBallot: The ballot holds no numbers.
+    """
+    if is_abstention(ballot):
+        return None
+    graded = _graded(ballot)
+    if graded is None:
+        raise InvalidBallot("it holds no number for each option; use a dict")
+    return numbers(graded, key_of) or None
+
+
+def points(ballot: Ballot, key_of: KeyOf) -> Grades | None:
+    """Read points, none below 0.
+
+    Raises:
+        InvalidBallot: The ballot holds no points, or some below 0.
+    """
+    by_option = grades(ballot, key_of)
+    if by_option is not None and any(number < 0 for number in by_option.values()):
+        raise InvalidBallot("it gives an option fewer than 0 points")
+    return by_option
+
+
+def shares(given: Mapping[str, object], key_of: KeyOf) -> Grades:
+    """Read shares of one whole, up to rounding; they are divided by their sum.
+
+    Raises:
+        InvalidBallot: One is below 0, or the sum is further from 1 than rounding explains.
+    """
+    parts = numbers(given, key_of)
+    total = sum(parts.values(), Fraction(0))
+    if any(part < 0 for part in parts.values()) or abs(total - 1) > _ROUNDING:
+        raise InvalidBallot(f"its shares must be at least 0 and sum to 1, not to {float(total):.6g}")
+    return {option: part / total for option, part in parts.items()}
+
+
+def distribution(ballot: Ballot, key_of: KeyOf) -> Grades | None:
+    """Read a probability for each option; options left out have none.
+
+    Raises:
+        InvalidBallot: The ballot holds no distribution.
+    """
+    if is_abstention(ballot):
+        return None
+    graded = _graded(ballot)
+    if graded is None:
+        raise InvalidBallot("it holds no probability for each option; use a dict")
+    return shares(graded, key_of) if graded else None

@@ -1,0 +1,513 @@
+"""Which open answers say the same: camps, the interval of agreement, and the answer of a strict plurality.
+
+Pure, without a model. The answers' own texts, what their authors declared about each other and what a reader found go
+in; what is known for certain comes out, and how far the rest is open. No seat, name or order changes anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from roundtable.scoring.normalisation import casefold
+from roundtable.scoring.open_answers import OpenText, parse_open
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from roundtable.types import AgentResponse, AnyTurn, TurnKey
+
+__all__ = [
+    "Camp",
+    "Camps",
+    "Evidence",
+    "OpenAnswer",
+    "PairVerdict",
+    "Said",
+    "SameOrDifferent",
+    "all_compared",
+    "answer_names",
+    "answers_by_turn",
+    "compare_answers",
+    "find_camps",
+    "find_round_camps",
+    "said_by",
+    "to_open_answer",
+]
+
+SameOrDifferent: TypeAlias = Literal["same", "different"]
+"""Whether two answers say the same."""
+Evidence: TypeAlias = Literal["equal", "marked", "read", "declared", "contested", "unknown"]
+"""How a pair was judged: by equal texts; by options, stances or numbers; by a reader; by the authors; not, because the
+evidence contradicts itself; or not at all."""
+
+_MOST_STEPS: Final = 20_000
+"""Steps of the search for the heaviest set of rival answers; if they do not suffice, there is no winner."""
+
+
+class Said(NamedTuple):
+    """What an answer says."""
+
+    text: str
+    """The answer in the fewest words, or the whole position."""
+    choice: str | None = None
+    """The chosen option, if the question has options."""
+    stance: str | None = None
+    """`YES` or `NO`; other stances tell nothing apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAnswer:
+    """The current answer of one agent."""
+
+    agent: str
+    """Who gave it; unique."""
+    said: Said
+    """What it says."""
+    declared: tuple[tuple[Said, SameOrDifferent], ...] = ()
+    """What the agent declared about answers it had seen, as they were worded then, its own earlier one included."""
+    abstains: bool = False
+    """Whether it does not count, such as a provider's refusal; texts that abstain are found without this."""
+
+
+class PairVerdict(NamedTuple):
+    """How two different answers relate."""
+
+    first: str
+    """Wording of one answer."""
+    second: str
+    """Wording of the other."""
+    verdict: SameOrDifferent | None
+    """`None` if it is unknown."""
+    evidence: Evidence
+    """Where the verdict is from."""
+
+
+class Camp(NamedTuple):
+    """Agents that say the same."""
+
+    name: str
+    """The most used wording, then the shortest."""
+    agents: tuple[str, ...]
+    """The agents, in the order of the answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Camps:
+    """What a round of open answers says for certain."""
+
+    camps: tuple[Camp, ...]
+    """All camps, the largest first."""
+    at_least: Fraction
+    """Agreement in [0, 1] if every unknown pair is different."""
+    at_most: Fraction
+    """Agreement in [0, 1] if no unknown pair is different."""
+    winner: Camp | None
+    """The camp that is larger than any other could be; `None` if that is open."""
+    pairs: tuple[PairVerdict, ...]
+    """Every pair of different wordings."""
+    told_apart: frozenset[tuple[int, int]] = frozenset()
+    """Pairs of camps, by ascending index, that options, stances or numbers tell apart."""
+    not_compared: tuple[str, ...] = ()
+    """Agents outside the largest camp whose answers nobody told apart from it."""
+    abstained: tuple[str, ...] = ()
+    """Agents that gave no answer."""
+    warnings: tuple[str, ...] = ()
+    """Declarations and stances that were not counted, and why."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the agreement is one figure, of at least two answers."""
+        return self.at_least == self.at_most and sum(len(camp.agents) for camp in self.camps) > 1
+
+    @property
+    def is_lead_open(self) -> bool:
+        """Whether no camp wins only because some answers were not compared."""
+        return self.winner is None and any(pair.verdict is None for pair in self.pairs)
+
+
+_Node: TypeAlias = tuple[str, str, str]
+"""Answers that are equal for certain: `("choice", key, "")` or `("text", key, stance)`; the stance only where the same
+words are said with both."""
+
+
+def find_camps(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent] | None = None) -> Camps:
+    """Find the camps of a round.
+
+    Args:
+        answers: The current answers, one for each agent.
+        read: What a reader found about pairs of agents' answers, in any order of the two; a missing pair is unknown.
+
+    Raises:
+        ValueError: An agent has two answers.
+
+    Example:
+        >>> lisbon, porto = Said("Lisbon"), Said("It is Porto")
+        >>> found = find_camps([OpenAnswer("ada", lisbon), OpenAnswer("bo", Said("lisbon.")), OpenAnswer("cy", porto)])
+        >>> float(found.at_least), float(found.at_most), found.winner
+        (0.3333333333333333, 1.0, Camp(name='Lisbon', agents=('ada', 'bo')))
+    """
+    return _law_of(answers, read or {}).result()
+
+
+def _law_of(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent]) -> _Law:
+    given = tuple(answers)
+    if len({answer.agent for answer in given}) < len(given):
+        raise ValueError("an agent has two answers in one round")
+    return _Law(given, read)
+
+
+def compare_answers(
+    answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent] | None = None
+) -> dict[str, dict[str, SameOrDifferent]]:
+    """Return for each answer how others relate to it, by name; unknown pairs and abstentions are missing.
+
+    The answers may be of several rounds, where each has a name of its own.
+
+    Args:
+        answers: The answers.
+        read: What a reader found about pairs of answers, as in `find_camps`.
+
+    Raises:
+        ValueError: Two answers have one name.
+
+    Example:
+        >>> compare_answers([OpenAnswer("ada", Said("42")), OpenAnswer("bo", Said("42.0"))])
+        {'ada': {'ada': 'same', 'bo': 'same'}, 'bo': {'ada': 'same', 'bo': 'same'}}
+    """
+    law = _law_of(answers, read or {})
+    return {
+        one: {
+            other: verdict for other, its in law.node_of.items() if (verdict := law.verdicts[node].get(its)) is not None
+        }
+        for one, node in law.node_of.items()
+    }
+
+
+def all_compared(responses: Sequence[AgentResponse]) -> bool:
+    """Check whether equal texts, options, stances and numbers settle how each two answers of a round relate."""
+    answers = [to_open_answer(name, said, {}) for name, said in zip(answer_names(responses), responses, strict=True)]
+    return all(verdict is not None for verdict, _ in _law_of(answers, {}).evidence.values())
+
+
+def answers_by_turn(turns: Iterable[AnyTurn]) -> dict[TurnKey, AgentResponse]:
+    """Return the positions among the answers of some turns, to which comparisons of later answers may refer."""
+    return {turn.key: turn.answer for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"}
+
+
+def to_open_answer(name: str, response: AgentResponse, known: Mapping[TurnKey, AgentResponse]) -> OpenAnswer:
+    """Convert an answer of a debate, with what it declares about those of `known`."""
+    declared: tuple[tuple[Said, SameOrDifferent], ...] = tuple(
+        (said_by(known[seen.turn]), seen.verdict) for seen in response.compared if seen.turn in known
+    )
+    return OpenAnswer(name, said_by(response), declared)
+
+
+def said_by(response: AgentResponse) -> Said:
+    """Return what an answer says: its option, else its bottom line, else its whole position."""
+    return Said(response.bottom_line or response.position, response.choice, response.stance)
+
+
+def answer_names(responses: Iterable[AgentResponse]) -> list[str]:
+    """Return a name for each answer: the id of its agent, numbered from its second answer on."""
+    names: dict[str, None] = {}
+    for response in responses:
+        name, number = response.agent_id, 1
+        while name in names:
+            number += 1
+            name = f"{response.agent_id} ({number})"
+        names[name] = None
+    return list(names)
+
+
+def find_round_camps(
+    responses: Sequence[AgentResponse],
+    earlier: Mapping[TurnKey, AgentResponse] | None = None,
+    read: Mapping[tuple[int, int], SameOrDifferent] | None = None,
+) -> Camps:
+    """Find the camps of a round; in the result, answers have the names of `answer_names`.
+
+    Args:
+        responses: The answers; an agent may have several.
+        earlier: Earlier answers by turn, to which comparisons of the answers may refer.
+        read: What a reader found about pairs of answers, by their indices.
+    """
+    known, names = earlier or {}, answer_names(responses)
+    answers = [to_open_answer(name, response, known) for name, response in zip(names, responses, strict=True)]
+    pairs: dict[tuple[str, str], SameOrDifferent] = {
+        (names[one], names[other]): verdict for (one, other), verdict in (read or {}).items()
+    }
+    return find_camps(answers, pairs)
+
+
+def _stance(said: Said) -> str | None:
+    return said.stance if said.stance in {"YES", "NO"} else None
+
+
+class _Law:
+    """The evidence of one round, and what follows from it."""
+
+    def __init__(self, given: Sequence[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent]) -> None:
+        self.given = given
+        self.parsed: dict[str, OpenText] = {}
+        self.nodes: dict[Said, _Node] = {}
+        self.current = current = [answer for answer in given if not self._abstains(answer)]
+        self.warnings: list[str] = []
+        self.stances = {answer.agent: self._stance_of(answer) for answer in current}
+        self.split = self._split_keys()
+        self.node_of = {answer.agent: self._node(answer.said, self.stances[answer.agent]) for answer in current}
+        self.sayers: defaultdict[_Node, list[OpenAnswer]] = defaultdict(list)
+        for answer in current:
+            self.sayers[self.node_of[answer.agent]].append(answer)
+        self.sides: dict[_Node, set[str]] = defaultdict(set)
+        self.texts: dict[_Node, OpenText] = {}
+        for answer in current:
+            self._note(self.node_of[answer.agent], answer.said, self.stances[answer.agent])
+        for said in dict.fromkeys(said for answer in current for said, _ in answer.declared):
+            node = self.nodes[said] = self._node(said, self._side(said))
+            if node not in self.sayers:
+                self._note(node, said, self._side(said))
+        self.declared = {answer.agent: self._declarations(answer) for answer in current}
+        self.read = self._readings(read)
+        self.names = {node: self._name([node]) for node in self.sayers}
+        self.evidence = {pair: self._judge(*pair) for pair in combinations(self.sayers, 2)}
+        self.verdicts: dict[_Node, dict[_Node, SameOrDifferent | None]] = {node: {node: "same"} for node in self.sayers}
+        for (one, other), (verdict, _) in self.evidence.items():
+            self.verdicts[one][other] = self.verdicts[other][one] = verdict
+
+    def _parse(self, said: Said) -> OpenText:
+        parsed = self.parsed.get(said.text)
+        if parsed is None:
+            parsed = self.parsed[said.text] = parse_open(said.text)
+        return parsed
+
+    def _abstains(self, answer: OpenAnswer) -> bool:
+        return answer.abstains or (answer.said.choice is None and self._parse(answer.said).abstains)
+
+    def _side(self, said: Said) -> str | None:
+        """Return the side of an answer: a bare yes or no, else its stance."""
+        return (self._parse(said).side if said.choice is None else None) or _stance(said)
+
+    def _stance_of(self, answer: OpenAnswer) -> str | None:
+        """Return the side of an answer; a bare yes or no against its own stance voids that stance."""
+        stance = _stance(answer.said)
+        bare = None if answer.said.choice is not None else self._parse(answer.said).side
+        if bare is None or stance is None or bare == stance:
+            return bare or stance
+        self.warnings.append(f"{answer.agent} says {bare} with the stance {stance}; the stance is ignored")
+        return bare
+
+    def _split_keys(self) -> set[str]:
+        """Return the texts that are said with both stances."""
+        sides: defaultdict[str, set[str | None]] = defaultdict(set)
+        for answer in self.current:
+            if answer.said.choice is None:
+                sides[self._parse(answer.said).key].add(self.stances[answer.agent])
+        return {key for key, held in sides.items() if {"YES", "NO"} <= held}
+
+    def _node(self, said: Said, stance: str | None) -> _Node:
+        if said.choice is not None:
+            return ("choice", casefold(said.choice), "")
+        key = self._parse(said).key
+        return ("text", key, (stance or "") if key in self.split else "")
+
+    def _note(self, node: _Node, said: Said, stance: str | None) -> None:
+        self.texts.setdefault(node, self._parse(said))
+        if stance is not None:
+            self.sides[node].add(stance)
+
+    def _told_apart(self, one: _Node, other: _Node) -> bool:
+        """Check whether options, stances or numbers tell two different answers apart."""
+        if one[0] == other[0] == "choice":
+            return True
+        sides = self.sides.get(one, set()), self.sides.get(other, set())
+        if sides in (({"YES"}, {"NO"}), ({"NO"}, {"YES"})):
+            return True
+        return one[0] == other[0] and self.texts[one].contradicts(self.texts[other])
+
+    def _declarations(self, answer: OpenAnswer) -> dict[_Node, SameOrDifferent]:
+        """Return what an agent declared, by answer; nothing if it contradicts what the texts say."""
+        own = self.node_of[answer.agent]
+        declared: dict[_Node, SameOrDifferent] = {}
+        unclear: set[_Node] = set()
+        for said, verdict in answer.declared:
+            node = self.nodes[said]
+            if declared.setdefault(node, verdict) != verdict:
+                unclear.add(node)
+        for node in unclear:
+            del declared[node]
+        same = [node for node, verdict in declared.items() if verdict == "same"]
+        if any(self._told_apart(*pair) for pair in combinations({own, *same}, 2)):
+            self.warnings.append(f"{answer.agent} calls answers the same that differ; what it declared is ignored")
+            declared = {}
+        if declared.get(own) == "different":
+            self.warnings.append(f"{answer.agent} calls an answer different that equals its own; that is ignored")
+        declared[own] = "same"
+        return declared
+
+    def _readings(
+        self, read: Mapping[tuple[str, str], SameOrDifferent]
+    ) -> dict[frozenset[_Node], SameOrDifferent | None]:
+        """Return what the reader found by pair of answers; `None` where it contradicts itself."""
+        readings: dict[frozenset[_Node], SameOrDifferent | None] = {}
+        for (one, other), verdict in read.items():
+            if one not in self.node_of or other not in self.node_of or self.node_of[one] == self.node_of[other]:
+                continue
+            pair = frozenset((self.node_of[one], self.node_of[other]))
+            readings[pair] = verdict if readings.get(pair, verdict) == verdict else None
+        return readings
+
+    def _judge(self, one: _Node, other: _Node) -> tuple[SameOrDifferent | None, Evidence]:
+        """Return how two different answers relate, and by which evidence."""
+        if self._told_apart(one, other):
+            return "different", "marked"
+        verdicts = set(self._declared_verdicts(one, other))
+        pair = frozenset((one, other))
+        reading = self.read.get(pair)
+        if pair in self.read and reading is None:
+            return None, "contested"
+        if reading is None:
+            if len(verdicts) == 1:
+                return verdicts.pop(), "declared"
+            return None, "contested" if verdicts else "unknown"
+        if len(verdicts) == 1 and reading not in verdicts:
+            return None, "contested"
+        return reading, "read"
+
+    def _declared_verdicts(self, one: _Node, other: _Node) -> Iterable[SameOrDifferent]:
+        """Yield what each pair of authors declared, by way of every answer that both compared with their own."""
+        for first in self.sayers[one]:
+            mine = self.declared[first.agent]
+            for second in self.sayers[other]:
+                yours = self.declared[second.agent]
+                for node, verdict in mine.items():
+                    if node in yours and "same" in {verdict, yours[node]}:
+                        yield "same" if verdict == yours[node] else "different"
+
+    def result(self) -> Camps:
+        """Return the camps, and what follows from them."""
+        same = {
+            node: frozenset(other for other, verdict in verdicts.items() if verdict == "same")
+            for node, verdicts in self.verdicts.items()
+        }
+        for pair, (_, evidence) in self.evidence.items():
+            if evidence == "contested":
+                first, second = sorted(self.names[node] for node in pair)
+                readings = self.read.get(frozenset(pair), "none")
+                who = "the reader contradicts itself"
+                if readings is not None:
+                    who = "the agents contradict " + ("each other" if readings == "none" else "the reader")
+                self.warnings.append(f"{who} on whether {first!r} and {second!r} are the same")
+        twins: defaultdict[frozenset[_Node], list[_Node]] = defaultdict(list)
+        for node, others in same.items():
+            twins[others].append(node)
+        weight = {node: len(sayers) for node, sayers in self.sayers.items()}
+        members = sorted(
+            twins.values(), key=lambda camp: (-sum(weight[node] for node in camp), self._name(camp), min(camp))
+        )
+        camps = tuple(self._camp(camp) for camp in members)
+        total = len(self.current)
+        possible = [
+            sum(weight[other] for other, verdict in verdicts.items() if verdict != "different")
+            for verdicts in self.verdicts.values()
+        ]
+        return Camps(
+            camps=camps,
+            at_least=_lead(len(camps[0].agents) if camps else 0, total),
+            at_most=_lead(max(possible, default=0), total),
+            winner=self._winner(members, camps, weight),
+            pairs=self._pairs(),
+            told_apart=self._camps_told_apart(members),
+            not_compared=self._not_compared(members[0] if members else ()),
+            abstained=tuple(answer.agent for answer in self.given if answer not in self.current),
+            warnings=tuple(sorted(self.warnings)),
+        )
+
+    def _camps_told_apart(self, members: Sequence[Sequence[_Node]]) -> frozenset[tuple[int, int]]:
+        camp_of = {node: index for index, camp in enumerate(members) for node in camp}
+        marked = [pair for pair, (_, evidence) in self.evidence.items() if evidence == "marked"]
+        pairs = (sorted((camp_of[one], camp_of[other])) for one, other in marked)
+        return frozenset((one, other) for one, other in pairs)
+
+    def _not_compared(self, camp: Sequence[_Node]) -> tuple[str, ...]:
+        inside = set(camp)
+        unknown = {
+            node
+            for node in self.sayers
+            if node not in inside and all(self.verdicts[node][member] != "different" for member in camp)
+        }
+        return tuple(answer.agent for answer in self.current if self.node_of[answer.agent] in unknown)
+
+    def _camp(self, nodes: Sequence[_Node]) -> Camp:
+        chosen = set(nodes)
+        agents = tuple(answer.agent for answer in self.current if self.node_of[answer.agent] in chosen)
+        return Camp(self._name(nodes), agents)
+
+    def _name(self, nodes: Sequence[_Node]) -> str:
+        sayers = self.sayers[nodes[0]]
+        if len(nodes) == len(sayers) == 1:
+            return sayers[0].said.choice or sayers[0].said.text.strip()
+        wordings = Counter(
+            answer.said.choice or answer.said.text.strip() for node in nodes for answer in self.sayers[node]
+        )
+        return min(wordings, key=lambda wording: (-wordings[wording], len(wording), wording))
+
+    def _winner(
+        self, members: Sequence[Sequence[_Node]], camps: Sequence[Camp], weight: Mapping[_Node, int]
+    ) -> Camp | None:
+        if not camps:
+            return None
+        first = set(members[0])
+        rivals = {node: weight[node] for node in self.sayers if node not in first}
+        size = len(camps[0].agents)
+        is_beaten = _has_set_of(size, rivals, lambda one, other: self.verdicts[one][other] != "different")
+        return None if is_beaten else camps[0]
+
+    def _pairs(self) -> tuple[PairVerdict, ...]:
+        pairs: dict[tuple[str, str, _Node, _Node], PairVerdict] = {}
+        for pair, (verdict, evidence) in self.evidence.items():
+            (first, one), (second, two) = sorted((self.names[node], node) for node in pair)
+            pairs[first, second, one, two] = PairVerdict(first, second, verdict, evidence)
+        return tuple(pairs[key] for key in sorted(pairs))
+
+
+def _lead(share: int, total: int) -> Fraction:
+    """Return the lead of some answers over all others together, 0 without a majority."""
+    return max(Fraction(0), Fraction(2 * share, total) - 1) if total else Fraction(0)
+
+
+def _has_set_of(size: int, weight: Mapping[_Node, int], fits: Callable[[_Node, _Node], bool]) -> bool:
+    """Check whether answers that nobody told apart reach a weight together.
+
+    The search is exact up to a number of steps; beyond it the answer is yes, so that nothing wins by accident.
+    """
+    # The answers with the most conflicts first: most sets end with them.
+    conflicts = {node: sum(not fits(node, other) for other in weight if other != node) for node in weight}
+    nodes = sorted(weight, key=lambda node: (-conflicts[node], node))
+    weights = [weight[node] for node in nodes]
+    fitting = [
+        sum(1 << other for other, node in enumerate(nodes) if other != place and fits(nodes[place], node))
+        for place in range(len(nodes))
+    ]
+    steps = 0
+
+    def search(chosen: int, left: int) -> bool:
+        nonlocal steps
+        steps += 1
+        if chosen >= size or steps > _MOST_STEPS:
+            return True
+        places = [place for place in range(len(nodes)) if left >> place & 1]
+        reachable = chosen + sum(weights[place] for place in places)
+        for place in places:
+            if reachable < size:
+                return False
+            left &= ~(1 << place)
+            if search(chosen + weights[place], left & fitting[place]):
+                return True
+            reachable -= weights[place]
+        return False
+
+    return search(0, (1 << len(nodes)) - 1)

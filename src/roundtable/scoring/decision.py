@@ -1,0 +1,233 @@
+"""From ballots to a decision: the rule, quorum, the tie rule, and the sentence that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal, TypeAlias, cast
+
+from roundtable._core.registry import Registry
+from roundtable.errors import ConfigurationError
+from roundtable.scoring.ballot_forms import first_places
+from roundtable.scoring.ballots import Ballot
+from roundtable.scoring.electorate import Electorate, Roll
+from roundtable.scoring.normalisation import Normalise
+from roundtable.scoring.numbers import Figure, Number, share
+from roundtable.scoring.outcome import Outcome, Parameters, ParameterValue, Rule
+from roundtable.scoring.words import counted, is_list, listing, quoted
+from roundtable.types import Decision
+
+__all__ = ["TieRule", "decide"]
+
+
+TieRule: TypeAlias = Literal["declare", "first"] | Callable[[tuple[str, ...]], str | None]
+"""What happens on a tie: `"declare"` reports it, `"first"` takes the option that comes first, and a function picks one
+of the tied options or `None`."""
+
+
+def decide(
+    ballots: Iterable[Ballot],
+    *,
+    rule: str | Rule = "plurality",
+    tie: TieRule = "declare",
+    quorum: Number | None = None,
+    weights: Sequence[Number] | None = None,
+    options: Iterable[str] | None = None,
+    normalise: Normalise = "casefold",
+    rules: Registry[Rule] | None = None,
+    voters: Sequence[str] | None = None,
+    **parameters: ParameterValue,
+) -> Decision:
+    """Decide by a rule. Exact and deterministic; the order of ballots never matters unless `tie="first"`.
+
+    Invalid ballots are listed in the decision and never raise; a ballot with a number beyond 1e100 is invalid. A
+    deadlock is a result, not an error.
+
+    Args:
+        ballots: One per voter: text (choice), list (ranking, ties as inner lists), set (approval), dict (scores),
+            `None` (abstains), or a typed ballot.
+        rule: Name of a rule, if need be with parameters as in `"supermajority(3/4)"`, or a `Rule`.
+        tie: `"declare"` leaves a tie standing; `"first"` takes the tied option that comes first in `options`, or, if
+            there are none, the one that the ballots name first; a function gets the tied options and picks one.
+        quorum: Ballots that must count: an int is a number of ballots, anything else a share in [0, 1] of all ballots.
+            A float stands for the fraction it was computed from, so that `5/6` of six ballots is five.
+        weights: One number from 0 to 1e100 per ballot, no unit; scaling all changes no winner. A ballot of weight 0 is
+            ignored.
+        options: All options; a ballot for any other is invalid. `None` takes those that the ballots name.
+        normalise: When two spellings name one option: `"casefold"`, `"exact"`, `"numeric"` or a function.
+        rules: Registry in which the rule is looked up; `None` for the built-in rules.
+        voters: A different name for each ballot; the decision then lists voters by name instead of by index where they
+            abstained or their ballots are invalid.
+        parameters: Parameters of the rule, such as `q` of `supermajority`.
+
+    Returns:
+        The decision, with all figures it rests on and `why` in words.
+
+    Raises:
+        ConfigurationError: The arguments are wrong: an unknown rule or parameter, or weights, options or voters
+            that do not fit.
+
+    Example:
+        >>> decision = decide(["Tea", "tea.", "coffee", None])
+        >>> decision.winner, decision.abstained
+        ('Tea', (3,))
+        >>> decide(["a", "a", "b", "b"], rule="majority").is_tie
+        True
+        >>> decide(["a", None], voters=["ada", "bo"]).abstained
+        ('bo',)
+        >>> decide(["a", "A"]).is_unanimous, decide(["a", None]).is_unanimous
+        (True, False)
+    """
+    # The rules span many modules, so they are loaded at the first decision.
+    from roundtable.scoring.rules import find_rule
+
+    _check_call(rule, tie)
+    counting_rule, from_name = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
+    rule_parameters = Parameters(counting_rule.name, counting_rule.parameters, {**from_name, **parameters})
+    electorate = Electorate(ballots, weights=weights, options=options, normalise=normalise)
+    names = _names(voters, electorate.size)
+    outcome = counting_rule.count(electorate, rule_parameters)
+    quorum_ballots = _quorum_ballots(quorum, outcome.roll.ballots)
+    unanimous = _is_unanimous(electorate, outcome.roll)
+    return _decision(
+        counting_rule.name, rule_parameters, outcome, quorum_ballots, tie, names=names, is_unanimous=unanimous
+    )
+
+
+def _is_unanimous(electorate: Electorate, roll: Roll) -> bool:
+    profile = electorate.read(first_places)
+    if min(profile.roll.cast, roll.cast) < roll.ballots:
+        return False
+    tops = {vote.form for vote in profile.votes}
+    return len(tops) == 1 and len(tops.pop()) == 1
+
+
+def _check_call(rule: object, tie: object) -> None:
+    """Raise if `rule` is not a rule, or the tie rule is unknown, even if there will be no tie."""
+    if not isinstance(rule, Rule | str):
+        msg = f"rule must be the name of a rule, or a Rule, not {rule!r}"
+        raise ConfigurationError(msg, hint="For example, write rule='plurality'.")
+    if not callable(tie) and tie not in ("declare", "first"):
+        msg = f"tie must be 'declare', 'first' or a function, not {tie!r}"
+        raise ConfigurationError(msg, hint="Leave tie out to have a tie declared.")
+
+
+def _names(voters: object, ballots: int) -> tuple[str, ...]:
+    """Return the names of the voters; empty if none are given."""
+    if voters is None:
+        return ()
+    hint = "Give one name per ballot, all different, or leave voters out to identify ballots by index."
+    if not is_list(voters):
+        raise ConfigurationError(f"voters must be a list of names, not {quoted(voters)}", hint=hint)
+    names: tuple[object, ...] = tuple(cast("Iterable[object]", voters))
+    for index, name in enumerate(names):
+        if not isinstance(name, str) or not name.strip():
+            raise ConfigurationError(f"a voter must be a name, not {quoted(name)}", hint=hint)
+        if name in names[:index]:
+            raise ConfigurationError(f"two ballots have the same voter {name!r}", hint=hint)
+    if len(names) != ballots:
+        raise ConfigurationError(f"{counted(ballots, 'ballot')} cannot have {counted(len(names), 'voter')}", hint=hint)
+    return cast("tuple[str, ...]", names)
+
+
+def _quorum_ballots(quorum: Number | None, ballots: int) -> Fraction:
+    if quorum is None:
+        return Fraction(0)
+    if isinstance(quorum, int):
+        if isinstance(quorum, bool) or quorum < 0:
+            raise ConfigurationError(f"quorum must be a number of ballots or a share in [0, 1], not {quorum!r}")
+        return Fraction(quorum)
+    return share(quorum, "quorum") * ballots
+
+
+def _decision(
+    rule: str,
+    parameters: Parameters,
+    outcome: Outcome,
+    quorum_ballots: Fraction,
+    tie: TieRule,
+    *,
+    names: tuple[str, ...],
+    is_unanimous: bool,
+) -> Decision:
+    roll = outcome.roll
+    quorum_met = roll.cast >= quorum_ballots
+    leaders = outcome.leaders if quorum_met else ()
+    tied = leaders if len(leaders) > 1 else ()
+    picked = _break_tie(tie, tied, roll) if tied else None
+    if picked is not None:
+        leaders = (picked,)
+    winners = leaders if outcome.passes else ()
+    return Decision(
+        rule=rule,
+        parameters=parameters.to_json(),
+        winners=roll.names(winners),
+        is_tie=len(leaders) > 1,
+        passed=len(winners) == 1,
+        is_unanimous=is_unanimous,
+        quorum_met=quorum_met,
+        tied=roll.names(tied),
+        scores=_labelled(roll, outcome.scores),
+        margins=_labelled(roll, _margins(outcome.scores)),
+        pairwise={roll.labels[option]: _labelled(roll, row) for option, row in outcome.pairwise.items()},
+        rounds=tuple(_labelled(roll, tally) for tally in outcome.rounds),
+        cast=roll.cast,
+        voters=names,
+        abstained=tuple(names[index] for index in roll.abstained) if names else roll.abstained,
+        invalid={names[index] if names else index: reason for index, reason in roll.invalid.items()},
+        mapping=roll.mapping,
+        why=_why(outcome, leaders, winners, picked, quorum_ballots, names=names),
+    )
+
+
+def _break_tie(tie: TieRule, tied: tuple[str, ...], roll: Roll) -> str | None:
+    if callable(tie):
+        labels = roll.names(tied)
+        label = tie(labels)
+        if label is not None and label not in labels:
+            raise ConfigurationError(f"the tie rule must pick one of {listing(labels)} or None, not {label!r}")
+        return next((key for key in tied if roll.labels[key] == label), None)
+    return min(tied, key=roll.appearance.index) if tie == "first" else None
+
+
+def _labelled(roll: Roll, figures: Mapping[str, Figure]) -> dict[str, float]:
+    return {roll.labels[key]: float(figures[key]) for key in roll.options if key in figures}
+
+
+def _margins(scores: Mapping[str, Figure]) -> dict[str, Figure]:
+    """Return each option's lead over the best other one; empty with a single option, which leads over nothing."""
+    ranked = sorted(scores.values(), reverse=True)
+    if len(ranked) < 2:
+        return {}
+    best, second = ranked[:2]
+    return {key: score - (second if score == best else best) for key, score in scores.items()}
+
+
+def _why(
+    outcome: Outcome,
+    leaders: tuple[str, ...],
+    winners: tuple[str, ...],
+    picked: str | None,
+    quorum_ballots: Fraction,
+    *,
+    names: tuple[str, ...],
+) -> str:
+    roll = outcome.roll
+    parts = [outcome.why]
+    if picked is not None:
+        parts.append(f"the tie rule picks {roll.labels[picked]}")
+    if roll.cast < quorum_ballots:
+        parts.append(
+            f"quorum is not met: {counted(roll.cast, 'ballot')} of {roll.ballots} count, {quorum_ballots} needed"
+        )
+    if roll.abstained:
+        absent = listing([names[index] for index in roll.abstained]) + " did not vote" if names else ""
+        parts.append(absent or f"{len(roll.abstained)} abstained")
+    if roll.invalid:
+        index, reason = next(iter(roll.invalid.items()))
+        voter = names[index] if names else f"number {index}"
+        parts.append(f"{counted(len(roll.invalid), 'ballot is', 'ballots are')} invalid ({voter}: {reason})")
+    head = f"tie between {listing(roll.names(leaders))}" if len(leaders) > 1 else "no decision"
+    if len(winners) == 1:
+        head = f"{roll.labels[winners[0]]} wins"
+    return f"{head}: {'; '.join(parts)}."

@@ -1,0 +1,121 @@
+"""When two spellings name the same option: a named, pure step before anything is counted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from roundtable.errors import ConfigurationError
+from roundtable.scoring.numbers import exact_or_none
+from roundtable.scoring.open_answers import open_key
+
+__all__ = ["Normalise", "casefold", "normalise", "normaliser"]
+
+
+Normalise: TypeAlias = Literal["casefold", "exact", "numeric", "open"] | Callable[[str], str]
+"""How spellings are compared: a built-in way by name, or a function from spelling to key."""
+
+# Signs that stay at the end of a word: "C#" is not "C", and "5%" is not "5".
+_KEPT_AT_END = "#%‰"
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+
+
+def casefold(text: str) -> str:
+    """Fold case, width and compatibility forms, collapse white space, strip outer punctuation.
+
+    NFKC, Unicode case folding, NFKC again. Of outer punctuation these stay: a sign or
+    decimal point before a digit (`-5` is not `5`), and `#`, `%` and `‰` at the end. Text that is all
+    punctuation stays as it is, so that `+` and `-` are two options. Idempotent.
+
+    Example:
+        >>> casefold("  **Yes.** "), casefold("C#."), casefold("-5")
+        ('yes', 'c#', '-5')
+    """
+    if text.isascii():  # true for most texts; they need no Unicode normalisation
+        folded = text.casefold()
+    else:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    collapsed = " ".join(folded.split())
+    return _strip(collapsed) or collapsed
+
+
+def _is_outer(character: str) -> bool:
+    return not character.isalnum() and (character in " `" or unicodedata.category(character).startswith("P"))
+
+
+def _strip(text: str) -> str:
+    start, end = 0, len(text)
+    while start < end and _is_outer(text[start]) and not _is_number(text, start):
+        start += 1
+    while end > start and _is_outer(text[end - 1]) and text[end - 1] not in _KEPT_AT_END:
+        end -= 1
+    return text[start:end]
+
+
+def _is_number(text: str, start: int) -> bool:
+    """Check whether a sign or decimal point stands directly before a digit."""
+    if text[start] == "." or unicodedata.category(text[start]) == "Pd":
+        following = text[start + 1 : start + 3]
+        return following[:1].isdigit() or (text[start] != "." and following[:1] == "." and following[1:].isdigit())
+    return False
+
+
+def _exact(text: str) -> str:
+    return text
+
+
+def _numeric(text: str) -> str:
+    """Read numbers by value, all other text by `casefold`."""
+    folded = casefold(text)
+    number = folded.replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
+    percent = number.endswith("%")
+    digits = number.removesuffix("%").strip()
+    value = exact_or_none(digits.replace(",", "") if _GROUPED.fullmatch(digits) else digits)
+    if value is None:
+        return folded
+    return str(value / 100 if percent else value)
+
+
+_BUILT_IN: dict[str, Callable[[str], str]] = {
+    "casefold": casefold,
+    "exact": _exact,
+    "numeric": _numeric,
+    "open": open_key,
+}
+
+
+def normaliser(how: Normalise = "casefold") -> Callable[[str], str]:
+    """Return the function that compares spellings in one of the built-in ways, or the caller's own.
+
+    Raises:
+        ConfigurationError: The name is unknown.
+    """
+    if callable(how):
+        return how
+    chosen = next((function for name, function in _BUILT_IN.items() if name == how), None)
+    if chosen is None:
+        raise ConfigurationError(
+            f"unknown normalisation {how!r}; use 'casefold', 'exact', 'numeric', 'open' or a function"
+        )
+    return chosen
+
+
+def normalise(text: str, how: Normalise = "casefold") -> str:
+    """Return the key under which a spelling is counted.
+
+    Args:
+        text: The spelling.
+        how: `"casefold"` as the function of that name; `"exact"` changes nothing; `"numeric"` compares numbers by
+            value (`4`, `4.0`, `4e0`, `8/2` and `400%` are one; `1,000` is a thousand) and other text as `casefold`;
+            `"open"` is `open_key`, which joins only answers that are equal for certain; a function gives its own key.
+
+    Raises:
+        ConfigurationError: The name is unknown.
+
+    Example:
+        >>> normalise("Alpha."), normalise("4.0", "numeric"), normalise("Alpha.", "exact")
+        ('alpha', '4', 'Alpha.')
+    """
+    return normaliser(how)(text)

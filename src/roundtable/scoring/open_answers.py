@@ -1,0 +1,367 @@
+"""When two open answers are equal, tell each other apart, or abstain: the rule `open`, from the texts alone.
+
+Equal means equal for certain. A difference of wording says nothing: "the capital" and "Lisbon" may be one answer. Only
+two numbers with the same unit, and a bare yes against a bare no, contradict each other without a reader.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple
+
+__all__ = [
+    "ABSTAIN",
+    "Amount",
+    "OpenText",
+    "amount_of",
+    "contradict",
+    "is_abstention",
+    "open_key",
+    "parse_open",
+    "yes_or_no",
+]
+
+ABSTAIN: Final = "ABSTAIN"
+"""The word with which an agent abstains."""
+
+_YES: Final = frozenset(
+    {
+        "yes",
+        "yeah",
+        "yep",
+        "ja",
+        "jawohl",
+        "oui",
+        "si",
+        "sí",
+        "sì",
+        "sim",
+        "da",
+        "да",
+        "tak",
+        "ano",
+        "evet",
+        "igen",
+        "ναι",
+        "nai",
+        "はい",
+        "是",
+        "是的",
+        "对",
+        "예",
+        "네",
+        "نعم",
+        "हाँ",
+        "हां",
+    }
+)
+_NO: Final = frozenset(
+    {
+        "no",
+        "nope",
+        "nein",
+        "non",
+        "não",
+        "nao",
+        "nej",
+        "nee",
+        "нет",
+        "nie",
+        "ne",
+        "hayır",
+        "nem",
+        "όχι",
+        "いいえ",
+        "不",
+        "不是",
+        "否",
+        "아니요",
+        "아니오",
+        "لا",
+        "नहीं",
+    }
+)
+"""Bare answers in English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian and Slavic languages,
+Turkish, Hungarian, Greek, Japanese, Chinese, Korean, Arabic and Hindi. `ne` is "no" as in Czech, not "yes" as in
+Greek."""
+
+_ABSTENTIONS: Final = frozenset(
+    phrase.casefold()
+    for phrase in (
+        "abstain",
+        "i abstain",
+        "i don't know",
+        "i do not know",
+        "don't know",
+        "do not know",
+        "i'm not sure",
+        "i am not sure",
+        "not sure",
+        "no idea",
+        "i have no idea",
+        "no opinion",
+        "i have no opinion",
+        "i can't answer",
+        "i cannot answer",
+        "i can't say",
+        "i cannot say",
+        "cannot answer",
+        "no answer",
+        "i can't help with that",
+        "i cannot help with that",
+        "i'm sorry, but i can't help with that",
+        "ich weiß es nicht",
+        "ich weiß nicht",
+        "weiß nicht",
+        "keine ahnung",
+        "je ne sais pas",
+        "aucune idée",
+        "no sé",
+        "no lo sé",
+        "non lo so",
+        "não sei",
+        "ik weet het niet",
+        "jag vet inte",
+        "jeg vet ikke",
+        "jeg ved det ikke",
+        "nie wiem",
+        "nevím",
+        "не знаю",
+        "я не знаю",
+        "bilmiyorum",
+        "nem tudom",
+        "δεν ξέρω",
+        "わかりません",
+        "分かりません",
+        "我不知道",
+        "不知道",
+        "모르겠습니다",
+        "لا أعرف",
+        "मुझे नहीं पता",
+    )
+)
+"""Whole answers that abstain, in the languages of the list above."""
+
+_QUOTES: Final = frozenset("\"'`“”„‟‘’‚‛«»‹›「」『』")
+_PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "⟨": "⟩", "〔": "〕"}
+_EMPHASIS: Final = ("***", "**", "*")
+_STOPS: Final = ".。．"
+_HYPHENS: Final = frozenset("-‐‑–")
+_APOSTROPHES: Final = {ord(mark): "'" for mark in "’ʼ＇"}
+_WIDTHS: Final = ("<wide>", "<narrow>", "<noBreak>")
+_PLAIN: Final = r"[0-9]{1,400}"
+_NUMBER: Final = re.compile(
+    r"\s*(?P<sign>[+\-\N{MINUS SIGN}]?)"
+    rf"(?P<whole>[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,130}}|{_PLAIN})?(?P<rest>\.{_PLAIN})?"
+)
+_AMBIGUOUS: Final = re.compile(r"0*[1-9][0-9]{0,2}\.[0-9]{3}")
+"""A thousand with a point, or a decimal with three places."""
+_UNIT: Final = re.compile(r"(?<=[0-9])( ?(?:[^\W\d_]{1,2}|[^\W\d_][Hh][Zz]))(?!\w)")
+"""A unit of one or two letters, or of hertz, after a number."""
+
+
+class Amount(NamedTuple):
+    """A number with its unit."""
+
+    value: Fraction
+    """The number."""
+    unit: str
+    """The text after the number, or the currency sign before it; empty without one. Its letter case counts."""
+
+
+class OpenText(NamedTuple):
+    """An open answer, parsed once."""
+
+    key: str
+    """What counts of it: equal keys are equal answers."""
+    amount: Amount | None
+    """The number and unit that it begins with."""
+    side: Literal["YES", "NO"] | None
+    """The side of a bare yes or no."""
+    abstains: bool
+    """Whether it abstains."""
+
+    def contradicts(self, other: OpenText) -> bool:
+        """Check whether two answers contradict each other for certain."""
+        if self.side is not None and other.side is not None:
+            return self.side != other.side
+        one, two = self.amount, other.amount
+        if one is None or two is None or one.unit != two.unit or one.value == two.value:
+            return False
+        if one.unit[:1] in _HYPHENS:  # a name, such as 5-HT
+            return False
+        return len(one.unit.split()) <= 1 and not any(letter.isdigit() for letter in one.unit)
+
+
+def parse_open(text: str) -> OpenText:
+    """Parse an open answer.
+
+    Example:
+        >>> parse_open("5 km.")
+        OpenText(key='5 km', amount=Amount(value=Fraction(5, 1), unit='km'), side=None, abstains=False)
+    """
+    bare = _without_wrapping(_folded_widths(text))
+    amount = _amount(bare)
+    if amount is not None:
+        return OpenText(f"{_decimal(amount.value)} {amount.unit}".strip(), amount, None, abstains=False)
+    key = _folded_case(bare)
+    side: Literal["YES", "NO"] | None = "YES" if key in _YES else "NO" if key in _NO else None
+    return OpenText(key if side is None else side.lower(), None, side, key.replace("ß", "ss") in _ABSTENTIONS)
+
+
+def open_key(text: str) -> str:
+    """Return the key of an open answer: two answers with the same key say the same.
+
+    White space, letter case, outer quotes, brackets, emphasis and full stops do not count; signs that belong to a word
+    do, and so does the letter case of a short unit after a number. A number alone counts by value. Bare yes and no are
+    one key in every language of the list. Idempotent.
+
+    Example:
+        >>> open_key(' "Lisbon." '), open_key("LISBON"), open_key("1,000"), open_key("Ja!"), open_key("10²")
+        ('lisbon', 'lisbon', '1000', 'ja!', '10 ²')
+        >>> open_key("5 MW") == open_key("5 mW"), open_key("C++") == open_key("C"), open_key("Oui") == open_key("yes")
+        (False, False, True)
+    """
+    return parse_open(text).key
+
+
+def amount_of(text: str) -> Amount | None:
+    """Return the number and unit that a text begins with; `None` for any other text.
+
+    Only plain decimals count, with commas between thousands. `1.000` may be one or a thousand, so it stays text.
+
+    Example:
+        >>> amount_of("-1,250.50 km"), amount_of("$5"), amount_of("1.000"), amount_of("Lisbon")
+        (Amount(value=Fraction(-2501, 2), unit='km'), Amount(value=Fraction(5, 1), unit='$'), None, None)
+    """
+    return parse_open(text).amount
+
+
+def yes_or_no(text: str) -> Literal["YES", "NO"] | None:
+    """Return the side of a bare yes or no; `None` for any other text.
+
+    Example:
+        >>> yes_or_no("Yes."), yes_or_no("Nein"), yes_or_no("Yes, if it rains")
+        ('YES', 'NO', None)
+    """
+    return parse_open(text).side
+
+
+def contradict(one: str, other: str) -> bool:
+    """Check whether two open answers contradict each other for certain.
+
+    Example:
+        >>> (
+        ...     contradict("42 km", "43 km"),
+        ...     contradict("42 km", "43 miles"),
+        ...     contradict("yes", "No."),
+        ...     contradict("a", "b"),
+        ... )
+        (True, False, True, False)
+    """
+    return parse_open(one).contradicts(parse_open(other))
+
+
+def is_abstention(text: str) -> bool:
+    """Check whether a whole answer abstains: `ABSTAIN`, "I don't know", or its like in other languages.
+
+    Example:
+        >>> is_abstention("ABSTAIN"), is_abstention("I don’t know."), is_abstention("I don't know Lisbon")
+        (True, True, False)
+    """
+    return parse_open(text).abstains
+
+
+def _amount(bare: str) -> Amount | None:
+    before = bare[0] if bare and unicodedata.category(bare[0]) == "Sc" else ""
+    found = _NUMBER.match(bare, len(before))
+    if found is None or not (found["whole"] or found["rest"]):
+        return None
+    written = f"{found['whole'] or ''}{found['rest'] or ''}"
+    after = bare[found.end() :]
+    if found["whole"] and after[:1] == "," and after[1:2].isdigit():
+        return None
+    value = Fraction(written.replace(",", "") if written[0] != "." else f"0{written}")
+    if _AMBIGUOUS.fullmatch(written) or _AMBIGUOUS.fullmatch(_decimal(value)):
+        return None
+    return Amount(-value if found["sign"] in {"-", "\N{MINUS SIGN}"} else value, f"{before}{after}".strip())
+
+
+def _folded_widths(text: str) -> str:
+    """Compose, fold letters of double and half width, collapse white space; letter case stays."""
+    if not text.isascii():
+        text = "".join(
+            unicodedata.normalize("NFKC", letter) if unicodedata.decomposition(letter).startswith(_WIDTHS) else letter
+            for letter in unicodedata.normalize("NFC", text.translate(_APOSTROPHES))
+        )
+        text = unicodedata.normalize("NFC", text)
+    return " ".join(text.split())
+
+
+def _folded_case(text: str) -> str:
+    """Fold letter case, except that of a short unit after a number: `5 mW` is not `5 MW`."""
+    parts = _UNIT.split(text)
+    return "".join(part if place % 2 else _fold(part) for place, part in enumerate(parts))
+
+
+def _fold(text: str) -> str:
+    # "Maße" is not "Masse", though both fold to "masse".
+    while (folded := "ß".join(_folded(part) for part in text.replace("ẞ", "ß").split("ß"))) != text:
+        text = folded  # it may compose to a letter that folds again
+    return text
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold())
+
+
+def _without_wrapping(text: str) -> str:
+    """Remove what encloses a whole text, and full stops at its end; a text of nothing else stays."""
+    while (inner := _unwrapped(text)) and inner != text:
+        text = inner
+    return text
+
+
+def _unwrapped(text: str) -> str:
+    inner = text.rstrip(f"{_STOPS} ") if text[-1:] and text[-1] in _STOPS and text[-2:-1] not in set(_STOPS) else text
+    if inner != text:
+        return inner
+    if len(text) < 3:
+        return text
+    if text[0] in _QUOTES and text[-1] in _QUOTES:
+        return text[1:-1].strip()
+    if _PAIRS.get(text[0]) == text[-1] and _closes_at_the_end(text):
+        return text[1:-1].strip()
+    for mark in _EMPHASIS:
+        if (
+            text.startswith(mark)
+            and text.endswith(mark)
+            and len(text) > 2 * len(mark)
+            and mark[0] not in text[len(mark) : -len(mark)]
+        ):
+            return text[len(mark) : -len(mark)].strip()
+    return text
+
+
+def _closes_at_the_end(text: str) -> bool:
+    """Check whether the bracket that opens a text is closed by its last letter."""
+    opening, closing = text[0], _PAIRS[text[0]]
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == opening) - (letter == closing)
+        if depth == 0:
+            return place == len(text) - 1
+    return False
+
+
+def _decimal(value: Fraction) -> str:
+    """Write a plain decimal without an exponent."""
+    whole, rest = divmod(abs(value.numerator), value.denominator)
+    places = ""
+    while rest:
+        digit, rest = divmod(rest * 10, value.denominator)
+        places += str(digit)
+    sign = "-" if value < 0 else ""
+    return f"{sign}{whole}.{places}" if places else f"{sign}{whole}"

@@ -1,0 +1,100 @@
+"""Request bodies: read completely before the request is handled, with limits on size and time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from roundtable.errors import RoundtableError
+from roundtable.server.errors import answer
+
+if TYPE_CHECKING:
+    from roundtable.auth.guard import ASGIApp, Message, Receive, Send
+
+__all__ = ["MOST_BYTES", "READ_S", "BodyLimit"]
+
+
+MOST_BYTES: Final = 1024 * 1024
+"""Maximum size of a request body in bytes."""
+READ_S: Final = 30.0
+"""Seconds within which a request body has to arrive, by default."""
+
+
+class _ClientDisconnected(Exception):
+    """The client disconnected before its request was complete."""
+
+
+class BodyLimit:
+    """ASGI middleware that reads the body of each request first, and refuses bodies that are too large or too slow.
+
+    Args:
+        app: The server.
+        read_s: Seconds within which a body has to arrive.
+    """
+
+    def __init__(self, app: ASGIApp, read_s: float = READ_S) -> None:
+        self._app = app
+        self._read_s = read_s
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Pass a request on with its complete body."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sizes = {name: value for name, value in scope["headers"] if name in {b"content-length", b"transfer-encoding"}}
+        if not sizes:
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read_body(sizes, receive)
+        except RoundtableError as error:
+            await answer(error)(scope, receive, send)
+        except _ClientDisconnected:
+            return
+        else:
+            await self._app(scope, _replayed(body, receive), send)
+
+    async def _read_body(self, sizes: dict[bytes, bytes], receive: Receive) -> bytes:
+        """Read the complete body.
+
+        Raises:
+            RoundtableError: It is too large, takes too long, or states its length in two ways.
+        """
+        if len(sizes) > 1:
+            msg = "Content-Length and Transfer-Encoding exclude each other"
+            raise RoundtableError(msg, code="VALIDATION_ERROR")
+        length = sizes.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
+            raise _too_large()
+        body = bytearray()
+        with anyio.move_on_after(self._read_s):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _ClientDisconnected
+                body += message.get("body", b"")
+                if len(body) > MOST_BYTES:
+                    raise _too_large()
+                if not message.get("more_body", False):
+                    return bytes(body)
+        msg = f"the body of the request did not arrive within {self._read_s:g} s"
+        raise RoundtableError(msg, code="REQUEST_TIMEOUT", retryable=True)
+
+
+def _too_large() -> RoundtableError:
+    return RoundtableError(f"a request may have at most {MOST_BYTES:,} bytes", code="PAYLOAD_TOO_LARGE")
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that yields a body that was already read, then the messages that follow."""
+    sent = False
+
+    async def receive_again() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive_again

@@ -1,0 +1,163 @@
+"""Actions of the pages' buttons: log in and out, pause, resume, step, stop, answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import RedirectResponse
+
+from roundtable.auth import Unauthorized
+from roundtable.scoring.words import counted
+from roundtable.server.pages.csrf import form_of
+from roundtable.server.rendering import page, see
+from roundtable.server.request_limits import check_further, seconds_of
+from roundtable.server.runs import further_rounds, resume_counted, until_begun
+from roundtable.server.state import Writer, state_of
+from roundtable.types import ContextResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roundtable.server.state import Caller
+
+__all__ = ["router"]
+
+
+_ANSWER: Final = "answer:"
+
+router: APIRouter = APIRouter(include_in_schema=False)
+
+
+@router.post("/sessions/{session_id}/answer")
+async def answer(session_id: str, request: Request, caller: Writer) -> Response:
+    """Resume a session whose agents asked for information, with the answers of the form."""
+    form = await form_of(request)
+    await _resume(caller, session_id, results=_results(form), force="force" in form)
+    return see(f"/sessions/{session_id}")
+
+
+@router.post("/sessions/{session_id}/{action}")
+async def act(session_id: str, action: Literal["pause", "resume", "step", "stop"], caller: Writer) -> Response:
+    """Pause a session, resume it to its end or for one round, or stop it for good."""
+    table = caller.tenant_session.table
+    match action:
+        case "pause":
+            await table.pause(session_id)
+        case "stop":
+            await table.stop(session_id)
+        case "resume" | "step":
+            await _resume(caller, session_id, step=action == "step")
+    return see(f"/sessions/{session_id}")
+
+
+def _results(form: Mapping[str, str]) -> tuple[ContextResult, ...]:
+    """Return the answers of a form; empty fields are not answers."""
+    return tuple(
+        ContextResult(request_id=name.removeprefix(_ANSWER), success=True, result=text.strip())
+        for name, text in form.items()
+        if name.startswith(_ANSWER) and text.strip()
+    )
+
+
+async def _resume(
+    caller: Caller,
+    session_id: str,
+    *,
+    step: bool = False,
+    results: Sequence[ContextResult] = (),
+    force: bool = False,
+) -> None:
+    fold, further = await further_rounds(caller, session_id, step=step)
+    check_further(caller, fold, further)
+    begin = partial(
+        caller.tenant_session.table.start_resume,
+        session_id,
+        step=step,
+        context_results=results,
+        force=force,
+        deadline_s=seconds_of(caller, None, team=fold.record.config.team is not None),
+    )
+    await resume_counted(caller, until_begun(begin), further)
+
+
+_LOCAL_PATH: Final = re.compile(r"/(?![/\\])[^\x00-\x20\x7f\\]*")
+_REFUSAL: Final = "That token was not accepted."
+
+
+@router.get("/login")
+async def login_form(request: Request, next: str = "") -> Response:
+    """Show the login form; a server for one user needs none and redirects."""
+    try:
+        await state_of(request).browser_login.people.authenticate(None)
+    except Unauthorized:
+        return page("login", next=_local_path(next), refused="")
+    return see(_local_path(next))
+
+
+@router.post("/login")
+async def login(request: Request) -> Response:
+    """Log in with a token; the page does not say why a token is refused."""
+    state = state_of(request)
+    form = await form_of(request)
+    client = _client(request, proxied=state.options.get("https", False))
+    target = form.get("next", "")
+    wait_s = math.ceil(await state.browser_login.tries.take(client))
+    if wait_s:
+        # This also refuses valid tokens: tokens accepted during the wait could be guessed.
+        refused = f"Too many attempts from your address. Try again in {counted(wait_s, 'second')}."
+        response = page("login", status=429, next=_local_path(target), refused=refused)
+        response.headers["retry-after"] = str(wait_s)
+        return response
+    redirect = await _log_in(request, form.get("token", "").strip(), target)
+    if redirect is None:
+        return page("login", status=401, next=_local_path(target), refused=_REFUSAL)
+    await state.browser_login.tries.forget(client)
+    return redirect
+
+
+async def _log_in(request: Request, token: str, target: str) -> RedirectResponse | None:
+    """Start a login and return the redirect with its cookie; `None` if the token is refused."""
+    browser_login = state_of(request).browser_login
+    try:
+        number = await browser_login.logins.begin(token)
+    except Unauthorized:
+        return None
+    previous = browser_login.cookie.read(request.headers, request.url.scheme)
+    if previous is not None:
+        await browser_login.logins.end(previous)
+    redirect = see(_local_path(target))
+    browser_login.cookie.put(redirect, number, request.url.scheme)
+    return redirect
+
+
+def _client(request: Request, *, proxied: bool) -> str:
+    """Return the client address of a request; behind a proxy, the last address in `X-Forwarded-For`."""
+    forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return forwarded if proxied and forwarded else request.client.host if request.client else ""
+
+
+@router.post("/logout")
+async def logout(request: Request) -> Response:
+    """Log this browser out."""
+    browser_login = state_of(request).browser_login
+    number = browser_login.cookie.read(request.headers, request.url.scheme)
+    if number is not None:
+        await browser_login.logins.end(number)
+    redirect = see("/login")
+    browser_login.cookie.drop(redirect, request.url.scheme)
+    return redirect
+
+
+@router.get("/favicon.ico")
+async def favicon() -> Response:
+    """Answer without an icon, so that browsers do not ask again."""
+    return Response(None, 204, {"cache-control": "max-age=86400"})
+
+
+def _local_path(path: str) -> str:
+    """Return a path of this server; `/` for anything else, such as another host."""
+    return path if _LOCAL_PATH.fullmatch(path) else "/"

@@ -1,0 +1,242 @@
+"""The page of one session: its state, its events as text, and its buttons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
+
+from fastapi import APIRouter, Request, Response
+from pydantic_core import to_json
+
+from roundtable.report import Html, section_parts
+from roundtable.results.debate_result import DebateResult
+from roundtable.results.view import view_of
+from roundtable.server.rendering import page
+from roundtable.server.state import Reader
+from roundtable.server.streams import event_stream, resume_point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roundtable.server.state import Caller
+    from roundtable.types import Event, JsonObject, JsonValue
+
+__all__ = ["router", "tell"]
+
+
+_LONG_FIELDS: Final = {
+    "turn",
+    "results",
+    "result",
+    "context_results",
+    "info",
+    "usage",
+    "baseline",
+    "synthesis",
+    "summary",
+}
+"""Long fields that the page gets when it is rendered again."""
+
+
+def tell(event: Event) -> JsonObject:
+    """Return an event without its long fields, and with a line of text as `news` if there is any.
+
+    The page writes the name of the agent before the news of an agent.
+    """
+    data = event.model_dump(mode="json", exclude_none=True, exclude=_LONG_FIELDS | {"type"})
+    news = _news(event)
+    return {"type": event.type, "data": {**data, "news": news} if news else data}
+
+
+def _news(event: Event) -> str:
+    match event.type:
+        case "round_start":
+            return f"Round {event.round} begins."
+        case "agent_complete":
+            return f"has answered in round {event.round}."
+        case "agent_error":
+            return f"failed in round {event.round}."
+        case "agent_tool_call":
+            return f"uses {event.tool_call.name}."
+        case "consensus":
+            return f"Round {event.round}: agreement {event.consensus.level_in_words}."
+        case "control":
+            return _CONTROL_NEWS.get(event.action, "")
+        case "exit":
+            return f"It ends: {event.exit.details}."
+        case "debate_complete":
+            return "The debate is paused." if event.status == "paused" else "The debate is over."
+        case "error":
+            return f"The session broke: {event.error}"
+        case (
+            "conversation_start"
+            | "initiator_start"
+            | "initiator_tool_call"
+            | "initiator_complete"
+            | "summarizer_start"
+            | "summarizer_chunk"
+            | "conversation_complete"
+            | "debate_start"
+            | "agent_start"
+            | "agent_response_chunk"
+            | "retry"
+            | "agent_tool_result"
+            | "context_requested"
+            | "round_complete"
+            | "synthesis_complete"
+        ):
+            return _FIXED_NEWS.get(event.type, "")
+        case _:
+            assert_never(event.type)
+
+
+_FIXED_NEWS: Final = {
+    "initiator_complete": "The goal is set.",
+    "context_requested": "The agents ask for information.",
+    "conversation_complete": "The conversation is over.",
+}
+_CONTROL_NEWS: Final = {
+    "pause": "It will pause when the running calls have ended.",
+    "resume": "It resumes.",
+    "stop": "It will stop.",
+}
+
+
+_STATES: Final = {
+    "created": "not begun",
+    "active": "running",
+    "paused": "paused",
+    "completed": "completed",
+    "error": "broken",
+}
+_AT_END: Final = frozenset({"answer", "synthesis", "minority", "sources"})
+_AFTER_A_ROUND: Final = frozenset({"decision", "trajectory"})
+_MAX_CHARS: Final = 600
+_MAX_ATTEMPTS: Final = 40
+_RETRY_S: Final = 0.05
+
+router: APIRouter = APIRouter(include_in_schema=False)
+
+
+class Seated(NamedTuple):
+    """An agent of the session, as the page shows it."""
+
+    id: str
+    name: str
+    place: int
+    state: str
+
+
+class Called(NamedTuple):
+    """A tool call, as the page shows it."""
+
+    tool: str
+    agent: str
+    round: int
+    given: str
+    gave: str
+    error: str
+    seconds: float
+
+
+@router.get("/sessions/{session_id}")
+async def session(session_id: str, caller: Reader) -> Response:
+    """Show a session as it stands; the script of the page follows its events."""
+    result, last_seq, running = await _load_state(caller, session_id)
+    view, may_act = view_of(result), caller.identity.may("write")
+    return page(
+        "session",
+        user=caller.identity,
+        result=result,
+        view=view,
+        state=_state(result, running=running),
+        running=running,
+        last_seq=last_seq,
+        seats=_seats(result),
+        calls=tuple(_calls(result)),
+        actions=_actions(result, running=running) if may_act else (),
+        may_answer=may_act and not running,
+        sections=Html("".join(section_parts(view, without=_sections_to_hide(result, running=running)))),
+    )
+
+
+@router.get("/sessions/{session_id}/events")
+async def events(session_id: str, request: Request, caller: Reader, after: int = 0) -> Response:
+    """Stream the events of a session to its page."""
+    _, last, _ = resume_point(request, session_id)
+    return await event_stream(caller, session_id, after=last or after, format_event=tell, ids=True)
+
+
+async def _load_state(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:
+    """Return a session, the number of its last event, and whether it runs, here or in another process."""
+    tenant_session, sessions = caller.tenant_session, caller.tenant_session.table.wiring.sessions
+    attempts = 0
+    while True:
+        record = (await sessions.load(session_id)).to_record()
+        runs_here = tenant_session.running(session_id) is not None
+        attempts += 1
+        if attempts == _MAX_ATTEMPTS or not runs_here or record.status not in {"paused", "error"}:
+            break
+        # The run is just starting or ending, and the stored status does not show it yet.
+        await caller.state.clock.sleep(_RETRY_S)
+    is_open = record.status in {"created", "active"}
+    running = is_open and (runs_here or bool(await sessions.is_run(session_id)))
+    return DebateResult.from_record(record), record.last_seq, running
+
+
+def _sections_to_hide(result: DebateResult, *, running: bool) -> frozenset[str]:
+    """Return the sections to leave out while a session runs."""
+    if not running:
+        return frozenset()
+    return _AT_END if result.consensus is not None else _AT_END | _AFTER_A_ROUND
+
+
+def _state(result: DebateResult, *, running: bool) -> str:
+    if running:
+        return "running"
+    if result.session_status != "active":
+        return _STATES[result.session_status]
+    return "between rounds" if result.rounds and result.rounds[-1].complete else "interrupted"
+
+
+def _actions(result: DebateResult, *, running: bool) -> tuple[tuple[str, str], ...]:
+    """Return the possible actions: name and label of each."""
+    if running:
+        return (("pause", "Pause"), ("stop", "Stop"))
+    if result.session_status == "completed":
+        return ()
+    resume = (
+        (("resume", "Resume"), ("step", "One more round")) if result.config.team is None else (("resume", "Resume"),)
+    )
+    return (*resume, ("stop", "Stop")) if result.session_status != "error" else resume
+
+
+def _seats(result: DebateResult) -> tuple[Seated, ...]:
+    """Return all agents with the outcome of their turn in the current round."""
+    current = result.rounds[-1] if result.rounds else None
+    states = {} if current is None else {turn.agent_id: turn.outcome for turn in current.turns}
+    return tuple(
+        Seated(agent.id, agent.name, index, states.get(agent.id, "")) for index, agent in enumerate(result.agents)
+    )
+
+
+def _calls(result: DebateResult) -> Iterator[Called]:
+    """Yield all tool calls, in order."""
+    for record in result.rounds:
+        for turn in record.turns:
+            if turn.outcome == "failed":
+                continue
+            for call in turn.tools_used:
+                yield Called(
+                    tool=call.tool_name,
+                    agent=turn.agent_name or turn.agent_id,
+                    round=record.number,
+                    given=_shorten(call.input),
+                    gave=_shorten(call.output),
+                    error=call.error or "",
+                    seconds=call.duration_s,
+                )
+
+
+def _shorten(value: JsonValue) -> str:
+    text = value if isinstance(value, str) else "" if value is None else to_json(value).decode()
+    return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}\u2026"

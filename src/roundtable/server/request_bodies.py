@@ -1,0 +1,223 @@
+"""Request bodies, parsed strictly from camelCase JSON; unknown fields are refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeAlias, TypeVar
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from pydantic import Field, ValidationError
+from pydantic_core import from_json
+
+from roundtable.errors import RoundtableError
+from roundtable.server.errors import invalid_field
+from roundtable.types import RunningCalls
+from roundtable.types.base import Value, nearest_error
+from roundtable.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+__all__ = [
+    "LONGEST_WAIT_S",
+    "ConversationBody",
+    "DebateBody",
+    "ExtendBody",
+    "ForkBody",
+    "JsonBody",
+    "PauseBody",
+    "ResumeBody",
+    "StopBody",
+    "SynthesisBody",
+    "check_json",
+    "check_query",
+]
+
+
+_IDS_PARAMETER = "ids"
+"""Query parameter that streams read themselves."""
+
+_MAX_DEPTH = 64
+
+BodyT = TypeVar("BodyT", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonBody(Generic[BodyT]):
+    """A FastAPI dependency that parses the body of a request strictly.
+
+    It runs after authentication, so that only authorized callers learn what a body should look like.
+
+    Args:
+        model: Type of the body.
+        required: Whether a body must be sent; if not, every field needs a default.
+    """
+
+    model: type[BodyT]
+    required: bool = True
+
+    async def __call__(self, request: Request) -> BodyT:
+        """Parse the body of a request.
+
+        Raises:
+            RoundtableError: Its `Content-Type` is not JSON (`UNSUPPORTED_MEDIA_TYPE`), or it is not valid
+                (`VALIDATION_ERROR`).
+        """
+        raw = await request.body()
+        if not raw and not self.required:
+            raw = b"{}"
+        elif not _is_json(request.headers.get("content-type", "")):
+            msg = "the body must be sent as JSON"
+            raise RoundtableError(msg, code="UNSUPPORTED_MEDIA_TYPE", hint="Send `Content-Type: application/json`.")
+        check_json(raw)
+        try:
+            return self.model.model_validate_json(raw, strict=True)
+        except ValidationError as error:
+            first = nearest_error(error)
+            field = ".".join(map(str, first["loc"]))
+            raise invalid_field(field or "body", _message_of(self.model, first)) from None
+
+
+def _message_of(model: type[Value], error: ErrorDetails) -> str:
+    """Return a validation error as a message in terms of JSON."""
+    if error["type"] == "extra_forbidden":
+        fields = ", ".join(info.alias or name for name, info in model.model_fields.items())
+        return "unknown field" + (f"; choose from {fields}" if len(error["loc"]) == 1 else "")
+    message = error["msg"].removeprefix("Value error, ").removesuffix(" after validation")
+    return message.replace("Tuple should", "List should").replace(" after validation,", ",")
+
+
+async def check_query(request: Request) -> None:
+    """Refuse unknown query parameters: a misspelled filter would otherwise be ignored.
+
+    Raises:
+        RoundtableError: The code is `VALIDATION_ERROR`.
+    """
+    names = _query_names(request.scope["route"])
+    for name in request.query_params:
+        if names is not None and name not in {*names, _IDS_PARAMETER}:
+            choices = f"; choose from {', '.join(sorted(names))}" if names else ""
+            raise invalid_field(name[:100], f"unknown parameter{choices}")
+
+
+def _query_names(route: object) -> frozenset[str] | None:
+    """Return the query parameters of an API endpoint; `None` for pages, whose links may have more."""
+    if not isinstance(route, APIRoute) or not route.path.startswith("/api/"):
+        return None
+    names: set[str] = set()
+    pending = [route.dependant]
+    while pending:
+        dependant = pending.pop()
+        names |= {field.alias for field in dependant.query_params}
+        pending += dependant.dependencies
+    return frozenset(names)
+
+
+def check_json(raw: bytes) -> None:
+    """Refuse JSON that parsers treat differently: repeated names, `NaN`, invalid UTF-8, or deep nesting.
+
+    Raises:
+        RoundtableError: The code is `VALIDATION_ERROR`.
+
+    Example:
+        >>> check_json(b'{"rounds": 1, "rounds": 9}')
+        Traceback (most recent call last):
+        roundtable.errors.RoundtableError: body: is not valid JSON: the name 'rounds' occurs twice in one object
+    """
+    try:
+        # `from_json` has its own depth limit, but stored bodies become part of deeper documents.
+        _check_depth(from_json(raw, allow_inf_nan=False, cache_strings=False))
+        json.loads(raw, object_pairs_hook=_unique_names, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise invalid_field("body", f"is not valid JSON: {error}") from None
+
+
+def _check_depth(value: object) -> None:
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        children = [
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
+        ]
+        level = [*chain.from_iterable(children)]
+    if any(isinstance(item, dict | list) for item in level):
+        raise ValueError(f"it is nested more than {_MAX_DEPTH} levels deep")
+
+
+def _is_json(content_type: str) -> bool:
+    kind, _, parameters = content_type.partition(";")
+    charset = parameters.strip().casefold()
+    return kind.strip().casefold() == "application/json" and charset in {"", "charset=utf-8", 'charset="utf-8"'}
+
+
+def _unique_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = sorted(name for name, _ in pairs)
+        duplicate = next(name for name, next_name in pairwise(names) if name == next_name)
+        raise ValueError(f"the name {duplicate[:100]!r} occurs twice in one object")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+LONGEST_WAIT_S: Final = 600.0
+"""Maximum number of seconds that a request waits for the end of its run."""
+_Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class DebateBody(DebateRequest):
+    """A debate to start."""
+
+    step: bool = False
+    """Whether to run only the first round; `resume` with `step` runs the next one."""
+
+
+class ConversationBody(ConversationRequest):
+    """A conversation of a team to start."""
+
+
+class PauseBody(Value):
+    """How to pause."""
+
+    running: RunningCalls = "settle"
+    """`settle` lets running calls finish, so that their cost is not wasted; `cancel` cancels them."""
+
+
+class StopBody(Value):
+    """How to stop."""
+
+    running: RunningCalls = "cancel"
+    """`cancel` cancels running calls; `settle` lets them finish first."""
+
+
+class ResumeBody(ResumeRequest):
+    """How to resume a session that was paused, failed, or whose process died."""
+
+    step: bool = False
+    """Whether to run only the next round."""
+
+
+class ExtendBody(ExtendRequest):
+    """Further rounds of a session."""
+
+    step: bool = False
+    """Whether to run only the next round."""
+
+
+class ForkBody(ForkRequest):
+    """A new session that shares the first rounds of another; an option that is left out is as it was."""
+
+    step: bool = False
+    """Whether to run only one round."""
+
+
+class SynthesisBody(Value):
+    """Who writes the synthesis of a session."""
+
+    by: _Name | None = None
+    """Id of the agent whose model writes it; the server chooses a model when left out."""

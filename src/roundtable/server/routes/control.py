@@ -1,0 +1,228 @@
+"""Endpoints that control sessions: pause, stop, resume, extend, fork, synthesize."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
+
+import anyio
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+
+from roundtable.api.offered import seated_again
+from roundtable.engine.synthesis import stored_synthesis
+from roundtable.errors import ConfigurationError, SessionError
+from roundtable.server.answers import Started, links_of
+from roundtable.server.openapi_parts import gives, takes
+from roundtable.server.request_bodies import (
+    ExtendBody,
+    ForkBody,
+    JsonBody,
+    PauseBody,
+    ResumeBody,
+    StopBody,
+    SynthesisBody,
+)
+from roundtable.server.request_limits import check_affordable, check_further, check_most_rounds, seconds_of
+from roundtable.server.routes.debates import options_of
+from roundtable.server.routes.sessions import SessionId
+from roundtable.server.runs import (
+    RUN_RESPONSES,
+    ResponseOptions,
+    begun,
+    further_rounds,
+    json_answer,
+    launch,
+    resume_counted,
+)
+from roundtable.server.state import Caller, Writer
+from roundtable.types import SynthesisResult
+
+if TYPE_CHECKING:
+    from roundtable.api.runs import DebateHandle
+
+__all__ = ["router"]
+
+
+router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"], default_response_class=Response)
+
+
+_ACCEPTED: Final = gives("The request is passed on; the state of the session now.", Started, status=202)
+
+
+@router.post(
+    "/pause",
+    operation_id="pauseSession",
+    status_code=202,
+    responses=_ACCEPTED,
+    openapi_extra=takes(PauseBody, required=False),
+)
+async def pause_session(
+    caller: Writer, session_id: SessionId, body: Annotated[PauseBody, Depends(JsonBody(PauseBody, required=False))]
+) -> Response:
+    """Ask a session to pause, whichever process runs it: no further call starts. `resume` continues it."""
+    await caller.tenant_session.table.pause(session_id, running=body.running)
+    return await _state_response(caller, session_id)
+
+
+@router.post(
+    "/stop",
+    operation_id="stopSession",
+    status_code=202,
+    responses=_ACCEPTED,
+    openapi_extra=takes(StopBody, required=False),
+)
+async def stop_session(
+    caller: Writer, session_id: SessionId, body: Annotated[StopBody, Depends(JsonBody(StopBody, required=False))]
+) -> Response:
+    """Ask a session to stop for good, whichever process runs it. It is then completed with what it has."""
+    await caller.tenant_session.table.stop(session_id, running=body.running)
+    return await _state_response(caller, session_id)
+
+
+async def _state_response(caller: Caller, session_id: str) -> Response:
+    """Return the current state of a session, which may change only after its running calls have ended."""
+    result = await caller.tenant_session.table.session(session_id)
+    return json_answer(
+        Started(session_id=session_id, session_status=result.session_status, links=links_of(session_id)), 202
+    )
+
+
+@router.post(
+    "/resume",
+    operation_id="resumeSession",
+    status_code=202,
+    responses=RUN_RESPONSES,
+    openapi_extra=takes(ResumeBody, required=False),
+)
+async def resume_session(
+    caller: Writer,
+    wanted: ResponseOptions,
+    session_id: SessionId,
+    body: Annotated[ResumeBody, Depends(JsonBody(ResumeBody, required=False))],
+) -> Response:
+    """Resume a session that was paused, failed, or lost its process; the response is that of `POST /api/debates`."""
+    return await _continue_session(caller, wanted, session_id, body)
+
+
+@router.post(
+    "/extend",
+    operation_id="extendSession",
+    status_code=202,
+    responses=RUN_RESPONSES,
+    openapi_extra=takes(ExtendBody, required=False),
+)
+async def extend_session(
+    caller: Writer,
+    wanted: ResponseOptions,
+    session_id: SessionId,
+    body: Annotated[ExtendBody, Depends(JsonBody(ExtendBody, required=False))],
+) -> Response:
+    """Run more rounds of a session; the response is that of `POST /api/debates`."""
+    check_most_rounds(caller, body.rounds)
+    return await _continue_session(caller, wanted, session_id, body)
+
+
+async def _continue_session(
+    caller: Caller, wanted: ResponseOptions, session_id: str, body: ResumeBody | ExtendBody
+) -> Response:
+    """Resume a session, with more rounds if an `ExtendBody` asks for them."""
+    if isinstance(body, ExtendBody):
+        action, rounds, focus_question = "extend", body.rounds, body.focus_question
+        fold, further = await further_rounds(caller, session_id, added=rounds)
+    else:
+        action, rounds, focus_question = "resume", 0, None
+        fold, further = await further_rounds(caller, session_id, step=body.step)
+    check_further(caller, fold, further)
+    deadline_s = seconds_of(caller, body.deadline_s, team=fold.record.config.team is not None)
+
+    async def begin() -> DebateHandle:
+        return await caller.tenant_session.table.start_resume(
+            session_id,
+            rounds=rounds,
+            step=body.step,
+            focus_question=focus_question,
+            context_results=body.context_results,
+            force=body.force,
+            budget=body.budget,
+            deadline_s=deadline_s,
+            on_change=body.on_change,
+        )
+
+    request = f"{action}:{session_id}:{body.to_json()}".encode()
+    count = partial(resume_counted, caller, further=further)
+    return await launch(caller, wanted, begin, request=request, count=count, goes_on_from=fold.last_seq)
+
+
+@router.post(
+    "/fork",
+    operation_id="forkSession",
+    status_code=202,
+    responses=RUN_RESPONSES,
+    openapi_extra=takes(ForkBody, examples={"another mode": {"atRound": 1, "mode": "adversarial"}}),
+)
+async def fork_session(
+    caller: Writer,
+    wanted: ResponseOptions,
+    session_id: SessionId,
+    body: Annotated[ForkBody, Depends(JsonBody(ForkBody))],
+) -> Response:
+    """Start a session that shares the first rounds of another; the response is that of `POST /api/debates`."""
+    fold = await caller.tenant_session.table.wiring.sessions.load(session_id)
+    config, changes = fold.record.config, options_of(caller, body)
+    rounds = changes.get("rounds", config.rounds)
+    check_most_rounds(caller, rounds)
+    if config.team is None:
+        agents = seated_again(caller.tenant_session.table, fold.record.agents)
+        check_affordable(caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes})
+
+    async def begin() -> DebateHandle:
+        return await caller.tenant_session.table.start_fork(
+            session_id, at_round=body.at_round, step=body.step, context_results=body.context_results, **changes
+        )
+
+    request = f"fork:{session_id}:{body.to_json()}".encode()
+    count = partial(begun, caller, rounds=rounds, shared=body.at_round)
+    return await launch(caller, wanted, begin, request=request, count=count)
+
+
+@router.post(
+    "/synthesize",
+    operation_id="synthesizeSession",
+    responses=gives("The synthesis.", SynthesisResult),
+    openapi_extra=takes(SynthesisBody, required=False),
+)
+async def synthesize_session(
+    caller: Writer,
+    session_id: SessionId,
+    body: Annotated[SynthesisBody, Depends(JsonBody(SynthesisBody, required=False))],
+) -> Response:
+    """Return a synthesis of a session: the stored one, or a new one that one model writes during the request.
+
+    A new synthesis counts as one round for the caller's limits.
+    """
+    table = caller.tenant_session.table
+    written = stored_synthesis(await table.wiring.sessions.load(session_id), body.by)
+    if written is None:
+        admission = await caller.state.limits.admit(caller.identity.user, rounds=1, begins=False)
+        run = _SynthesisRun()
+        admission.hold(run)
+        try:
+            written = await table.synthesize(session_id, by=body.by)
+        except (ConfigurationError, SessionError):
+            await admission.undo()  # no model was called
+            raise
+        finally:
+            run.over.set()
+    return json_answer(written)
+
+
+class _SynthesisRun:
+    """A running synthesis, which occupies a place like any run."""
+
+    def __init__(self) -> None:
+        self.over = anyio.Event()
+
+    async def wait(self) -> None:
+        """Wait until it has ended."""
+        await self.over.wait()

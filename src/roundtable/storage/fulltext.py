@@ -1,0 +1,118 @@
+"""Search positions for words, with the full-text index of SQLite.
+
+The storage in memory builds the same index for each search, so that both give the same results.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from roundtable._core.text import well_formed
+from roundtable.storage.database import MIGRATIONS
+from roundtable.storage.rules import from_micros, to_micros
+from roundtable.types import SearchHit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from roundtable.types import DurableEvent, SearchQuery, SessionRecord
+
+__all__ = ["find_words", "index_position", "search_in"]
+
+
+_QUERY_PART = re.compile(r'"([^"]*)"|([^\s"]+)')
+
+
+def match_expression(text: str) -> str:
+    """Return a user's query as an FTS5 expression; only quotes and a final `*` have a special meaning.
+
+    Example:
+        >>> match_expression('tea "in winter" OR mik*')
+        '"tea" "in winter" "OR" "mik"*'
+    """
+    parts: list[str] = []
+    for phrase, word in _QUERY_PART.findall(well_formed(text).replace("\0", " ")):
+        star = "*" if len(word) > 1 and word.endswith("*") else ""
+        parts.append(f'"{phrase or word.removesuffix("*")}"{star}')
+    return " ".join(parts)
+
+
+def index_position(connection: sqlite3.Connection, tenant: str, session_id: str, seq: int, event: DurableEvent) -> None:
+    """Add the position that an event reports to the index, if it reports one."""
+    if event.type != "agent_complete" or event.turn.answer.kind != "position":
+        return
+    turn, answer = event.turn, event.turn.answer
+    row_id = connection.execute(
+        """
+        INSERT INTO positions (tenant, session_id, seq, round, agent_id, agent_name) VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (tenant, session_id, seq, turn.round, well_formed(turn.agent_id), well_formed(turn.agent_name)),
+    ).lastrowid
+    connection.execute(
+        "INSERT INTO position_texts (rowid, position, reasoning) VALUES (?, ?, ?)",
+        (row_id, well_formed(answer.position), well_formed(answer.reasoning)),
+    )
+
+
+def find_words(connection: sqlite3.Connection, query: SearchQuery) -> tuple[SearchHit, ...]:
+    """Return the positions that contain all words: newest session first, then in event order."""
+    words = match_expression(query.text)
+    if not words:
+        return ()
+    rows = connection.execute(
+        """
+        SELECT sessions.id, sessions.topic, sessions.created_us, positions.seq, positions.round, positions.agent_id,
+               positions.agent_name, snippet(position_texts, -1, '', '', '…', 32)
+        FROM position_texts
+        JOIN positions ON positions.place = position_texts.rowid
+        JOIN sessions ON sessions.tenant = positions.tenant AND sessions.id = positions.session_id
+        WHERE position_texts MATCH :words
+          AND positions.tenant = :tenant
+          AND (:session IS NULL OR positions.session_id = :session)
+        ORDER BY sessions.created_us DESC, sessions.id DESC, positions.seq
+        LIMIT :limit
+        """,
+        {
+            "words": words,
+            "tenant": well_formed(query.tenant),
+            "session": None if query.session_id is None else well_formed(query.session_id),
+            "limit": query.limit,
+        },
+    ).fetchall()
+    return tuple(
+        SearchHit(
+            session_id=row[0],
+            topic=row[1],
+            created_at=from_micros(row[2]),
+            seq=row[3],
+            round=row[4],
+            agent_id=row[5],
+            agent_name=row[6],
+            snippet=row[7],
+        )
+        for row in rows
+    )
+
+
+def search_in(
+    sessions: Iterable[tuple[SessionRecord, Sequence[DurableEvent]]], query: SearchQuery
+) -> tuple[SearchHit, ...]:
+    """Search sessions that are not in a SQLite file."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in (statement for statements in MIGRATIONS for statement in statements):
+            connection.execute(statement)
+        for record, events in sessions:
+            connection.execute(
+                """
+                INSERT INTO sessions (tenant, id, record, topic, topic_searched, mode, agent_ids, status,
+                                      current_round, total_rounds, response_count, last_seq, created_us, updated_us)
+                VALUES (?, ?, '{}', ?, '', '', '[]', '', 0, 0, 0, 0, ?, 0)
+                """,
+                (record.tenant, record.id, record.config.topic, to_micros(record.created_at)),
+            )
+            for event in events:
+                index_position(connection, record.tenant, record.id, event.seq, event)
+        return find_words(connection, query)

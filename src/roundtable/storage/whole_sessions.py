@@ -1,0 +1,94 @@
+"""Methods that read and change whole sessions, for callers who do not work with events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable._core.clock import SystemClock
+from roundtable.errors import SessionNotFound, StorageError
+from roundtable.protocols import Storage
+from roundtable.record import fold_session
+from roundtable.record.session_edit import append_response, save_changes
+from roundtable.types import SessionFilter
+
+if TYPE_CHECKING:
+    from roundtable.protocols import Clock
+    from roundtable.types import AgentResponse, Session
+
+__all__ = ["WholeSessionMethods"]
+
+_PAGE_SIZE = 10_000
+
+
+class WholeSessionMethods(Storage):
+    """Methods for whole sessions and single answers, as in the TypeScript API; a storage inherits them.
+
+    They change a session under a lease, like any other writer: while its debate runs, they raise
+    `SessionBusy`.
+    """
+
+    _clock: Clock = SystemClock()
+
+    async def get_session(self, id: str, *, tenant: str = "default") -> Session | None:
+        """Return a session; `None` if there is none."""
+        try:
+            record, events = await self.read(id, tenant=tenant)
+        except SessionNotFound:
+            return None
+        return fold_session(record, events)
+
+    async def get_all_sessions(self, *, tenant: str = "default") -> tuple[Session, ...]:
+        """Return every session, newest first; a damaged session is left out, and named in the log."""
+        sessions: list[Session] = []
+        page = SessionFilter(tenant=tenant, limit=_PAGE_SIZE)
+        while summaries := await self.list(page):
+            for summary in summaries:
+                try:
+                    session = await self.get_session(summary.id, tenant=tenant)
+                except StorageError as error:
+                    if not error.is_damage:
+                        raise
+                    continue
+                sessions += [] if session is None else [session]  # it may have been deleted in the meantime
+            page = page.model_copy(update={"after": summaries[-1].cursor})
+        return tuple(sessions)
+
+    async def save_session(self, session: Session, *, tenant: str = "default") -> None:
+        """Store a new session, or the difference to the stored one, as events.
+
+        New answers are added to the current round. Changes of status and rounds become events, if the
+        status allows it.
+
+        Raises:
+            SessionError: The session would change or drop stored data, or its status does not allow the change;
+                nothing is stored then.
+            SessionBusy: The session is running.
+        """
+        await save_changes(self, session, tenant=tenant, clock=self._clock)
+
+    async def delete_session(self, id: str, *, tenant: str = "default") -> None:
+        """Delete a session and all its data.
+
+        Raises:
+            SessionError: There is no such session.
+        """
+        await self.delete(id, tenant=tenant)
+
+    async def add_response(self, session_id: str, response: AgentResponse, *, tenant: str = "default") -> None:
+        """Add an answer to the current round of a session, in the next free slot of stage `external`.
+
+        See `roundtable.engine.SessionManager.add_response` for how such an answer is used.
+
+        Raises:
+            SessionError: There is no such session.
+            SessionBusy: The session is running.
+        """
+        await append_response(self, session_id, response, tenant=tenant, clock=self._clock)
+
+    async def get_responses(self, session_id: str, *, tenant: str = "default") -> tuple[AgentResponse, ...]:
+        """Return all answers of a session, in order.
+
+        Raises:
+            SessionError: There is no such session.
+        """
+        return fold_session(*await self.read(session_id, tenant=tenant)).responses

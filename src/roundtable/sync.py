@@ -1,0 +1,532 @@
+"""The blocking facade for scripts and notebooks: the same methods, without `await`.
+
+It also works inside a running event loop, as in a notebook, because it has its own loop in another thread.
+"""
+
+# Written by `tools/twins.py` from the asynchronous classes; change those.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, Unpack
+
+from roundtable._core.portal import BlockingIterator, shared_portal
+from roundtable.api.table import Roundtable as AsyncRoundtable
+from roundtable.types import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from os import PathLike
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Literal
+
+    from roundtable._core.portal import Portal
+    from roundtable.api.changes import OnChange
+    from roundtable.api.files import ExportFormat
+    from roundtable.api.many import OnError
+    from roundtable.api.options import ConverseOptions, DebateOptions, Perspectives
+    from roundtable.api.profiles import ProfileLike
+    from roundtable.api.runs import DebateHandle as AsyncHandle
+    from roundtable.api.runs import DebateStream as AsyncStream
+    from roundtable.api.runs import Watch as AsyncWatch
+    from roundtable.api.searching import SearchLike
+    from roundtable.api.seats import AgentLike
+    from roundtable.api.table_options import SeatLike
+    from roundtable.api.tools import ToolLike
+    from roundtable.exits import Exit
+    from roundtable.gateway import StreamingModel
+    from roundtable.gateway.prices import PriceLike
+    from roundtable.plugins import PluginChoice
+    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
+    from roundtable.providers import Cassette
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.results.many import Results
+    from roundtable.scoring import Rule
+    from roundtable.settings import Settings
+    from roundtable.types import (
+        Budget,
+        ChatMessage,
+        ContextResult,
+        Estimate,
+        JsonValue,
+        ProviderConfig,
+        RunningCalls,
+        SearchHit,
+        SessionFilter,
+        SessionStatus,
+        SessionSummary,
+        SynthesisResult,
+    )
+    from roundtable.types.agents import AgentProfile
+    from roundtable.types.teams import TeamOrder
+
+__all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
+
+
+class DebateStream(BlockingIterator[Event]):
+    """Runs a debate and yields its events as they happen; enter it with `with`, then iterate."""
+
+    _source: AsyncStream
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+        return self._source.session_id
+
+    @property
+    def result(self) -> DebateResult:
+        """The result, once the debate is over or the block was left."""
+        return self._source.result
+
+
+class Watch(BlockingIterator[Event]):
+    """Follows a session that runs in this or another process; never runs it itself."""
+
+    _source: AsyncWatch
+
+    def close(self) -> None:
+        """Stop following; idempotent."""
+        self._portal.make(self._source.close)
+
+
+class DebateHandle:
+    """A running debate, returned by `Roundtable.start`, `start_resume` or `start_fork`."""
+
+    def __init__(self, handle: AsyncHandle, portal: Portal) -> None:
+        self._handle = handle
+        self._portal = portal
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+        return self._handle.session_id
+
+    @property
+    def done(self) -> bool:
+        """Whether the debate is over."""
+        return self._handle.done
+
+    def events(self, *, after: int = 0) -> Watch:
+        """Follow the debate from the event after number `after`, until it ends here for any reason."""
+        return Watch(self._portal.make(lambda: self._handle.events(after=after)), self._portal)
+
+    def begun(self) -> None:
+        """Wait until the debate really runs here, or is over."""
+        self._portal.call(self._handle.begun)
+
+    def wait(self) -> None:
+        """Wait until the debate is over, however it ends; `result` says how."""
+        self._portal.call(self._handle.wait)
+
+    def result(self) -> DebateResult:
+        """Wait for the end and return the result, or raise the error that `Roundtable.debate` would raise."""
+        return self._portal.call(self._handle.result)
+
+    def pause(self, *, running: RunningCalls = "settle") -> None:
+        """Ask the debate to pause; `Roundtable.resume` continues it."""
+        self._portal.call(lambda: self._handle.pause(running=running))
+
+    def stop(self, *, running: RunningCalls = "cancel") -> None:
+        """Ask the debate to stop for good."""
+        self._portal.call(lambda: self._handle.stop(running=running))
+
+
+class Roundtable:
+    """The blocking version of `roundtable.Roundtable`; see there for arguments, results and errors.
+
+    Example:
+        >>> from roundtable.testing import scripted_agents
+        >>> with Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+        ...     table.debate("Tea or coffee?", rounds=1).answer
+        'Tea'
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[AgentLike] | None = None,
+        *,
+        providers: Mapping[str, ProviderConfig] | None = None,
+        storage: str | Storage | None = None,
+        tools: Sequence[ToolLike] = (),
+        profiles: Sequence[ProfileLike] = (),
+        analyzer: str | ConsensusMeter = "auto",
+        search: SearchLike = "auto",
+        seats: Mapping[str, SeatLike | Sequence[SeatLike]] | None = None,
+        budget: Budget | None = None,
+        quorum: int | None = None,
+        concurrency: int = 8,
+        timeout_s: float | None = None,
+        turn_timeout_s: float | None = None,
+        seed: int = 0,
+        observers: Sequence[str | Observer | Callable[[Event], None]] = (),
+        plugins: PluginChoice = None,
+        prices: Mapping[str, PriceLike] | None = None,
+        cassette: str | PathLike[str] | Cassette | None = None,
+        tenant: str = "default",
+        settings: Settings | None = None,
+    ) -> None:
+        self._portal = shared_portal()
+        self._table = AsyncRoundtable(
+            agents,
+            providers=providers,
+            storage=storage,
+            tools=tools,
+            profiles=profiles,
+            analyzer=analyzer,
+            search=search,
+            seats=seats,
+            budget=budget,
+            quorum=quorum,
+            concurrency=concurrency,
+            timeout_s=timeout_s,
+            turn_timeout_s=turn_timeout_s,
+            seed=seed,
+            observers=observers,
+            plugins=plugins,
+            prices=prices,
+            cassette=cassette,
+            tenant=tenant,
+            settings=settings,
+        )
+        self._context: AbstractContextManager[AsyncRoundtable] | None = None
+
+    def __repr__(self) -> str:
+        return f"sync.{self._table!r}"
+
+    def __enter__(self) -> Self:
+        context = self._portal.wrap(self._table)
+        context.__enter__()
+        self._context = context
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        context, self._context = self._context, None
+        if context is not None:
+            context.__exit__(kind, error, trace)
+
+    def close(self) -> None:
+        """Release connections, models and files; idempotent. The blocking version of `aclose`."""
+        self._portal.call(self._table.aclose)
+
+    def debate(
+        self,
+        topic: str,
+        *,
+        mode: str | DebateModeStrategy = "collaborative",
+        rounds: int = 3,
+        agents: Sequence[AgentLike] | None = None,
+        options: Sequence[str] | None = None,
+        decide: str | Rule | None = None,
+        vote: bool | Literal["every"] = False,
+        exit_when: str | Exit | None = None,
+        exit_on_consensus: bool | None = None,
+        quorum: int | None = None,
+        focus_question: str | None = None,
+        perspectives: Perspectives = None,
+        search: SearchLike | None = None,
+        baseline: bool = False,
+        synthesize: bool = False,
+        skip_rounds_when: float | None = None,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        metadata: Mapping[str, JsonValue] | None = None,
+    ) -> DebateResult:
+        """Run a debate and return its result."""
+        return self._portal.call(
+            lambda: self._table.debate(
+                topic,
+                mode=mode,
+                rounds=rounds,
+                agents=agents,
+                options=options,
+                decide=decide,
+                vote=vote,
+                exit_when=exit_when,
+                exit_on_consensus=exit_on_consensus,
+                quorum=quorum,
+                focus_question=focus_question,
+                perspectives=perspectives,
+                search=search,
+                baseline=baseline,
+                synthesize=synthesize,
+                skip_rounds_when=skip_rounds_when,
+                budget=budget,
+                deadline_s=deadline_s,
+                metadata=metadata,
+            )
+        )
+
+    def debate_many(
+        self,
+        topics: Sequence[str],
+        *,
+        modes: Sequence[str | DebateModeStrategy] = ("collaborative",),
+        concurrency: int = 8,
+        on_error: OnError = "record",
+        **options: Unpack[DebateOptions],
+    ) -> Results:
+        """Run a debate of every question in every mode, a few at a time, and return all results."""
+        return self._portal.call(
+            lambda: self._table.debate_many(topics, modes=modes, concurrency=concurrency, on_error=on_error, **options)
+        )
+
+    def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
+        """Return the most that a debate may consume, without any call; see `debate` for the arguments."""
+        return self._table.estimate(topic, most_calls=most_calls, **options)
+
+    def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
+        """Run a debate and yield its events as they happen; see `debate` for the arguments."""
+        return DebateStream(self._portal.make(lambda: self._table.stream(topic, **options)), self._portal)
+
+    def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
+        """Start a debate in the background, while the table is entered; see `debate` for the other arguments."""
+        return DebateHandle(self._portal.call(lambda: self._table.start(topic, step=step, **options)), self._portal)
+
+    def watch(self, session_id: str, *, after: int = 0) -> Watch:
+        """Follow a session that runs here or in another process, from the event after number `after`."""
+        return Watch(self._portal.make(lambda: self._table.watch(session_id, after=after)), self._portal)
+
+    def chat_model(self, name: str) -> StreamingModel:
+        """Return a guarded model by `"provider:model"`."""
+        return self._table.chat_model(name)
+
+    def converse(
+        self,
+        *,
+        agents: Sequence[str | AgentProfile],
+        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
+        rounds: int = 2,
+        order: TeamOrder = "sequential",
+        initiator: AgentProfile | None = None,
+        summarizer: AgentProfile | None = None,
+        timeout_s: float | None = None,
+        budget: Budget | None = None,
+        metadata: Mapping[str, JsonValue] | None = None,
+    ) -> DebateResult:
+        """Run a team of specialised agents on a request."""
+        return self._portal.call(
+            lambda: self._table.converse(
+                agents=agents,
+                messages=messages,
+                rounds=rounds,
+                order=order,
+                initiator=initiator,
+                summarizer=summarizer,
+                timeout_s=timeout_s,
+                budget=budget,
+                metadata=metadata,
+            )
+        )
+
+    def stream_conversation(
+        self,
+        *,
+        agents: Sequence[str | AgentProfile],
+        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
+        **options: Unpack[ConverseOptions],
+    ) -> DebateStream:
+        """Run a team and yield its events as they happen; see `converse` for the arguments."""
+        return DebateStream(
+            self._portal.make(lambda: self._table.stream_conversation(agents=agents, messages=messages, **options)),
+            self._portal,
+        )
+
+    def start_conversation(
+        self,
+        *,
+        agents: Sequence[str | AgentProfile],
+        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
+        **options: Unpack[ConverseOptions],
+    ) -> DebateHandle:
+        """Start a conversation in the background, while the table is entered; see `converse` for the arguments."""
+        return DebateHandle(
+            self._portal.call(lambda: self._table.start_conversation(agents=agents, messages=messages, **options)),
+            self._portal,
+        )
+
+    def start_resume(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 0,
+        step: bool = False,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        on_change: OnChange = "error",
+    ) -> DebateHandle:
+        """Continue a stored session in the background, while the table is entered."""
+        return DebateHandle(
+            self._portal.call(
+                lambda: self._table.start_resume(
+                    session_id,
+                    rounds=rounds,
+                    step=step,
+                    focus_question=focus_question,
+                    context_results=context_results,
+                    force=force,
+                    budget=budget,
+                    deadline_s=deadline_s,
+                    on_change=on_change,
+                )
+            ),
+            self._portal,
+        )
+
+    def resume(
+        self,
+        session_id: str,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+        on_change: OnChange = "error",
+    ) -> DebateResult:
+        """Continue a session that was paused, failed, or whose process died."""
+        return self._portal.call(
+            lambda: self._table.resume(
+                session_id,
+                budget=budget,
+                deadline_s=deadline_s,
+                context_results=context_results,
+                force=force,
+                on_change=on_change,
+            )
+        )
+
+    def fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateResult:
+        """Run a "what if": a new session that shares another session's past up to a round, then goes on."""
+        return self._portal.call(
+            lambda: self._table.fork(session_id, at_round=at_round, context_results=context_results, **changes)
+        )
+
+    def start_fork(
+        self,
+        session_id: str,
+        *,
+        at_round: int,
+        step: bool = False,
+        context_results: Sequence[ContextResult] = (),
+        **changes: Unpack[DebateOptions],
+    ) -> DebateHandle:
+        """Fork a session as `fork` does, and run the new one in the background, while the table is entered."""
+        return DebateHandle(
+            self._portal.call(
+                lambda: self._table.start_fork(
+                    session_id, at_round=at_round, step=step, context_results=context_results, **changes
+                )
+            ),
+            self._portal,
+        )
+
+    def extend(
+        self,
+        session_id: str,
+        *,
+        rounds: int = 1,
+        focus_question: str | None = None,
+        context_results: Sequence[ContextResult] = (),
+        force: bool = False,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        on_change: OnChange = "error",
+    ) -> DebateResult:
+        """Run further rounds of a session."""
+        return self._portal.call(
+            lambda: self._table.extend(
+                session_id,
+                rounds=rounds,
+                focus_question=focus_question,
+                context_results=context_results,
+                force=force,
+                budget=budget,
+                deadline_s=deadline_s,
+                on_change=on_change,
+            )
+        )
+
+    def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
+        """Write the synthesis of a session with one model and store it; a stored one is returned again at no cost."""
+        return self._portal.call(lambda: self._table.synthesize(session_id, by=by))
+
+    def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
+        """Ask a session to pause, in any process that runs it: no further call starts."""
+        self._portal.call(lambda: self._table.pause(session_id, running=running))
+
+    def stop(self, session_id: str, *, running: RunningCalls = "cancel") -> None:
+        """Ask a session to stop for good, in any process that runs it; it ends as completed."""
+        self._portal.call(lambda: self._table.stop(session_id, running=running))
+
+    def session(self, session_id: str) -> DebateResult:
+        """Return the current result of a stored session; no model is called."""
+        return self._portal.call(lambda: self._table.session(session_id))
+
+    def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
+        """List stored sessions, newest first."""
+        return self._portal.call(lambda: self._table.sessions(wanted))
+
+    def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
+        """Search for words in positions and their reasoning, the newest session first."""
+        return self._portal.call(lambda: self._table.search(text, session_id=session_id, limit=limit))
+
+    def delete(self, session_id: str, *, force: bool = False) -> None:
+        """Remove a session and all its events; a running session only with `force`."""
+        self._portal.call(lambda: self._table.delete(session_id, force=force))
+
+    def prune(self, *, before: datetime, status: SessionStatus | None = None) -> int:
+        """Remove the sessions that last changed before a given time, except for those that are running."""
+        return self._portal.call(lambda: self._table.prune(before=before, status=status))
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Copy everything in the storage, of all tenants, to a new file; debates may continue meanwhile."""
+        self._portal.call(lambda: self._table.backup(path))
+
+    def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
+        """Return a stored session as text; no model is called."""
+        return self._portal.call(lambda: self._table.export(session_id, format))
+
+    def export_file(
+        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
+    ) -> Path:
+        """Write a stored session to a file, part by part, and return the file's path."""
+        return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
+
+    def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False) -> str:
+        """Store a session that was exported as JSON, and return its id; no model is called."""
+        return self._portal.call(lambda: self._table.import_(source, new_id=new_id, run_programs=run_programs))
+
+    def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
+        """Return a table for the sessions of another tenant; it shares everything else with this one."""
+        table = Roundtable()
+        table._table = self._table.for_tenant(tenant, observers=observers)
+        return table
+
+
+def debate_sync(
+    topic: str,
+    *,
+    providers: Mapping[str, ProviderConfig] | None = None,
+    plugins: PluginChoice = None,
+    storage: str | Storage | None = None,
+    **options: Unpack[DebateOptions],
+) -> DebateResult:
+    """Run one debate with the agents and settings of the environment, in a script or a notebook.
+
+    See `roundtable.debate` for the arguments, and `Roundtable.debate` for the result and the errors.
+    """
+    with Roundtable(providers=providers, plugins=plugins, storage=storage) as table:
+        return table.debate(topic, **options)

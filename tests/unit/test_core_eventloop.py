@@ -1,0 +1,40 @@
+"""What belongs to an event loop is made once for it and does not outlive it for long."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from anyio.lowlevel import current_token
+
+from roundtable._core.eventloop import PerLoop
+
+pytestmark = pytest.mark.both_loops
+
+
+async def test_one_thing_for_one_loop():
+    things = PerLoop(object)
+    first = things.get()
+    assert things.get() is first
+    assert things.pop() is first
+    assert things.pop() is None
+    assert things.get() is not first
+
+
+@pytest.mark.parametrize("backends", [("asyncio", "asyncio"), ("trio", "trio"), ("asyncio", "trio", "asyncio")])
+def test_loops_never_share_and_closed_ones_are_forgotten(backends):
+    class Thing:
+        def __init__(self):
+            # A connection holds its loop, which is why the loop would not go away by itself.
+            self.loop = current_token().native_token
+
+    things = PerLoop(Thing)
+    seen = []
+
+    async def use():
+        seen.append(things.get())
+
+    for backend in backends:
+        anyio.run(use, backend=backend)
+    assert len({id(thing) for thing in seen}) == len(backends)
+    asyncio_things = [thing for thing in things._values.values() if hasattr(thing.loop, "is_closed")]
+    assert len(asyncio_things) <= 1

@@ -1,0 +1,298 @@
+"""The rates of providers that nobody set: the library's defaults, and what headers of answers state."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+
+from roundtable import Roundtable
+from roundtable.errors import APIRateLimitError, ConfigurationError
+from roundtable.gateway import Gateway
+from roundtable.gateway.state import RateBucket
+from roundtable.providers import Cassette, chat_model
+from roundtable.settings import Settings
+from roundtable.testing.servers import LoopbackServer, http_reply
+from roundtable.testing.storage_samples import ManualClock
+from roundtable.types import ChatRequest, ChatResponse, Message, ModelProfile, ProviderConfig, RateLimit, Usage
+
+ASK = ChatRequest(model="", messages=(Message(role="user", content="Tea?"),))
+VENDORS = {"anthropic": 50, "openai": 60, "openai-chat": 60, "google": 60, "perplexity": 20}
+
+
+class Waiting(ManualClock):
+    """A manual clock that remembers how long it was waited on."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits = []
+
+    async def sleep(self, seconds):
+        self.waits.append(round(seconds, 3))
+        await super().sleep(seconds)
+
+
+class Stating:
+    """A model of a provider with a rate of its own, whose answers state what is left of it."""
+
+    provider, model, profile = "acme", "m", ModelProfile()
+    requests_per_minute = 2.0
+
+    def __init__(self, *limits, account=""):
+        self.limits = list(limits)
+        self.account = account
+
+    async def complete(self, request):
+        limit = self.limits.pop(0) if self.limits else None
+        return ChatResponse(text="x", rate_limit=limit)
+
+    async def aclose(self):
+        pass
+
+
+@pytest.fixture
+def clock():
+    return Waiting()
+
+
+@pytest.fixture
+def gateway(clock):
+    return Gateway(clock=clock, timeout_s=100)
+
+
+def chat_answer(headers=None):
+    said = {"model": "m", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Tea."}}]}
+    said["choices"][0]["finish_reason"] = "stop"
+    return http_reply(json.dumps(said).encode(), headers=headers or {})
+
+
+@pytest.mark.parametrize(("vendor", "rate"), VENDORS.items())
+async def test_each_vendor_has_the_rate_that_the_seeds_name(vendor, rate, gateway):
+    model = chat_model(f"{vendor}:m", api_key="k", settings=Settings())
+    assert gateway.guard(model).guard.rates.requests_per_minute == rate
+    assert gateway.guard(model).guard.rates.learns
+    await model.aclose()
+
+
+@pytest.mark.parametrize("name", ["compatible:m", "scripted:{script}", "human:me", "command:cat"])
+async def test_servers_of_ones_own_people_and_programs_have_none(name, gateway, tmp_path):
+    script = tmp_path / "script.json"
+    script.write_text('["Tea."]')
+    settings = Settings(compatible_base_url="http://127.0.0.1:9/v1")
+    # Only people are asked through a function.
+    asks = {"client": input} if name.startswith("human") else {}
+    model = chat_model(name.format(script=script), settings=settings, **asks)
+    guarded = gateway.guard(model)
+    assert (guarded.guard.rates.requests_per_minute, guarded.endpoint_state.has_rate) == (None, False)
+    await model.aclose()
+
+
+async def test_calls_beyond_the_default_wait_and_those_below_do_not(gateway, clock):
+    with LoopbackServer(lambda seen: chat_answer()) as server:
+        model = gateway.guard(chat_model("openai-chat:m", base_url=server.url, api_key="k", settings=Settings()))
+        for _ in range(60):
+            await model.complete(ASK)
+        assert clock.waits == []
+        await model.complete(ASK)
+        await model.aclose()
+    assert clock.waits == [1.0]
+
+
+async def test_headers_of_an_answer_replace_the_default(gateway, clock):
+    left = {
+        "x-ratelimit-limit-requests": "3",
+        "x-ratelimit-remaining-requests": "1",
+        "x-ratelimit-reset-requests": "40s",
+    }
+    with LoopbackServer(lambda seen: chat_answer(left if len(server.seen) == 1 else None)) as server:
+        model = gateway.guard(chat_model("openai-chat:m", base_url=server.url, api_key="k", settings=Settings()))
+        for _ in range(3):
+            await model.complete(ASK)
+        await model.aclose()
+    assert clock.waits == [20.0]  # 2 of 3 come back in 40 s
+
+
+@pytest.mark.parametrize(
+    ("limit", "waits"),
+    [
+        (RateLimit(requests_limit=4), [15.0, 15.0]),  # one of them was used by the answer that said it
+        (RateLimit(requests_limit=100, requests_remaining=80, requests_reset_s=12), []),
+        (RateLimit(requests_limit=100, requests_remaining=0, requests_reset_s=30), [0.3] * 5),
+        (RateLimit(requests_limit=2, requests_remaining=2, requests_reset_s=0), [30.0, 30.0, 30.0]),
+        (RateLimit(requests_limit=10_000, requests_remaining=9_999, requests_reset_s=8.64), []),
+        (RateLimit(requests_limit=0), [30.0] * 4),
+        (RateLimit(tokens_limit=5), [30.0] * 4),
+    ],
+    ids=["limit alone", "much left", "nothing left", "all left", "a limit of a day", "no number", "tokens alone"],
+)
+async def test_a_stated_limit_is_kept_to_from_the_next_call_on(limit, waits, gateway, clock):
+    model = gateway.guard(Stating(limit))
+    for _ in range(6):
+        await model.complete(ASK)
+    assert clock.waits == waits
+
+
+async def test_what_others_use_of_the_key_counts(gateway, clock):
+    said = [RateLimit(requests_limit=60, requests_remaining=left, requests_reset_s=60 - left) for left in (59, 30, 0)]
+    model = gateway.guard(Stating(*said))
+    for _ in range(4):
+        await model.complete(ASK)
+    assert clock.waits == [1.0]
+
+
+async def test_calls_under_way_are_not_forgotten_when_a_limit_is_learnt(gateway, clock):
+    held = anyio.Event()
+
+    class Held(Stating):
+        async def complete(self, request):
+            if request.max_tokens == 1:
+                await held.wait()
+            return await super().complete(request)
+
+    model = gateway.guard(Held(RateLimit(requests_limit=4, requests_remaining=1, requests_reset_s=30)))
+    async with anyio.create_task_group() as group:
+        group.start_soon(model.complete, ASK.model_copy(update={"max_tokens": 1}))
+        await anyio.wait_all_tasks_blocked()
+        await model.complete(ASK)
+        assert clock.waits == []
+        await model.complete(ASK)  # the one that is left belongs to the call under way; 3 come back in 30 s
+        held.set()
+    assert clock.waits == [10.0]
+
+
+async def test_an_old_answer_that_ends_late_does_not_undo_what_a_newer_one_stated(gateway, clock):
+    held = anyio.Event()
+    old, new = (RateLimit(requests_limit=9, requests_remaining=left, requests_reset_s=90) for left in (8, 0))
+
+    class Held(Stating):
+        async def complete(self, request):
+            if request.max_tokens == 1:
+                await held.wait()
+                return ChatResponse(text="x", rate_limit=old)
+            return await super().complete(request)
+
+    model = gateway.guard(Held(new))
+    async with anyio.create_task_group() as group:
+        group.start_soon(model.complete, ASK.model_copy(update={"max_tokens": 1}))
+        await anyio.wait_all_tasks_blocked()
+        clock.move(1)
+        await model.complete(ASK)
+        held.set()
+    await model.complete(ASK)
+    assert clock.waits == [20.0]  # of 9 in 90 s, one for the call under way, one for this
+
+
+async def test_learning_is_for_each_key_and_model(gateway, clock):
+    none_left = RateLimit(requests_limit=1, requests_remaining=0, requests_reset_s=50)
+    first, second = (gateway.guard(Stating(none_left, account=name)) for name in ("one", "two"))
+    await first.complete(ASK)
+    await second.complete(ASK.model_copy(update={"model": "other"}))
+    await second.complete(ASK)
+    assert clock.waits == []
+    await first.complete(ASK)
+    assert clock.waits == [50.0]
+    assert len(gateway.endpoint_states) == 3
+
+
+async def test_two_keys_of_one_provider_have_limits_of_their_own(gateway):
+    models = [chat_model("openai:m", api_key=key, settings=Settings()) for key in ("sk-1", "sk-2", "sk-1")]
+    endpoint_states = [gateway.guard(model).endpoint_state for model in models]
+    assert endpoint_states[0] is endpoint_states[2]
+    assert endpoint_states[0] is not endpoint_states[1]
+    assert not any("sk-" in str(endpoint_state.key) for endpoint_state in endpoint_states)
+    for model in models:
+        await model.aclose()
+
+
+async def test_a_wait_above_a_minute_is_an_error_with_the_way_out(gateway, clock):
+    model = gateway.guard(Stating(RateLimit(requests_limit=1, requests_remaining=0, requests_reset_s=61)))
+    await model.complete(ASK)
+    with pytest.raises(APIRateLimitError, match="another 61 s") as caught:
+        await model.complete(ASK)
+    assert (clock.waits, caught.value.retryable) == ([], False)
+    assert "requests_per_minute" in caught.value.hint
+    clock.move(2)
+    await model.complete(ASK)
+    assert clock.waits == [59.0]
+
+
+async def test_what_is_set_is_kept_whatever_headers_say(gateway, clock):
+    model = gateway.guard(Stating(RateLimit(requests_limit=1, requests_remaining=0)), requests_per_minute=600)
+    for _ in range(5):
+        await model.complete(ASK)
+    assert clock.waits == []
+    off = gateway.guard(Stating(account="off"), requests_per_minute=None)
+    for _ in range(5):
+        await off.complete(ASK)
+    assert (clock.waits, off.endpoint_state.has_rate) == ([], False)
+
+
+async def test_a_call_that_is_not_sent_takes_nothing_of_the_rate(gateway, clock):
+    async def unwanted():
+        raise ConfigurationError("not wanted")
+
+    model = gateway.guard(Stating())
+    for _ in range(5):
+        with pytest.raises(ConfigurationError):
+            await model.asking(unwanted).complete(ASK)
+    await model.complete(ASK)
+    await model.complete(ASK)
+    assert clock.waits == []
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), "fast", True, [50]])
+async def test_a_rate_that_is_none_is_refused_with_the_way_out(rate):
+    table = Roundtable(["openai:m"], providers={"openai": ProviderConfig(api_key="k", requests_per_minute=rate)})
+    with pytest.raises(ConfigurationError) as caught:
+        await table.debate("Tea?", rounds=1)
+    assert repr(rate) in caught.value.message
+    assert "None" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "rate"), [({}, 60), ({"requests_per_minute": None}, None), ({"requests_per_minute": 7}, 7)]
+)
+async def test_tables_take_the_rate_from_the_configuration_of_the_provider(given, rate):
+    async with Roundtable(["openai:m"], providers={"openai": ProviderConfig(api_key="k", **given)}) as table:
+        assert table.chat_model("openai:m").guard.rates.requests_per_minute == rate
+
+
+async def test_recorded_calls_wait_for_no_rate(tmp_path, clock):
+    path = tmp_path / "calls.jsonl"
+    with LoopbackServer(lambda seen: chat_answer()) as server:
+        for mode in ("record", "auto"):
+            gateway = Gateway(clock=clock)
+            cassette = Cassette(path, mode)
+            bare = chat_model("openai-chat:m", base_url=server.url, api_key="k", settings=Settings())
+            model = gateway.guard(cassette.over(bare))
+            assert model.guard.rates.requests_per_minute == 60
+            for number in range(70):
+                await model.complete(ASK.model_copy(update={"max_tokens": 1000 + number}))
+            await bare.aclose()
+            assert clock.waits == [1.0] * 10, mode
+    assert len(server.seen) == 70
+
+
+async def test_recorded_calls_take_no_tokens_of_a_rate(tmp_path, clock):
+    class Wordy(Stating):
+        async def complete(self, request):
+            return ChatResponse(text="x", usage=Usage(input_tokens=5000, calls=1))
+
+    for mode in ("record", "auto"):
+        taped = Cassette(tmp_path / "calls.jsonl", mode).over(Wordy())
+        model = Gateway(clock=clock).guard(taped, requests_per_minute=None, tokens_per_minute=5000)
+        await model.complete(ASK)
+    await model.complete(ASK.model_copy(update={"max_tokens": 1000}))
+    assert clock.waits == []
+
+
+def test_a_bucket_learns_and_refills_up_to_what_was_stated():
+    clock = ManualClock()
+    bucket = RateBucket(60, clock=clock)
+    bucket.adopt_limit(10, remaining=4, reset_s=3, pending=1)
+    assert bucket.available == 3
+    clock.move(1)
+    assert bucket.available == 5
+    clock.move(100)
+    assert bucket.available == 10

@@ -1,0 +1,144 @@
+"""Which open answers are equal for certain, which contradict each other, which abstain."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from roundtable.scoring.open_answers import Amount, amount_of, contradict, is_abstention, open_key, yes_or_no
+
+EQUAL = [
+    ("Lisbon", " lisbon. "),
+    ("Lisbon", "“Lisbon”"),
+    ("Lisbon", "(Lisbon)"),
+    ("Lisbon", "**Lisbon**"),
+    ("Lisbon", "Ｌｉｓｂｏｎ"),
+    ("Straße", "STRAẞE"),
+    ("Lisbon", "***Lisbon***"),
+    ("don't", "don’t"),
+    ("42", "42.0"),
+    ("42", "+42."),
+    ("1,000", "1000"),
+    ("1,234,567 people", "1234567  people"),
+    ("5 km", "5km"),
+    (".5", "0.50"),
+    ("−3 °C", "-3 °C"),
+    ("$1,000", "$1000"),
+    ("Yes", "Ja."),
+    ("Oui", "да"),
+    ("No", "nein"),
+    ("はい", "yes"),
+]
+UNEQUAL = [
+    ("Maße", "Masse"),
+    ("Straße", "STRASSE"),
+    ("10²", "102"),
+    ("A*", "A"),
+    ("O-", "O"),
+    ("C++", "C"),
+    ("№ 5", "No 5"),
+    ("x₂", "x2"),
+    ("5 mW", "5 MW"),
+    ("1.000", "1"),
+    ("1.000", "1000"),
+    ("1/2", "0.5"),
+    ("50%", "0.5"),
+    ("2/4", "1/2"),
+    ("1,00", "100"),
+    ("1,5", "1.5"),
+    ("12,34,567", "1234567"),
+    ("(a) or (b)", "a) or (b"),
+    ("Yes, if it rains", "Yes"),
+    ("Lisbon...", "Lisbon"),
+    ("**bold** and **bold**", "bold** and **bold"),
+    ("((a)", "(a"),
+    ("__init__", "init"),
+    ("_private_", "private"),
+    ("- 42", "-42"),
+    ("x...。", "x"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_what_does_not_count_makes_no_difference(one: str, other: str) -> None:
+    assert open_key(one) == open_key(other)
+    assert not contradict(one, other)
+
+
+@pytest.mark.parametrize(("one", "other"), UNEQUAL)
+def test_signs_and_numbers_that_mean_something_are_kept(one: str, other: str) -> None:
+    assert open_key(one) != open_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("42", "43"), ("5 km", "6 km"), ("$5", "$6"), ("yes", "No."), ("-1", "1"), ("0.1 kg", "0.2 kg")]
+)
+def test_numbers_of_one_unit_and_yes_against_no_contradict_each_other(one: str, other: str) -> None:
+    assert contradict(one, other)
+    assert contradict(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("5 km", "5 miles"),
+        ("5 mW", "6 MW"),
+        ("Lisbon", "Porto"),
+        ("10 to 20 people", "15 to 20 people"),
+        ("2020-01-02", "2021-01-02"),
+        ("5 of the six old bridges", "6 of the six old bridges"),
+        ("10²", "11²"),
+        ("yes", "maybe"),
+        ("42", "forty-two"),
+        ("5 or more", "6 or more"),
+        ("2 to three", "1 to three"),
+        ("- 42", "42"),
+    ],
+)
+def test_any_other_difference_is_no_contradiction(one: str, other: str) -> None:
+    assert not contradict(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("1,250.5 km", Amount(Fraction(2501, 2), "km")),
+        ("€ 7", Amount(Fraction(7), "€")),
+        ("0.125", Amount(Fraction(1, 8), "")),
+        ("3.1416", Amount(Fraction(31416, 10000), "")),
+        ("3.142", None),
+        ("1.0010", None),
+        ("01.001A", None),
+        ("10,00", None),
+        ("-", None),
+        ("", None),
+        ("a 5", None),
+        ("٣", None),
+    ],
+)
+def test_the_number_at_the_start_of_an_answer(text: str, amount: Amount | None) -> None:
+    assert amount_of(text) == amount
+
+
+@pytest.mark.parametrize(
+    "text", ["ABSTAIN", "abstain.", "I don’t know", "Keine Ahnung.", "わかりません。", "“Not sure”"]
+)
+def test_a_whole_answer_may_abstain(text: str) -> None:
+    assert is_abstention(text)
+
+
+@pytest.mark.parametrize("text", ["I don't know Lisbon", "abstaining is wrong", "No", "", "..."])
+def test_a_part_of_an_answer_does_not_abstain(text: str) -> None:
+    assert not is_abstention(text)
+    assert yes_or_no(text) == ("NO" if text == "No" else None)
+
+
+@pytest.mark.parametrize("text", [".", "...", "“”", "()", "**", "''", "****", " "])
+def test_a_text_of_signs_alone_stays(text: str) -> None:
+    assert open_key(text) == text.strip()
+
+
+def test_numbers_in_names_tell_nothing_apart() -> None:
+    assert not contradict("5-HT", "6-HT")
+    assert contradict("5 km", "6 km")
