@@ -20,6 +20,13 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 LOCKS = {"constraints.txt": (), "constraints-deep.txt": ("--group", "oracles")}
 """Lock files, and what each adds to the extras `all` and `dev`."""
 
+ALONE = (
+    "tests/integration/test_server_load.py",
+    "tests/integration/test_soak.py",
+    "tests/integration/test_soak_faults.py",
+)
+"""Deep checks that watch time or memory, and so have the machine to themselves."""
+
 LOCK_HEAD = """\
 # Exact versions, with hashes, of everything that tests, checks and docs need (the extras `all` and `dev`{more}) on
 # Python 3.11 and later, any platform. It names no package index: pip and uv ask the one they are set up for.
@@ -47,7 +54,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check the types with mypy, and the public surface with pyright."""
     set_up(session)
-    session.run("python", "tools/gates.py", "types", "strict-types", "public-types")
+    session.run("python", "tools/gates.py", "types", "doc-types", "strict-types", "public-types")
 
 
 @nox.session(python=PYTHONS)
@@ -97,12 +104,19 @@ def gates(session: nox.Session) -> None:
 def deep(session: nox.Session) -> None:
     """Run the long checks, mutants of the exact packages and the full benchmarks; figures go to docs/benchmarks."""
     set_up(session, "constraints-deep.txt")
-    session.run("python", "-m", "pytest", "-m", "deep", *session.posargs)
-    session.run("python", "tools/mutation.py", "--sample", "300")
-    for benchmark in sorted((ROOT / "benchmarks").glob("bench_*.py")):
-        figures = session.run("python", str(benchmark), silent=True)
-        print(figures)
-        (ROOT / "docs" / "benchmarks" / f"{benchmark.stem}.txt").write_text(str(figures), "utf-8")
+    data = ROOT.parent / "shared" / "data"
+    environment = {"ROUNDTABLE_SHARED_DATA": str(data)} if data.is_dir() else {}
+    tests = ["python", "-m", "pytest", "-m", "deep", "--durations=25", *session.posargs]
+    session.run(*tests, *ALONE, env=environment)
+    others = [f"--ignore={path}" for path in ALONE]
+    session.run(*tests, "-n", "auto", "--dist", "worksteal", *others, env=environment)
+    figures = {"mutation": ["tools/mutation.py", "--sample", "300"]}
+    figures |= {path.stem: [str(path)] for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))}
+    for name, command in figures.items():
+        printed = session.run("python", *command, env=environment, silent=True)
+        if isinstance(printed, str):  # `nox --install-only` runs nothing
+            print(printed)
+            (ROOT / "docs" / "benchmarks" / f"{name}.txt").write_text(printed, "utf-8")
 
 
 @nox.session

@@ -16,8 +16,9 @@ from difflib import SequenceMatcher
 from fractions import Fraction
 from pathlib import Path
 
-from roundtable.analysis import ConsensusAnalyzer, LexicalScorer, SemanticAnalyzer
-from roundtable.scoring import casefold, conformity, transitions
+from roundtable.analysis import ConsensusAnalyzer, LexicalScorer
+from roundtable.metrics import conformity, transitions
+from roundtable.scoring import casefold
 from roundtable.types import AgentResponse
 
 SCORER = LexicalScorer()
@@ -37,12 +38,12 @@ METHODS: dict[str, Callable[[str, str], float]] = {
     "basic": lambda one, other: ConsensusAnalyzer().analyze(hold(one, other)).agreement_level,
     "Jaccard of words": jaccard,
     "difflib": lambda one, other: SequenceMatcher(None, one, other).ratio(),
-    "semantic": lambda one, other: SCORER.score([(one, other)])[0].score,
+    "semantic": lambda one, other: SCORER.score("", [(one, other)])[0].score,
 }
 
 
 def auc(scores: Sequence[tuple[float, bool]]) -> float:
-    """Give the chance that an agreeing pair scores above a disagreeing one; ties count half."""
+    """Return the chance that an agreeing pair scores above a disagreeing one; ties count half."""
     ranked = sorted(scores)
     rank_sum, place = 0.0, 0
     while place < len(ranked):
@@ -170,8 +171,7 @@ def main() -> None:
     if not (folder / "pairs" / "dev.jsonl").exists():
         print(f"{folder} holds no recorded data; name the folder that does")
         return
-    said = SemanticAnalyzer().analyze(hold("AI is dangerous", "AI is not dangerous"))
-    assert said.agreement_level < 0.4
+    assert SCORER.score("", [("AI is dangerous", "AI is not dangerous")])[0].score < 0.4
     print("\n".join(pair_tables(folder / "pairs" / "dev.jsonl")))
     print()
     print("\n".join(transcript_table(folder / "transcripts" / "dev.jsonl")))

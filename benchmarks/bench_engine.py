@@ -51,7 +51,7 @@ async def in_turn(table: Roundtable, count: int) -> None:
 
 
 def measured(storage: Storage, work: Work, count: int) -> tuple[float, float]:
-    """Give CPU and wall time in seconds that a turn of some debates took."""
+    """Return CPU and wall time in seconds for a turn of some debates."""
 
     async def run() -> tuple[float, float]:
         table = Roundtable(scripted_agents(AGENTS), storage=storage, concurrency=1000)

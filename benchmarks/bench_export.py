@@ -44,7 +44,7 @@ MIB = 2**20
 
 
 def log(session: str, turns: int) -> tuple[DurableEvent, ...]:
-    """Give the events of a debate of ten agents; each answer has about a kilobyte."""
+    """Return the events of a debate of ten agents; each answer has about a kilobyte."""
     now, ids = utc_now(), tuple(f"a{number}" for number in range(AGENTS))
     events: list[DurableEvent] = []
     for number in range(1, turns // AGENTS + 1):
@@ -87,7 +87,7 @@ async def fill(path: Path, turns: int) -> None:
 
 
 def rss() -> int:
-    """Give the memory of this process in bytes."""
+    """Return the memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096
 
 

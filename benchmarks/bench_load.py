@@ -29,7 +29,7 @@ from roundtable import AgentConfig, Roundtable
 from roundtable.agents import BaseAgent
 from roundtable.errors import APINetworkError, RoundtableError
 from roundtable.providers.scripted import Delay, Reply, ScriptedModel
-from roundtable.result import DebateResult
+from roundtable.results.debate_result import DebateResult
 from roundtable.types import ChatRequest, JsonValue
 
 NAMES = ("ada", "bo", "cy", "dee")
@@ -64,13 +64,13 @@ def table_of(storage: str, faults: float = 0.0, seed: int = 0) -> Roundtable:
 
 
 def resident_kib() -> float:
-    """Give the memory this process holds."""
+    """Return the resident memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024
 
 
 def held() -> tuple[int, int]:
-    """Give open files and threads of this process."""
+    """Return open files and threads of this process."""
     gc.collect()
     return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
 
@@ -92,7 +92,7 @@ async def watched(lags: list[float]) -> AsyncIterator[None]:
 
 
 def right(result: DebateResult) -> bool:
-    """Tell whether every agent said in every round what it was to say."""
+    """Check whether every agent gave its expected answer in every round."""
     said = [[answer.position for answer in held.responses] for held in result.rounds]
     return said == [[f"{name} says tea" for name in NAMES]] * ROUNDS
 

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from roundtable.scoring import Ballot, decide, krippendorff_alpha, schulze_winners
+from roundtable.metrics import krippendorff_alpha
+from roundtable.scoring import Ballot, OpenAnswer, Said, decide, find_camps, schulze_winners
+from roundtable.scoring.camps import SameOrDifferent
 
 OPTIONS = ("a", "b", "c", "d")
 VOTERS = 100_000
 TARGET_BALLOTS_S = 100_000
 TARGET_SCHULZE_MS = 5.0
+TARGET_CAMPS_US = 200.0
+PLACES = ("Lisbon", "Porto", "Faro", "Braga in the north", "the city of Coimbra")
 
 
 def best_s(work: Callable[[], object], tries: int = 5) -> float:
-    """Give the shortest of some runs, in seconds of this process's time."""
+    """Return the shortest of some runs, in seconds of this process's time."""
     times: list[float] = []
     for _ in range(tries):
         began = time.process_time()
         work()
         times.append(time.process_time() - began)
     return min(times)
+
+
+def answers_to_compare(texts: Sequence[str]) -> list[OpenAnswer]:
+    """Return answers of agents that each call the others different."""
+    declared: tuple[tuple[Said, SameOrDifferent], ...] = tuple((Said(text), "different") for text in texts)
+    return [OpenAnswer(text, Said(text), declared) for text in texts]
 
 
 def main() -> None:
@@ -46,6 +56,11 @@ def main() -> None:
     print(f"Schulze of {size} options from the pairwise matrix: {schulze_ms:.2f} ms, target {TARGET_SCHULZE_MS:g}")
     single_us = best_s(lambda: [decide(["a", "b", "a"]) for _ in range(200)]) / 200 * 1e6
     print(f"one plurality decision of 3 ballots: {single_us:.0f} us")
+    camps_us = best_s(lambda: [find_camps(answers_to_compare(PLACES)) for _ in range(500)]) / 500 * 1e6
+    print(f"camps of 5 open answers that all compared: {camps_us:.0f} us, target {TARGET_CAMPS_US:g}")
+    crowd = [f"{place} {number}" for place in PLACES for number in range(20)]
+    camps_ms = best_s(lambda: find_camps(answers_to_compare(crowd)), 3) * 1000
+    print(f"camps of 100 open answers that all compared: {camps_ms:.0f} ms")
     ratings = [[draw.randint(1, 5) for _ in range(1000)] for _ in range(5)]
     alpha_ms = best_s(lambda: krippendorff_alpha(ratings, level="ordinal"), 3) * 1000
     print(f"exact ordinal alpha of 5 raters on 1,000 units: {alpha_ms:.0f} ms")

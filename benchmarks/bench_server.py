@@ -61,7 +61,7 @@ class Speaker(ScriptedModel):
     """Speaks at a steady rate for some time; how, the topic says."""
 
     async def pieces(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        """Give a piece now and then."""
+        """Yield a piece now and then."""
         found = re.search(r"speak (\d+) (\d+) (small|large)", str(request.messages))
         assert found is not None
         rate, seconds, piece = int(found[1]), int(found[2]), PIECE if found[3] == "small" else LARGE_PIECE
@@ -89,11 +89,11 @@ class AnyName:
     """Takes a credential for the name of a user."""
 
     async def authenticate(self, credential: str | None) -> Identity:
-        """Say who it is."""
+        """Return the caller's identity."""
         return Identity(user=credential or "default", scopes=SCOPES)
 
     async def still_valid(self, _: Identity) -> bool:
-        """Let them stay."""
+        """Accept every identity."""
         return True
 
 
@@ -172,7 +172,7 @@ class Server(NamedTuple):
             writer.close()
 
     def following(self, session: str, user: str) -> bytes:
-        """Give the request that follows a session."""
+        """Return the request that follows a session."""
         head = (
             f"GET /api/sessions/{session}/events HTTP/1.1\r\nhost: {self.host}\r\nauthorization: Bearer {user}\r\n\r\n"
         )
@@ -233,7 +233,7 @@ class Ear(asyncio.Protocol):
 
 
 async def listen(at: Server, following: bytes, clients: int, heard: Heard) -> list[asyncio.BaseTransport]:
-    """Have clients follow a session, a few at a time."""
+    """Connect clients that follow a session, a few at a time."""
     loop = asyncio.get_running_loop()
     lines: list[asyncio.BaseTransport] = []
     for number in range(clients):
@@ -346,7 +346,7 @@ async def ask_on(at: Server, user: str, asked: Asked) -> None:
 
 
 async def crowd(at: Server, times: int, seconds: float) -> tuple[float, Asked]:
-    """Have users ask for some time; give the debates held a second."""
+    """Send requests of many users for some time; return the debates per second."""
     asked = Asked()
     tasks = [asyncio.create_task(ask_on(at, f"user{n % USERS}", asked)) for n in range(times * USERS * EACH)]
     await asyncio.sleep(2 * ANSWER_S)

@@ -28,7 +28,7 @@ from roundtable.testing.storage_samples import answered, record
 POSITION = "x" * 1_000
 
 
-class Figures(NamedTuple):
+class MetricsObserver(NamedTuple):
     """What one run took."""
 
     turns_per_s: float
@@ -48,7 +48,7 @@ async def append_turns(storage: Storage, session: str, turns: int, took: list[fl
         took.append(time.perf_counter() - begun)
 
 
-async def run(storage: Storage, debates: int, turns: int) -> Figures:
+async def run(storage: Storage, debates: int, turns: int) -> MetricsObserver:
     """Append from several debates at once."""
     took: list[float] = []
     cpu, wall = time.process_time(), time.perf_counter()
@@ -57,10 +57,10 @@ async def run(storage: Storage, debates: int, turns: int) -> Figures:
             group.start_soon(append_turns, storage, f"debate-{number}", turns, took)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     cuts = statistics.quantiles(took, n=100)
-    return Figures(len(took) / wall, cpu / len(took) * 1000, cuts[49] * 1000, cuts[98] * 1000)
+    return MetricsObserver(len(took) / wall, cpu / len(took) * 1000, cuts[49] * 1000, cuts[98] * 1000)
 
 
-async def read_meanwhile(storage: Storage, debates: int, turns: int) -> Figures:
+async def read_meanwhile(storage: Storage, debates: int, turns: int) -> MetricsObserver:
     """Read over and over while others append; give the figures of the reading."""
     took: list[float] = []
     await storage.create(record("read"))
@@ -78,10 +78,10 @@ async def read_meanwhile(storage: Storage, debates: int, turns: int) -> Figures:
                 took.append(time.perf_counter() - begun)
                 await anyio.sleep(0.001)
     cuts = statistics.quantiles(took, n=100)
-    return Figures(0, 0, cuts[49] * 1000, max(took) * 1000)
+    return MetricsObserver(0, 0, cuts[49] * 1000, max(took) * 1000)
 
 
-async def measure(storage: Storage, debates: int, turns: int, *, reading: bool = False) -> Figures:
+async def measure(storage: Storage, debates: int, turns: int, *, reading: bool = False) -> MetricsObserver:
     """Do one run and close the storage."""
     try:
         return await (read_meanwhile if reading else run)(storage, debates, turns)

@@ -66,7 +66,7 @@ SMALL: dict[str, list[Any]] = {
 
 
 def targets() -> dict[str, Target]:
-    """Give the targets by name; this loads the library."""
+    """Return the targets by name; this loads the library."""
     builtin = importlib.import_module("roundtable.providers.builtin")
     found: dict[str, Target] = {"sse": sse, "json-array": json_array}
     for name in WIRES:
@@ -133,7 +133,7 @@ def stream(dialect: Dialect, data: bytes, *, is_said_twice: bool) -> None:
 
 
 def outcome(act: Callable[[], object]) -> object:
-    """Give what an act gives, or the kind of the library's error that it raises; let others through."""
+    """Return the result of an act, or the class of the library's error that it raises; others pass through."""
     errors = importlib.import_module("roundtable.errors")
     try:
         return act()
@@ -142,7 +142,7 @@ def outcome(act: Callable[[], object]) -> object:
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """Give what a target starts from."""
+    """Yield the inputs that a target starts from."""
     if name == "sse":
         yield from (PREFIX + body for body in (b"data: a\n\n", b": c\r\ndata:b\r\n\r\n", b"event: e\rdata\rid: 1\r\r"))
         return
@@ -162,7 +162,7 @@ def seeds(name: str) -> Iterator[bytes]:
 
 
 def recorded(api: str, *, prefix: bytes, streamed: bool) -> Iterator[bytes]:
-    """Give small recorded answers of one wire, where the recordings are there."""
+    """Yield small recorded answers of one wire, if the recordings exist."""
     path = Path(os.environ.get("ROUNDTABLE_SHARED_DATA", "")) / "wire" / "dev.jsonl"
     left = SEEDS_OF_A_WIRE
     for line in path.read_text("utf-8").splitlines() if path.is_file() else ():

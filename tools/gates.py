@@ -13,7 +13,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
 PYTHON = sys.executable
-EXACT = ("scoring", "parsing", "exits")
+EXACT = ("scoring", "metrics", "parsing", "exits")
 """The packages whose every branch must run."""
 
 EXACT_FILES = ",".join(f"*/roundtable/{name}{end}" for name in EXACT for end in (".py", "/*"))
@@ -22,6 +22,7 @@ STATIC: dict[str, list[list[str]]] = {
     "format": [[PYTHON, "-m", "ruff", "format", "--check", "."]],
     "lint": [[PYTHON, "-m", "ruff", "check", "."]],
     "types": [[PYTHON, "-m", "mypy"]],
+    "doc-types": [[PYTHON, str(TOOLS / "doc_types.py")]],
     "strict-types": [[PYTHON, "-m", "pyright", "--pythonpath", PYTHON]],
     "public-types": [
         [PYTHON, "-m", "pyright", "--pythonpath", PYTHON, "--verifytypes", "roundtable", "--ignoreexternal"]
@@ -38,6 +39,9 @@ MEASURED: dict[str, list[list[str]]] = {
     "coverage": [
         [PYTHON, "-m", "coverage", "report"],
         [PYTHON, "-m", "coverage", "report", "--include", EXACT_FILES, "--fail-under", "100"],
+    ],
+    "counts": [
+        [PYTHON, str(TOOLS.parent / "benchmarks/bench_counts.py"), "--against", "docs/benchmarks/bench_counts.txt"]
     ],
 }
 GATES = STATIC | MEASURED

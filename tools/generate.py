@@ -1,12 +1,14 @@
 """Write the generated reference: JSON Schemas, the tables of errors, of variables and of TypeScript names.
 
 `python tools/generate.py` writes the files of the tree in the current folder; `--check` writes nothing, says which
-files are not what the code says, and exits 1 when there is one.
+files are not what the code says, and exits 1 when there is one. If it writes code, it starts once more, because other
+files are generated from that code.
 """
 
 from __future__ import annotations
 
 import difflib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +19,7 @@ SHOWN = 6
 
 
 def wanted() -> dict[Path, str]:
-    """Give the text of every generated file."""
+    """Return the text of every generated file."""
     import reference_features as features
     import reference_hooks as hooks
     import reference_http as http
@@ -26,6 +28,8 @@ def wanted() -> dict[Path, str]:
     import reference_pages as pages
     import reference_schemas as schemas
     import reference_surface as surface
+    import signatures
+    import twins
 
     if missing := pages.unplaced():
         raise SystemExit(f"no chapter on the TypeScript page for {', '.join(missing)}")
@@ -41,8 +45,11 @@ def wanted() -> dict[Path, str]:
     files[REFERENCE / "mcp-tools.json"] = mcp.schemas()
     files[Path("src/roundtable/mcp/tools.json")] = mcp.listing()
     files[REFERENCE / "provider-features.md"] = features.features_page()
+    files[features.PROVIDERS_PAGE] = features.providers_page()
     files[REFERENCE / "from-typescript.md"] = pages.typescript_page()
     files |= {REFERENCE / name: text for name, text in modes.pages().items()}
+    files |= signatures.files()
+    files |= twins.files()
     return files
 
 
@@ -52,7 +59,7 @@ def stale(root: Path, files: dict[Path, str]) -> list[Path]:
 
 
 def drift(root: Path, files: dict[Path, str]) -> list[str]:
-    """Say what differs between the tree and what the code says."""
+    """Return the differences between the files in the tree and the generated ones."""
     findings = [f"{path.relative_to(root)}: no type has this schema any more" for path in stale(root, files)]
     for name, text in sorted(files.items()):
         path = root / name
@@ -75,8 +82,8 @@ def _changes(present: str, text: str) -> str:
     return "\n    ".join([counts, *(line[:140] for line in lines[:SHOWN]), *more])
 
 
-def write(root: Path, files: dict[Path, str]) -> int:
-    """Bring the tree to what the code says, and count the files that changed."""
+def write(root: Path, files: dict[Path, str]) -> list[Path]:
+    """Bring the tree to what the code says, and return the files that changed."""
     changed = stale(root, files)
     for path in changed:
         path.unlink()
@@ -86,7 +93,7 @@ def write(root: Path, files: dict[Path, str]) -> int:
         if not path.is_file() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
             changed.append(path)
-    return len(changed)
+    return changed
 
 
 def main(arguments: list[str]) -> int:
@@ -103,7 +110,10 @@ def main(arguments: list[str]) -> int:
     if arguments:
         print("usage: python tools/generate.py [--check]", file=sys.stderr)
         return 2
-    print(f"{len(files)} generated files, {write(root, files)} changed")
+    changed = write(root, files)
+    print(f"{len(files)} generated files, {len(changed)} changed")
+    if any(path.suffix == ".py" for path in changed):
+        return subprocess.run([sys.executable, __file__], check=False).returncode
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Let the reference show an `Example:` section as code.
+"""Show `Example:` sections as code in the reference.
 
 Our docstrings head it in the singular, which griffe takes for a note; it knows the plural as a section of examples.
 """

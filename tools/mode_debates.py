@@ -20,12 +20,12 @@ _FENCE = re.compile(r"(BEGIN|END) QUOTE [0-9a-f]{16}")
 
 
 def speakers(sample: dict[str, Any]) -> list[str]:
-    """Give who takes part, in speaking order."""
+    """Return the names of the agents, in speaking order."""
     return list(sample.get("said") or sample["samples"])
 
 
 def rounds_of(mode: str) -> int:
-    """Give the rounds that the sample of a mode is held for."""
+    """Return the number of rounds in the sample of a mode."""
     return int(SAMPLES[mode].get("rounds", 2))
 
 
@@ -90,7 +90,7 @@ def _line(turn: AnyTurn) -> str:
 
 
 def reading(mode: str, requests: list[ChatRequest]) -> str:
-    """Give what one agent reads before its last position; empty where nobody reads anything."""
+    """Return what one agent reads before its last position; empty if no agent reads anything."""
     reader = SAMPLES[mode].get("reads", "").lower()
     own = [one.messages[-1].content for one in requests if one.metadata["agent"] == reader]
     texts = [text for text in own if '"position"' in text.partition(JSON_WANTED)[2]]

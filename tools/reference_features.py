@@ -1,8 +1,9 @@
-"""Write the page of what providers can do, found out by asking their dialects to build requests."""
+"""Write the page of what providers can do, by asking their dialects to build requests, and the table of vendors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from reference_pages import code, page, table
 
@@ -10,6 +11,7 @@ from roundtable.errors import RoundtableError
 from roundtable.providers import BUILTIN_SPECS, SERVERS, OpenAIChat, ProviderSpec
 from roundtable.providers.spec import Dialect
 from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeSearch
+from roundtable.vendors import VENDORS, Vendor
 
 ASK = (Message(role="user", content="Hi"),)
 LOOK = AgentTool(name="look", description="Looks.", parameters={"type": "object", "properties": {}})
@@ -28,6 +30,7 @@ FEATURES: dict[str, dict[str, object]] = {
     "structured output": {"response_schema": SCHEMA},
     "search": {"search": NativeSearch()},
     "search with tools": {"search": NativeSearch(), "tools": (LOOK,)},
+    "use limit of searches": {"search": NativeSearch(max_uses=2)},
     "recency": {"search": NativeSearch(recency="day")},
     "allowed domains": {"search": NativeSearch(allowed_domains=("a.example",))},
     "blocked domains": {"search": NativeSearch(blocked_domains=("a.example",))},
@@ -39,6 +42,7 @@ FEATURES: dict[str, dict[str, object]] = {
 PLAIN: dict[str, dict[str, object]] = {
     "choice of a tool": {"tools": (LOOK,)},
     "images in": {},
+    "use limit of searches": {"search": NativeSearch()},
     "recency": {"search": NativeSearch()},
     "allowed domains": {"search": NativeSearch()},
     "blocked domains": {"search": NativeSearch()},
@@ -47,7 +51,7 @@ PLAIN: dict[str, dict[str, object]] = {
 
 
 def built(dialect: Dialect, model: str, fields: dict[str, object]) -> str | None:
-    """Give the body a dialect builds; None where it refuses."""
+    """Return the body that a dialect builds; None if it refuses."""
     request = ChatRequest.model_validate({"model": model, "messages": ASK, **fields})
     try:
         return dialect.build_request(request, base_url="https://a.example/v1", stream=False).body.decode()
@@ -56,7 +60,7 @@ def built(dialect: Dialect, model: str, fields: dict[str, object]) -> str | None
 
 
 def knows(dialect: Dialect, model: str, name: str) -> bool:
-    """Tell whether a dialect says something that it would not say without the feature."""
+    """Check whether a dialect sends something that it would not send without the feature."""
     made = built(dialect, model, FEATURES[name])
     if name == "search with tools":
         alone = (built(dialect, model, {"search": NativeSearch()}), built(dialect, model, {"tools": (LOOK,)}))
@@ -64,21 +68,24 @@ def knows(dialect: Dialect, model: str, name: str) -> bool:
     return made is not None and made != built(dialect, model, PLAIN.get(name, {}))
 
 
-def cells(dialect: Dialect, model: str) -> Iterator[str]:
-    """Give a row of marks."""
-    yield from ("yes" if knows(dialect, model, name) else "no" for name in FEATURES)
+def cells(spec: ProviderSpec) -> Iterator[str]:
+    """Yield a row of marks."""
+    model = spec.default_model or "any"
+    searches = spec.profile_of(model).search is not None
+    for name, fields in FEATURES.items():
+        yield "yes" if knows(spec.dialect, model, name) and (searches or "search" not in fields) else "no"
 
 
 def features_page() -> str:
-    """Give the page."""
+    """Return the page."""
     specs = list(BUILTIN_SPECS.values())
     names = [code(spec.name) for spec in specs]
-    columns = [list(cells(spec.dialect, spec.default_model or "any")) for spec in specs]
+    columns = [list(cells(spec)) for spec in specs]
     rows = [(name, *marks) for name, *marks in zip(FEATURES, *columns, strict=True)]
     servers = [
         (
             code(server.name),
-            code(server.base_url or "of your own"),
+            code(server.base_url or "your own"),
             code(server.key_env[0]) if server.key_env else "none",
             code(server.limit_field),
             server.schema.replace("_", " "),
@@ -90,19 +97,19 @@ def features_page() -> str:
     head = ("Profile", "Address", "Key", "Token limit", "Structured output", "Search", "Sent back with tool calls")
     return page(
         "What providers can do",
-        "What a dialect says to its provider, found out with the model that is used when none is named. A mark is no"
-        " promise that every model of the provider knows the feature; older ones may not.",
+        "The features that the library can use with each provider, checked with the provider's default model. *Yes*"
+        " doesn't mean that every model of the provider has the feature; older models might not.",
         table(("Feature", *names), rows),
         "## Models",
         table(("Provider", "Model", "Light model", "Key", "Address", "Window"), (models(spec) for spec in specs)),
         "## Profiles of compatible servers",
-        "A server is recognised by its address, or named by `profile`.",
+        "The library recognizes a server by its address, or you name it with `profile`.",
         table(head, servers),
     )
 
 
 def models(spec: ProviderSpec) -> tuple[str, ...]:
-    """Give the row of a provider's models."""
+    """Return the row of a provider's models."""
     default = spec.default_model or ""
     return (
         code(spec.name),
@@ -112,3 +119,27 @@ def models(spec: ProviderSpec) -> tuple[str, ...]:
         code(spec.base_url) if spec.base_url else "must be given",
         f"{spec.profile_of(default).context_tokens:,}",
     )
+
+
+PROVIDERS_PAGE = Path("docs/reference/providers.md")
+GUIDES = Path("docs/how-to/providers")
+START = "<!-- tools/generate.py writes this table from vendors.py. -->"
+END = "<!-- End of the table. -->"
+
+
+def vendor_row(vendor: Vendor) -> tuple[str, ...]:
+    """Return the row of a vendor: name, description, key, and the model if an agent names none."""
+    guide = GUIDES / f"{vendor.name}.md"
+    name = f"[{code(vendor.name)}](../how-to/providers/{guide.name})" if guide.is_file() else code(vendor.name)
+    key = " or ".join(map(code, vendor.key_env)) + ("" if vendor.key_required else ", if the server requires a key")
+    model = code(vendor.default_model or vendor.model_env or "must be named")
+    if vendor.host_env:
+        model += f"; with {code(vendor.host_env)} alone, the first model that the server lists"
+    return name, vendor.summary.rstrip("."), key, model
+
+
+def providers_page() -> str:
+    """Return the page of providers, which is written by hand, with the current table of vendors."""
+    before, _, rest = PROVIDERS_PAGE.read_text("utf-8").partition(START)
+    rows = table(("provider", "what it is", "key", "model if none is named"), map(vendor_row, VENDORS.values()))
+    return f"{before}{START}\n\n{rows}\n\n{END}{rest.partition(END)[2]}"

@@ -8,16 +8,17 @@ HEAD = """# Hooks
 
 <!-- Written by tools/generate.py. Change the specifications in roundtable/plugins, not this page. -->
 
-Every thing that is found by name comes through one of these hooks, the built-in ones too. A plugin implements those it
-needs, as functions of a module or methods of an object, marked with `@roundtable.hookimpl`. [Your first
-plugin](../tutorial/plugin.md) shows how; the number of this contract is `HOST_API` = {api}.
+Plugins add providers, modes, tools and more through hooks. The built-in ones are registered through the same hooks.
+A plugin implements the hooks it needs, as functions of a module or methods of an object, marked with
+`@roundtable.hookimpl`. [Your first plugin](../tutorial/plugin.md) shows how.
+The number of this contract is `HOST_API` = {api}.
 
-Each is called with `registrar` and `host`, and may take fewer of them. It must not block and opens nothing: what is
-costly happens in the factory it registers. What it returns means nothing.
+A hook is called with `registrar` and `host`; an implementation can take fewer arguments. It must not block or open
+anything: expensive work belongs in the factory that it registers. The return value is ignored.
 
 `host` has `api` (the number of the contract), `version` (of the library) and `capabilities`: {capabilities}.
 
-| hook | registers | how it is asked for |
+| hook | registers | how users select it |
 |---|---|---|
 """
 ASKED = {
@@ -32,18 +33,18 @@ ASKED = {
     "personas": "`AgentConfig(persona='NAME', ...)`",
     "profiles": '`table.converse(agents=["scout"], ...)`',
     "exporters": "`table.export(id, format='NAME')`, `roundtable export --format NAME`",
-    "observers": "`observers=['NAME']`; those of a plugin that a table was given hear unasked",
+    "observers": "`observers=['NAME']`; observers of a plugin passed to a table are always active",
     "commands": "`roundtable NAME ...`",
 }
 
 
 def page() -> str:
-    """Give the page."""
+    """Return the page."""
     from roundtable.plugins import HOST_API, hookspecs, registrar
-    from roundtable.plugins.trial import HOOKS
+    from roundtable.plugins.isolated import HOOKS
 
     if missing := sorted(HOOKS.keys() ^ ASKED.keys()):
-        raise SystemExit(f"the page of hooks does not say how these are asked for: {', '.join(missing)}")
+        raise SystemExit(f"the page of hooks does not say how to select these: {', '.join(missing)}")
     listed = ", ".join(f"`{kind}`" for kind in HOOKS)
     lines = [HEAD.format(api=HOST_API, capabilities=listed)]
     lines += [f"| [`{_hook(kind)}`](#{_hook(kind)}) | {_kind(kind)} | {ASKED[kind]} |\n" for kind in HOOKS]

@@ -16,14 +16,18 @@ __all__ = ["document", "page"]
 
 HEAD = """# HTTP API
 
-Written from the [OpenAPI document](openapi.json) of the server, which it also gives at `/api/openapi.json`. Names are camelCase on the wire.
+All endpoints of the server. This page is generated from its [OpenAPI document](openapi.json), which the server also
+returns at `/api/openapi.json`.
 
-Every request shows a token, `Authorization: Bearer rt_...`, but for those marked *open*. An error is `{error, code, details, hint, timestamp,
-requestId}`; [what the codes mean](#errors) stands below. A body is JSON with `Content-Type: application/json`; what is not known is refused.
-
-Endpoints that begin a run answer `202` with the session, which then runs by itself. `?wait=60` waits up to so many seconds and answers `200` with
-the [result](schemas/DebateResult.json) if it came; `Accept: text/event-stream` streams the [events](events.md) instead. An `Idempotency-Key` is
-remembered for 24 hours: the same request under it gives the same session and begins nothing.
+- **Authentication.** Send a token with every request, `Authorization: Bearer rt_...`, except for endpoints marked
+  *open*.
+- **Bodies** are JSON with `Content-Type: application/json`. Names are camelCase. Unknown fields are refused.
+- **Errors** are `{error, code, details, hint, timestamp, requestId}`; see [the status codes](#errors).
+- **Runs.** Endpoints that start a run answer `202` with the session, which then runs in the background. With
+  `?wait=60`, they wait up to that many seconds and answer `200` with the [result](schemas/DebateResult.json) if it
+  arrives in time. With `Accept: text/event-stream`, they stream the [events](events.md) instead.
+- **Idempotency.** The server remembers an `Idempotency-Key` for 24 hours: the same request with the same key returns
+  the same session and starts nothing new.
 """
 
 
@@ -36,12 +40,12 @@ def _document() -> dict[str, Any]:
 
 
 def document() -> str:
-    """Give the OpenAPI document."""
+    """Return the OpenAPI document."""
     return json.dumps(_document(), indent=1, ensure_ascii=False) + "\n"
 
 
 def page() -> str:
-    """Give the page of the reference."""
+    """Return the page of the reference."""
     told = _document()
     lines = [HEAD]
     for tag in told["tags"]:
@@ -94,7 +98,7 @@ def _events(told: dict[str, Any]) -> list[str]:
     lines = [
         "## Events of streams",
         "",
-        '`data: {"type": ..., "data": {...}}`, told apart by `type`; each `data` has `sessionId`, `timestamp`, and `seq` or `after`.',
+        'Each event is `data: {"type": ..., "data": {...}}`. Each inner `data` has `sessionId`, `timestamp`, and `seq` or `after`.',
         "",
     ]
     lines += ["| type | fields of `data` |", "|---|---|"]

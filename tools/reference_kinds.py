@@ -6,7 +6,7 @@ from typing import Any
 
 
 def kind_of(schema: dict[str, Any]) -> str:
-    """Say in words what a schema takes."""
+    """Describe in words what a schema accepts."""
     branches = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
     return " or ".join(dict.fromkeys(_branch(one) for one in branches))
 
@@ -39,5 +39,5 @@ def _branch(schema: dict[str, Any]) -> str:
 
 
 def cell(text: str) -> str:
-    """Give text as a cell of a table."""
+    """Return text as a cell of a table."""
     return " ".join(text.split()).replace("|", "\\|")

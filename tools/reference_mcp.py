@@ -1,5 +1,4 @@
 """Write the reference of the MCP tools from their schemas, and the schemas themselves."""
-# ruff: noqa: E501  (the page is Markdown with long lines)
 
 from __future__ import annotations
 
@@ -17,28 +16,31 @@ __all__ = ["listing", "page", "schemas"]
 
 HEAD = """# MCP tools
 
-Written from the schemas of the tools, which are listed whole in [mcp-tools.json](mcp-tools.json). How to connect a client:
-[Use from an assistant](../how-to/serve-mcp.md). Names are camelCase on the wire; fields that are empty are left out of answers.
+All tools of the MCP server. [Use from an assistant](../how-to/serve-mcp.md) shows how to connect a client. This page is
+generated from the schemas of the tools; [mcp-tools.json](mcp-tools.json) has the complete schemas.
 
-An answer about a debate says where it stands: `sessionId`, `status` (`completed`, `needs_context`, `in_progress`), `sessionStatus`, `running`,
-`currentRound`, `totalRounds`. An error is an answer marked `isError` with `name`, `message`, `code`, `retryable` and, where known,
-`hint`, `provider`, `details` and `sessionId`; see [Errors](errors.md), besides `INVALID_ARGUMENTS`, `NOT_FOUND`, `UNAUTHORIZED` and `FORBIDDEN`.
+Names in JSON are camelCase, and answers leave out empty fields. Every answer about a debate has its state: `sessionId`,
+`status` (`completed`, `needs_context`, `in_progress`), `sessionStatus`, `running`, `currentRound`, `totalRounds`.
+
+An error is an answer marked `isError` with `name`, `message`, `code`, `retryable` and, where known, `hint`, `provider`,
+`details` and `sessionId`. The codes are those of [Errors](errors.md), and also `INVALID_ARGUMENTS`, `NOT_FOUND`,
+`UNAUTHORIZED` and `FORBIDDEN`.
 """
 
 
 def page() -> str:
-    """Give the page of the reference."""
+    """Return the page of the reference."""
     return "\n".join([HEAD, *(_chapter(tool) for tool in TOOLS.values())]).rstrip() + "\n"
 
 
 def schemas() -> str:
-    """Give what clients are told of all tools, with the scope that each needs, as JSON to read."""
+    """Return what clients see of all tools, with the scope that each needs, as readable JSON."""
     told = [tool.listing | {"scope": tool.scope} for tool in TOOLS.values()]
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
 
 
 def listing() -> str:
-    """Give the answer to `tools/list`, as the package holds it: a line for each tool."""
+    """Return the result of `tools/list` as the package stores it: one line for each tool."""
     lines = [json.dumps(tool.listing, ensure_ascii=False, separators=(",", ":")) for tool in TOOLS.values()]
     return '{"tools":[\n' + ",\n".join(lines) + "\n]}\n"
 
@@ -54,7 +56,7 @@ def _chapter(tool: RoundtableTool[Any]) -> str:
             lines.append(f"| `{name}` | {kind_of(schema)} | {default} | {cell(schema.get('description', ''))} |")
         lines.append("")
     fields = ", ".join(f"`{name}`" for name in given["properties"])
-    return "\n".join([*lines, f"Gives {fields}.", ""])
+    return "\n".join([*lines, f"Returns {fields}.", ""])
 
 
 def _default(value: object) -> str:

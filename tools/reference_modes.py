@@ -41,15 +41,15 @@ def _facts(mode: BaseModeStrategy) -> str:
         ("Rounds", f"{mode.rounds.start} or more"),
         ("Agents", f"{mode.agent_counts.start} or more"),
         ("Roles", ", ".join(f"{code(name)} ({texts.title})" for name, texts in roles.items())),
-        ("Sides are assigned", "yes" if mode.assigns_stances else "no"),
-        ("Easy agreement is looked into", "yes" if mode.needs_groupthink_detection else "no"),
+        ("Assigns sides", "yes" if mode.assigns_stances else "no"),
+        ("Checks for groupthink", "yes" if mode.needs_groupthink_detection else "no"),
         ("Options in the name", options),
     ]
     return table(("", ""), rows)
 
 
 def mode_page(mode: BaseModeStrategy) -> str:
-    """Give the page of one mode."""
+    """Return the page of one mode."""
     about = inspect.cleandoc(type(mode).__doc__ or "").partition("\n\nExample")[0]
     body, _, given = about.partition("\n\nArgs:\n")
     arguments = _arguments(given)
@@ -71,7 +71,7 @@ def _debate(mode: str) -> str:
     call = f'table.debate("{sample["topic"]}", mode="{mode}", rounds={rounds}{options})'
     names = speakers(sample)
     who = f"{', '.join(names[:-1])} and {names[-1]} debate" if len(names) > 1 else f"{names[0]} answers"
-    intro = f"## A debate\n\n{who}. What they say is scripted, all else is as it comes:\n\n```text\n{call}\n```"
+    intro = f"## A debate\n\n{who}. Their answers are scripted; everything else is computed:\n\n```text\n{call}\n```"
     outcome = f"### What comes out\n\n{_outcome(result)}"
     return "\n\n".join(part for part in (intro, transcript(result), reading(mode, requests), outcome) if part)
 
@@ -84,38 +84,37 @@ def _arguments(text: str) -> str:
 
 def _drawn(mode: BaseModeStrategy) -> str:
     text = """\
-Turns of one column are taken at once; an arrow leads from a turn to each that sees it."""
+Turns in one column run at the same time. An arrow leads from a turn to each turn that sees it."""
     source = """\
-The same as text for [Mermaid](https://mermaid.js.org), from `mode.diagram(agents=3, rounds=2)`:"""
+The same diagram for [Mermaid](https://mermaid.js.org), from `mode.diagram(agents=3, rounds=2)`:"""
     picture = f"![Who speaks when in {mode.name}, and sees whom]({mode.name}.svg)"
     return f"{text}\n\n{picture}\n\n{source}\n\n```mermaid\n{mode.diagram()}```"
 
 
 def modes_page() -> str:
-    """Give the list of the modes."""
+    """Return the list of the modes."""
     rows = [
         (f"[`{name}`](modes/{name}.md)", cell(about), cell(kind().use_when), f"{kind.agent_counts.start}+")
         for name, kind, about in BUILTIN_MODES
     ]
     text = """\
-A mode decides who speaks when and who sees what. `roundtable modes` lists those of an installation, and says when to
-use which. [Write a mode](../how-to/write-a-mode.md) tells how to add your own."""
+A mode decides which agents answer when, and what each of them sees. `roundtable modes` lists the installed modes, and
+when to use each. [Write a mode](../how-to/write-a-mode.md) shows how to add your own."""
     notes = f"""\
-- What is said in a round is measured after it. Modes that assign sides mark the agreement as saying nothing about
-  belief.
-- The first round of `collaborative`, `expert-panel`, `delphi`, `free-mad`, `self-consistency` and `independent-vote`
-  is answered before anybody has seen anything, so that `independent_agreement` is measured on it.
-- Some modes can be set: write the option behind the name, as in `mode="adversarial:visibility=predecessor"`. The name
-  is stored as written, so that a resumed debate goes on the same way.
-- Instructions are data with a version, and each turn records which it had, such as
+- Agreement is measured after each round. Modes that assign sides mark it as saying nothing about what agents believe.
+- In the first round of `collaborative`, `expert-panel`, `delphi`, `free-mad`, `self-consistency` and
+  `independent-vote`, agents see no other answers, so `independent_agreement` is measured on it.
+- Some modes have options: write them after the name, as in `mode="adversarial:visibility=predecessor"`. The name
+  is stored as written, so a resumed debate uses the same options.
+- Instructions are data with a version. Each turn records the version it used, such as
   `{PROMPT_VERSION} delphi/participant/first@1-en`.
-- In a mode in which one speaks after another, quorum is judged at the end of the round: whoever fails is missing, and
-  the others go on."""
+- If agents answer one after another, the quorum is checked at the end of the round: a failed agent is left out, and the
+  others continue."""
     return page("Modes", text, table(("Mode", "What happens", "Use it when", "Agents"), rows), notes)
 
 
 def pages() -> dict[str, str]:
-    """Give every page of the modes by its path below `docs/reference`."""
+    """Return every page of the modes by its path below `docs/reference`."""
     made = {f"modes/{name}.md": mode_page(kind()) for name, kind, _ in BUILTIN_MODES}
     drawn = {f"modes/{name}.svg": drawing(kind()) for name, kind, _ in BUILTIN_MODES}
     return {"modes.md": modes_page(), **made, **drawn}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from typing import Final
 
 from contract.seed_api import ROWS, status
 from contract.seed_rows import UNSET, Constant, Fault, Member, Row
@@ -31,8 +32,8 @@ CHAPTERS = {
     "roundtable.providers.command": "Command-line agents",
     "roundtable.mcp": "MCP server",
     "roundtable.server": "HTTP server",
-    "roundtable.server.chat": "Limits of requests over HTTP",
-    "roundtable.server.failures": "Errors over HTTP",
+    "roundtable.server.routes.chat": "Limits of requests over HTTP",
+    "roundtable.server.errors": "Errors over HTTP",
     "roundtable.client": "HTTP client",
     "roundtable.auth": "Authentication",
     "roundtable.api": "Teams",
@@ -42,24 +43,24 @@ CHAPTERS = {
 
 
 def cell(text: str) -> str:
-    """Give text that stays within its cell of a table."""
+    """Return text that stays within its cell of a table."""
     return " ".join(text.replace("|", "\\|").split())
 
 
 def code(text: str) -> str:
-    """Give text as code in a cell of a table."""
+    """Return text as code in a cell of a table."""
     return f"`{cell(text)}`"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Give a Markdown table."""
+    """Return a Markdown table."""
     names = list(head)
     lines = [names, ["---"] * len(names), *(list(row) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def page(title: str, *parts: str) -> str:
-    """Give a whole page."""
+    """Return a whole page."""
     return "\n\n".join((f"# {title}", MARK, *parts)) + "\n"
 
 
@@ -70,8 +71,30 @@ def _tree(kind: type[RoundtableError] = RoundtableError) -> Iterator[type[Roundt
             yield from _tree(child)
 
 
+FINER_CODES: Final = {
+    "AGENT_EXECUTION_FAILED": ("AgentError", 'An agent of a team failed, and its profile has `on_error="abort"`.'),
+    "AGENT_HALTED": ("AgentError", "The debate ended a turn early, and no engine was there to record it."),
+    "AGENT_NOT_FOUND": ("ConfigurationError", "No agent or profile has this name."),
+    "AGENT_REFUSED": (
+        "AgentError",
+        "The model refused, or a filter of its provider stopped it; not retried.",
+    ),
+    "AI_ANALYSIS_UNAVAILABLE": ("ConfigurationError", "No model is available to analyze the answers."),
+    "CONVERSATION_TIMEOUT": ("AgentError", "A team's conversation ran out of time; in `result.error`."),
+    "INTERNAL_ERROR": ("RoundtableError", "An unexpected error; only servers answer with it."),
+    "MAX_ROUNDS_EXCEEDED": ("ConfigurationError", "A request asks a team for too many rounds."),
+    "MISSING_CONSENSUS_ANALYZER": ("ConfigurationError", "The engine has no analyzer that reads answers."),
+    "MODE_HOOK": ("AgentError", "A hook of the mode raised, so the turn failed."),
+    "PROGRAM_REFUSED": ("ConfigurationError", "An imported session would start programs on this machine."),
+    "SESSION_AMBIGUOUS": ("SessionError", "Several sessions start with the given part of an id."),
+    "SESSION_INTERRUPTED": ("SessionError", "The process that ran the session is gone."),
+    "VALIDATION_ERROR": ("ConfigurationError", 'A field has an invalid value; `details["field"]` names it.'),
+}
+"""Codes that are finer than the class of their error, with the class, and when they come."""
+
+
 def errors_page() -> str:
-    """Give the table of errors."""
+    """Return the table of errors."""
     rows = [
         (
             code(kind.__name__),
@@ -83,16 +106,23 @@ def errors_page() -> str:
         )
         for kind in _tree()
     ]
+    finer = table(
+        ("Code", "Error", "When"), ((code(one), code(kind), when) for one, (kind, when) in FINER_CODES.items())
+    )
     shape = """\
+A class without its own code has the code of its parent class: a `ContextTooLong` has the code `AGENT_ERROR`. Tell such
+errors apart by class, or in JSON by `name`. Some instances carry a more specific code than the default of their class:
+
+FINER
 A `PluginError` also has `plugin` and `stage`. A `QuorumLost` has `causes`, the errors of the agents that failed.
-Codes are part of the contract: new ones may come, none changes its meaning.
+Codes are stable: later versions can add codes, but no code changes its meaning.
 
-An error that ends a debate which had begun, of whatever class, has `session_id`, and `partial`, the result so far:
-what was answered is stored, and `await table.resume(error.session_id)` goes on from there. Both are `None` elsewhere.
+If an error ends a debate that had started, it has `session_id` and `partial`, the result up to that point. The answers
+are stored, and `await table.resume(error.session_id)` continues from there. On other errors, both are `None`.
 
-Every error has `message`, `code`, `provider`, `retryable`, `hint`, `request_id`, `retry_after_s` and `details`, each
-`None` where it is not known. `to_dict()` gives them as JSON values in camelCase, the wrapped error as `cause`, and
-leaves empty ones out; `to_dict(debug=True)` adds the stack trace. An error survives pickling and copying.
+Every error has `message`, `code`, `provider`, `retryable`, `hint`, `request_id`, `retry_after_s` and `details`; unknown
+ones are `None`. `to_dict()` returns them as JSON values in camelCase, with the wrapped error as `cause` and without
+empty fields; `to_dict(debug=True)` adds the stack trace. Errors can be pickled and copied.
 
 ```python
 from roundtable.errors import APIRateLimitError
@@ -111,9 +141,9 @@ assert error.to_dict() == {
     return page(
         "Errors",
         f"All errors of the library derive from `{RoundtableError.__name__}`; {_families()}.\n"
-        "*Retryable* says whether the same call may succeed later.",
+        "*Retryable* means that the same call can succeed later.",
         table(("Error", "Code", "Default message", "Retryable", "When", "What to do"), rows),
-        shape,
+        shape.replace("FINER\n", finer + "\nServers have [further codes](http.md#errors) for invalid requests.\n\n"),
     )
 
 
@@ -126,7 +156,7 @@ def _families() -> str:
 
 
 def typescript_page() -> str:
-    """Give the table from TypeScript names to Python ones."""
+    """Return the table from TypeScript names to Python ones."""
     chapters = []
     for module, title in CHAPTERS.items():
         rows = [row for row in ROWS if row.module == module and _is_name(row)]
@@ -137,15 +167,18 @@ def typescript_page() -> str:
             head = ("TypeScript", "Python", "Status", "Remarks")
             chapters.append(f"## {title}\n\n" + table(head, ((*names, *rest) for names, rest in lines.items())))
     intro = """\
-The API follows the TypeScript one name by name. Names of classes stay; functions, methods, parameters and fields are in
-snake_case; JSON keeps its camelCase names, and both are accepted on input. What returns a promise there is awaited
-here. Durations carry their unit in the name. Names on a wire, of tools and of their inputs, stay as they are; the table
-names the module they are in. *Planned* marks what this version does not have yet; its place may still change."""
+This page lists the Python name for each name of the TypeScript API.
+
+- Classes keep their names. Functions, methods, parameters and fields are in snake_case.
+- JSON keeps its camelCase names; input can use either form.
+- Functions that return a promise in TypeScript are awaited in Python.
+- Durations have their unit in the name, such as `timeout_s`.
+- Names of MCP tools and of their inputs don't change; the table shows the module that has them."""
     return page("From the TypeScript API", intro, *chapters)
 
 
 def _is_name(row: Row) -> bool:
-    """Tell a name of the API from a behaviour or a figure described in words."""
+    """Check whether a row is a name of the API, not a behaviour or a figure described in words."""
     return row.kind not in {"behaviour", "message"} and not (row.kind == "constant" and " " in row.name)
 
 
@@ -177,7 +210,7 @@ def unplaced() -> list[str]:
 
 
 def environment_page() -> str:
-    """Give the table of environment variables."""
+    """Return the table of environment variables."""
     docs = attribute_docs(Settings)
     rows = [
         (
@@ -189,10 +222,10 @@ def environment_page() -> str:
         if field.name != "environment"
     ]
     intro = """\
-The library reads the environment in one place, once per `Roundtable`. An empty variable counts as one that is not set.
-A value that is not allowed is a `ConfigurationError` that names the variable and what is allowed. What a call, an
-option of the command or a `ProviderConfig` says comes first. Numbers are counts; no variable holds a time: times are
-arguments (`timeout_s`, `deadline_s`), in seconds."""
+The library reads the environment once per `Roundtable`. Arguments of a call, options of the command and a
+`ProviderConfig` override it. An empty variable counts as not set. A value that isn't allowed raises a
+`ConfigurationError` that names the variable and the allowed values. `ROUNDTABLE_PAUSE_AFTER` is in seconds; other times
+are arguments in seconds (`timeout_s`, `deadline_s`), not variables."""
     return page("Environment variables", intro, table(("Variable", "Meaning", "Default"), rows))
 
 
@@ -208,9 +241,10 @@ def _default(value: object) -> str:
 
 
 def schemas_page() -> str:
-    """Give the list of schema files."""
+    """Return the list of schema files."""
     rows = [(f"[{name}]({name}.json)", cell(text)) for name, text in sorted(descriptions().items())]
     intro = """\
-What the library writes as JSON, and accepts, has a JSON Schema (draft 2020-12). Names are in camelCase. Fields that are
-not required may be left out on input; a field that has no value is `null` on output, and left out of event streams."""
+Each type that the library reads or writes as JSON has a JSON Schema (draft 2020-12). Names are in camelCase. On input,
+you can leave out fields that are not required. On output, a field without a value is `null`; event streams leave out
+such fields."""
     return page("JSON Schemas", intro, table(("Schema", "What it describes"), rows))

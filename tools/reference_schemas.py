@@ -11,10 +11,10 @@ from pydantic import BaseModel, TypeAdapter
 from reference_sources import alias_docs, attribute_docs, summary
 
 import roundtable.types as public
-from roundtable.server.schemas import classes_of, reached
+from roundtable.server.openapi import classes_of, reached, schema_mode
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-OTHERS: tuple[str, ...] = ("roundtable.result:DebateResult",)
+OTHERS: tuple[str, ...] = ("roundtable.results.debate_result:DebateResult",)
 """Types outside `roundtable.types` whose JSON is public too, as `module:Name`."""
 BASES = frozenset({"Value", "EventBase"})
 """Bases of other types: no document has exactly their form."""
@@ -40,11 +40,12 @@ def unions() -> dict[str, Any]:
 
 
 def documents() -> dict[str, str]:
-    """Give the text of every schema file, by file name."""
+    """Return the text of every schema file, by file name."""
     folder = Path(public.__file__).parent
     aliases = alias_docs(folder)
     schemas = {
-        name: _document(name, TypeAdapter(kind).json_schema(), summary(kind), [kind]) for name, kind in models().items()
+        name: _document(name, TypeAdapter(kind).json_schema(mode=schema_mode(kind)), summary(kind), [kind])
+        for name, kind in models().items()
     }
     for name, thing in unions().items():
         schema = TypeAdapter[Any](thing).json_schema()
@@ -53,7 +54,7 @@ def documents() -> dict[str, str]:
 
 
 def descriptions() -> dict[str, str]:
-    """Give one line on every type that has a schema, by name."""
+    """Return one line on every type that has a schema, by name."""
     aliases = alias_docs(Path(public.__file__).parent)
     lines = {name: summary(kind) for name, kind in models().items()}
     return lines | {name: " ".join(aliases.get(name, "").split()) for name in unions()}

@@ -14,7 +14,7 @@ SECTION = re.compile(r"\n\s*(?:Args|Attributes|Example|Examples|Note|Raises|Retu
 
 
 def _documented(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
-    """Give names that are assigned in `body` with the string that stands right below the assignment."""
+    """Yield names that are assigned in `body` with the string right below the assignment."""
     for statement, below in itertools.pairwise(body):
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
@@ -44,7 +44,7 @@ def _file(thing: type) -> Path | None:
 
 
 def attribute_docs(kind: type) -> dict[str, str]:
-    """Give the docstring of each attribute of a class, inherited ones included."""
+    """Return the docstring of each attribute of a class, inherited ones included."""
     docs: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         path = _file(base)
@@ -54,11 +54,11 @@ def attribute_docs(kind: type) -> dict[str, str]:
 
 
 def alias_docs(folder: Path) -> dict[str, str]:
-    """Give the docstring of each name assigned at the top of a module of a package."""
+    """Return the docstring of each name assigned at the top of a module of a package."""
     return {name: text for path in sorted(folder.glob("*.py")) for name, text in _documented(_tree(path).body)}
 
 
 def summary(thing: object) -> str:
-    """Give the docstring of a thing up to its first section, in one line."""
+    """Return the docstring of an object up to its first section, in one line."""
     text = inspect.getdoc(thing) or ""
     return " ".join(SECTION.split(f"{text}\n")[0].split())

@@ -9,6 +9,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
@@ -20,7 +21,7 @@ HEAD = "# Public names and their signatures. Written by tools/generate.py; a cha
 
 
 def text(root: Path) -> str:
-    """Give the file."""
+    """Return the text of the file."""
     pages = sorted((root / "docs/reference/api").glob("*.md"))
     described = {name for page in pages for name in DESCRIBED.findall(page.read_text("utf-8"))}
     lines = {line for name in {"roundtable", *described} for line in _described(name)}
@@ -62,9 +63,9 @@ def _members(name: str, thing: type) -> Iterator[str]:
         inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if member == "__init__" and not issubclass(thing, BaseModel):
             yield f"{name}{_signature(inner)}"
-        elif not member.startswith("_") and inspect.isfunction(inner):
+        elif not member.startswith(("_", "model_post_init")) and inspect.isfunction(inner):
             yield f"{name}.{member}{_signature(inner)}"
-        elif not member.startswith(("_", "model_")) and isinstance(value, property):
+        elif not member.startswith(("_", "model_")) and isinstance(value, property | cached_property):
             yield f"{name}.{member}"
 
 
@@ -73,7 +74,7 @@ def _is_alias(thing: object) -> bool:
 
 
 def _signature(thing: object) -> str:
-    """Give names, kinds and defaults of parameters; a default that is no literal as three dots."""
+    """Return names, kinds and defaults of parameters; a default that is not a literal as three dots."""
     try:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
