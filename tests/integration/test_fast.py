@@ -31,6 +31,7 @@ from integration.test_http_client import (  # noqa: F401
     https,
     server,
     test_a_certificate_nobody_vouches_for_is_refused_for_good,
+    test_a_connection_dropped_while_the_loop_was_busy_is_replaced,
     test_a_connection_the_server_dropped_is_replaced,
     test_a_header_that_cannot_be_sent_is_not_quoted,
     test_a_later_call_on_a_connection_has_its_own_deadline,

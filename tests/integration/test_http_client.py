@@ -109,6 +109,15 @@ async def test_a_connection_the_server_dropped_is_replaced(server, client):
     assert server.connections == 2
 
 
+async def test_a_connection_dropped_while_the_loop_was_busy_is_replaced(server, client):
+    server.queue(WireReply([b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx"], "close"))
+    await client.send(post(server), timeout_s=5)
+    while server.open_connections:
+        time.sleep(0.001)  # noqa: ASYNC251  (the loop must not notice before the next call)
+    assert (await client.send(post(server), timeout_s=5)).status == 200
+    assert server.connections == 2
+
+
 async def test_closing_is_idempotent_frees_everything_and_is_not_final(server, client):
     await client.aclose()
     await client.send(post(server), timeout_s=5)

@@ -70,8 +70,10 @@ class FastTransport:
         address = masked_url(request.url)
         if self._tls is None and request.url.startswith("https:"):
             self._tls = await on_thread(self._context, name="roundtable TLS")
-        # Let the event loop notice idle connections that the server has closed.
-        await anyio.lowlevel.checkpoint()
+        # Let the event loop notice idle connections that the server has closed: it polls in its next iteration, and
+        # handles what it found after the tasks that are already ready, such as this one.
+        for _ in range(2):
+            await anyio.lowlevel.checkpoint()
         with _library_errors(self._provider, address):
             response = await self._session.request(
                 request.method,
