@@ -79,3 +79,22 @@ def each_schema_checked_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonschema.Draft202012Validator, "check_schema", classmethod(once))
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """Start a PostgreSQL server with an empty database, one for each process of the tests."""
+    from postgres_kit import running_server  # psycopg is imported where it is needed
+
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server):
+    """Return the address of an empty schema of its own."""
+    from postgres_kit import new_schema
+
+    schema = new_schema()
+    yield postgres_server.url(schema)
+    postgres_server.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from os import PathLike
 
@@ -61,6 +62,7 @@ __all__ = [
     "HasEndpoint",
     "KeyValue",
     "Leases",
+    "Notify",
     "Observer",
     "Prepares",
     "SleepingClock",
@@ -401,6 +403,20 @@ class Leases(Protocol):
 
     async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
         """Return who holds the lease; `None` if nobody does, it has expired, or its process is provably dead."""
+
+
+@runtime_checkable
+class Notify(Protocol):
+    """Optional part of a `Storage`: notices of what other processes store."""
+
+    def listen(
+        self, session_id: str, heard: Callable[[], object], *, tenant: str = "default"
+    ) -> AbstractContextManager[None]:
+        """Call `heard` when another process may have stored events of a session, while the block is open.
+
+        It is called on any thread, and must not wait. Notices may be late or lost, so the log must still be read now
+        and then; one notice may stand for several events, and one may come without any.
+        """
 
 
 class KeyValue(Protocol):

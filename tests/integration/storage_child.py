@@ -11,7 +11,7 @@ import anyio
 
 from roundtable._core.owner import current_owner
 from roundtable.errors import SessionError, StaleSequence
-from roundtable.storage.sqlite import SQLiteStorage
+from roundtable.storage import PostgresStorage, SQLiteStorage
 from roundtable.testing.storage_samples import answered, control, record
 from roundtable.types import AgentComplete
 
@@ -22,6 +22,11 @@ def tell(*words: object) -> None:
     sys.stdout.flush()
 
 
+def opened(path: str) -> SQLiteStorage | PostgresStorage:
+    """Open the storage at a path or a URL."""
+    return PostgresStorage(path) if path.startswith("postgresql:") else SQLiteStorage(path)
+
+
 def turn(session: str, slot: int) -> AgentComplete:
     """Make a turn of the usual length."""
     return answered(session, slot, position="x" * 800)
@@ -29,7 +34,7 @@ def turn(session: str, slot: int) -> AgentComplete:
 
 async def write(path: str, sessions: str) -> None:
     """Append turns to each session for ever, telling each number once it is acknowledged."""
-    storage = SQLiteStorage(path)
+    storage = opened(path)
 
     async def one(session: str) -> None:
         try:
@@ -54,7 +59,7 @@ async def write(path: str, sessions: str) -> None:
 
 async def race(path: str, session: str) -> None:
     """Append 40 events against others, going on after each clash."""
-    storage = SQLiteStorage(path)
+    storage = opened(path)
     clashes, last = 0, 0
     for _ in range(40):
         while True:
@@ -71,7 +76,7 @@ async def race(path: str, session: str) -> None:
 
 async def count(path: str, key: str) -> None:
     """Add one to a number, 50 times."""
-    storage = SQLiteStorage(path)
+    storage = opened(path)
     for _ in range(50):
         await storage.kv.update(key, lambda old: (old if isinstance(old, int) else 0) + 1)
     await storage.aclose()
@@ -79,7 +84,7 @@ async def count(path: str, key: str) -> None:
 
 async def hold(path: str, session: str) -> None:
     """Take a short lease, wait to be told, then try to append with its token."""
-    storage = SQLiteStorage(path)
+    storage = opened(path)
     token = (await storage.lease(session, current_owner(), 0.3)).token
     tell("leased", session, token)
     await anyio.to_thread.run_sync(sys.stdin.readline)

@@ -13,7 +13,7 @@ from roundtable.agents import config_of, first_synthesizer
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
 from roundtable.engine.changes import answered
 from roundtable.engine.closing import leaving_events
-from roundtable.engine.events import EventHub
+from roundtable.engine.events import EventHub, notices
 from roundtable.engine.journal import Journal
 from roundtable.engine.lease import release, take_lease
 from roundtable.engine.plan_checks import RunLimits, StepLimiter, whole_mode
@@ -483,7 +483,10 @@ class DebateEngine:
                 hears=partial(self.hub.hears, session_id),
                 hears_pieces=partial(self.hub.hears_pieces, session_id),
             )
-            with self.sessions.signals.listen(tenant, session_id, journal.expect_control):
+            with (
+                self.sessions.signals.listen(tenant, session_id, journal.expect_control),
+                notices(storage, session_id, journal.expect_control, tenant=tenant),
+            ):
                 yield journal
         finally:
             # Also after a cancelled request: the storage may have granted the lease all the same.

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from contextlib import ExitStack, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import anyio
 
+from roundtable._core.eventloop import call_soon, running_loop
 from roundtable._core.text import error_text
 from roundtable.logs import is_power_of_ten
+from roundtable.protocols import Notify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
     from roundtable.protocols import Storage
     from roundtable.types import DurableEvent, Event, LiveEvent
 
-__all__ = ["EventHub", "Subscription"]
+__all__ = ["EventHub", "Subscription", "notices"]
 
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
@@ -94,6 +99,20 @@ class EventHub:
             self._subscribers.pop(subscription.session_id, None)
 
 
+def notices(
+    storage: Storage, session_id: str, heard: Callable[[], object], *, tenant: str
+) -> AbstractContextManager[None]:
+    """Call `heard` when other processes store events of a session, while the block is open, if the storage can do that.
+
+    Args:
+        storage: The storage; any storage.
+        session_id: The session.
+        heard: Called on any thread.
+        tenant: Tenant of the session.
+    """
+    return storage.listen(session_id, heard, tenant=tenant) if isinstance(storage, Notify) else nullcontext()
+
+
 def _is_quiet(observe: Callable[[Event], None]) -> bool:
     """Check whether an observer, a function or a method of an object, needs no pieces of answers."""
     return getattr(getattr(observe, "__self__", observe), "wants_pieces", True) is False
@@ -138,6 +157,7 @@ class Subscription:
         self._ended = False
         self._woken = False
         self._wake = anyio.Event()
+        self._notices: ExitStack | None = None
 
     def offer(self, event: DurableEvent | LiveEvent) -> None:
         """Queue an event; when the queue is full, drop it and read the log later."""
@@ -172,6 +192,10 @@ class Subscription:
 
     async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
         """Return the next event; `None` when none came in time, after `wake`, or at the end."""
+        if self._notices is None:
+            self._notices = ExitStack()
+            heard = partial(call_soon, running_loop(), self.fall_behind)
+            self._notices.enter_context(notices(self._storage, self.session_id, heard, tenant=self._tenant))
         filled = False
         while True:
             event = self._next(gaps=filled)
@@ -246,6 +270,8 @@ class Subscription:
     def close(self) -> None:
         """Unsubscribe; idempotent."""
         self._hub.unsubscribe(self)
+        if self._notices is not None:
+            self._notices.close()
 
     def __enter__(self) -> Self:
         return self

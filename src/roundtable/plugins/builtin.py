@@ -10,7 +10,7 @@ from roundtable.modes import BUILTIN_MODES
 from roundtable.plugins.hookspecs import hookimpl
 from roundtable.providers.builtin import builtin_providers
 from roundtable.scoring import BUILTIN_RULES
-from roundtable.storage import open_memory, open_sqlite
+from roundtable.storage import open_memory, open_postgres, open_sqlite
 from roundtable.tools.builtin import BUILTIN_TOOLS
 from roundtable.tools.search import builtin_searches
 
@@ -65,6 +65,8 @@ def roundtable_register_modes(registrar: ModeRegistrar) -> None:
 def roundtable_register_storages(registrar: StorageRegistrar) -> None:
     """Add the built-in storages."""
     registrar.add("memory", open_memory, summary="Stored in memory, until the process ends.")
+    registrar.add("postgres", open_postgres, summary="Stored in a PostgreSQL database, for several hosts.")
+    registrar.add("postgresql", open_postgres, summary="Stored in a PostgreSQL database, for several hosts.")
     registrar.add("sqlite", open_sqlite, summary="Stored in one file.")
 
 

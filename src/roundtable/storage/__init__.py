@@ -1,4 +1,4 @@
-"""Storage of sessions: an append-only log of events per session, in memory or in one SQLite file.
+"""Storage of sessions: an append-only log of events per session, in memory, in one SQLite file, or in PostgreSQL.
 
 Modules are loaded on first use, so that importing this package is fast.
 """
@@ -13,28 +13,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable._core.owner import current_owner, is_provably_dead
-    from roundtable.storage.locations import open_memory, open_sqlite
+    from roundtable.storage.locations import open_memory, open_postgres, open_sqlite
     from roundtable.storage.memory import MemoryStorage
+    from roundtable.storage.postgres import PostgresStorage
     from roundtable.storage.sqlite import SQLiteStorage
     from roundtable.storage.whole_sessions import WholeSessionMethods
 
 __all__ = [
     "MemoryStorage",
+    "PostgresStorage",
     "SQLiteStorage",
     "WholeSessionMethods",
     "current_owner",
     "is_provably_dead",
     "open_memory",
+    "open_postgres",
     "open_sqlite",
 ]
 
 _HOME = {
     "MemoryStorage": "memory",
+    "PostgresStorage": "postgres",
     "SQLiteStorage": "sqlite",
     "WholeSessionMethods": "whole_sessions",
     "current_owner": "._core.owner",
     "is_provably_dead": "._core.owner",
     "open_memory": "locations",
+    "open_postgres": "locations",
     "open_sqlite": "locations",
 }
 

@@ -14,9 +14,10 @@ from roundtable.http import masked_url
 if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.storage.memory import MemoryStorage
+    from roundtable.storage.postgres import PostgresStorage
     from roundtable.storage.sqlite import SQLiteStorage
 
-__all__ = ["default_database", "open_memory", "open_sqlite", "writable_database"]
+__all__ = ["default_database", "open_memory", "open_postgres", "open_sqlite", "writable_database"]
 
 
 def default_database(settings: Settings) -> Path:
@@ -101,3 +102,29 @@ def open_sqlite(url: str, *, make_folder: bool = False) -> SQLiteStorage:
             "absolute one.",
         )
     return SQLiteStorage(path, make_folder=make_folder)
+
+
+def open_postgres(url: str) -> PostgresStorage:
+    """Create a storage for a PostgreSQL database. It is connected on first use. Needs the extra `postgres`.
+
+    Args:
+        url: See `PostgresStorage`.
+
+    Raises:
+        ConfigurationError: The URL cannot be used, or the extra `postgres` is not installed.
+
+    Example:
+        >>> open_postgres("postgresql://me:secret@db.example.org/app").address
+        'postgresql://db.example.org/app'
+    """
+    try:
+        from roundtable.storage.postgres import PostgresStorage
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in {"psycopg", "psycopg_pool"}:
+            raise
+        raise ConfigurationError(
+            "the storage 'postgresql' needs psycopg, which is not installed",
+            cause=error,
+            hint="pip install 'roundtable-sdk[postgres]'",
+        ) from error
+    return PostgresStorage(url)

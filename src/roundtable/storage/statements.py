@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import DurableEvent, Lease, Owner, SessionFilter
 
-__all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read"]
+__all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read", "to_summary"]
 
 
 _log: logging.Logger = logging.getLogger(__name__)
@@ -197,13 +197,13 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
     except sqlite3.OperationalError as error:
         if "decode" not in str(error):
             raise
-        # A row whose text is not UTF-8 must not hide the others; its bytes become surrogates, which `_summary` refuses.
+        # A row whose text is not UTF-8 must not hide the others; its bytes become surrogates, refused later.
         connection.text_factory = _decode_escaped
         try:
             rows = _select_sessions(connection, wanted)
         finally:
             connection.text_factory = str
-    return tuple(map(_summary, rows))
+    return tuple(map(to_summary, rows))
 
 
 def _decode_escaped(raw: bytes) -> str:
@@ -246,8 +246,13 @@ def _select_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> l
     ).fetchall()
 
 
-def _summary(row: tuple[Any, ...]) -> SessionSummary:
-    """Return the summary of one row; if it is damaged, log that and return the parts that can be read."""
+def to_summary(row: tuple[Any, ...]) -> SessionSummary:
+    """Return the summary of one row; if it is damaged, log that and return the parts that can be read.
+
+    Args:
+        row: What `list_sessions` selects: id, topic, mode, agent ids, status, current and planned rounds, responses,
+            microseconds of its creation and last change, number of the last event, metadata.
+    """
     try:
         return SessionSummary(
             id=row[0],

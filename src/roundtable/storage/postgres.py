@@ -1,0 +1,778 @@
+"""Storage in a PostgreSQL database, for several processes on several hosts."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251  (psycopg supports only asyncio)
+import hashlib
+import json
+import secrets
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+import psycopg
+
+from roundtable._core.text import well_formed
+from roundtable.errors import ConfigurationError, LeaseLost, SessionError, StorageError
+from roundtable.record import Progress, follow, read_record, start_progress
+from roundtable.storage.database import unreadable
+from roundtable.storage.fulltext import indexed_words, query_words, search_in
+from roundtable.storage.memory import Numbered, numbered
+from roundtable.storage.postgres_connection import Background, Listener, PostgresPool, parse_address
+from roundtable.storage.postgres_schema import in_schema
+from roundtable.storage.rules import (
+    MAX_NUMBER,
+    LeaseState,
+    TurnId,
+    check_append,
+    check_number,
+    check_same_turn,
+    from_micros,
+    grant,
+    has_metadata,
+    json_text,
+    live_holder,
+    searchable,
+    session_exists,
+    session_key,
+    session_not_found,
+    span_end,
+    to_micros,
+    value_text,
+)
+from roundtable.storage.statements import to_summary
+from roundtable.storage.whole_sessions import WholeSessionMethods
+from roundtable.types import SessionRecord, durable_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from contextlib import AbstractContextManager
+    from typing import LiteralString
+
+    from roundtable.protocols import Clock, KeyValue
+    from roundtable.types import (
+        DurableEvent,
+        JsonValue,
+        Lease,
+        Owner,
+        SearchHit,
+        SearchQuery,
+        SessionFilter,
+        SessionSummary,
+    )
+
+__all__ = ["PostgresStorage"]
+
+T = TypeVar("T")
+_Rows: TypeAlias = "list[tuple[Any, ...]]"
+
+_EXIT_WAIT_S: Final = 2.0
+_PAGE: Final = 500
+_LARGEST_BATCH: Final = 128
+_KNOWN_STATES: Final = 4_096
+_EARLIEST_US: Final = to_micros(datetime.min.replace(tzinfo=UTC))
+
+
+# ---------------------------------------------------------------- texts and keys
+# PostgreSQL refuses the character NUL in texts. It is stored as two other characters.
+
+_ESCAPE: Final = "\uf8ff"
+_TO_STORED: Final = str.maketrans({_ESCAPE: f"{_ESCAPE}1", "\0": f"{_ESCAPE}0"})
+
+
+def _stored(text: str) -> str:
+    return well_formed(text).translate(_TO_STORED)
+
+
+def _unstored(text: str) -> str:
+    return text.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE) if _ESCAPE in text else text
+
+
+def _hash(*parts: str) -> bytes:
+    """Return 32 bytes that stand for these texts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.digest()
+
+
+class _Key(NamedTuple):
+    session_id: str
+    tenant: str
+    key: bytes
+    tenant_key: bytes
+
+
+def _key(tenant: str, session_id: str) -> _Key:
+    tenant, session_id = session_key(tenant, session_id)
+    return _Key(session_id, tenant, _hash(tenant, session_id), _hash(tenant))
+
+
+# ---------------------------------------------------------------- statements
+
+_CREATE: Final = """
+    INSERT INTO {schema}.sessions (key, tenant_key, tenant, id, record, topic, topic_searched, mode, agent_ids,
+                                   metadata, status, current_round, total_rounds, response_count, last_seq, created_us,
+                                   updated_us, last_append)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0, %s, %s, %s)
+    ON CONFLICT (key) DO NOTHING
+"""
+_WAS_CREATED: Final = "SELECT FROM {schema}.sessions WHERE key = %s AND last_append = %s AND last_seq = 0"
+_APPEND: Final = """
+    SELECT verdict, last, status, numbers, stored_seqs, stored_bodies
+    FROM {schema}.append(
+        %s::bytea, %s::bytea, %s::bigint,
+        %s::bigint, %s::text, %s::bigint[],
+        %s::text, %s::bigint[], %s::bigint,
+        %s::text[], %s::bigint[], %s::text[],
+        %s::bigint[], %s::bigint[], %s::bytea[], %s::bigint[], %s::bigint[],
+        %s::bigint[], %s::text[]
+    )
+"""
+_ANNOUNCE: Final = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload"
+_RECORD: Final = "SELECT record FROM {schema}.sessions WHERE key = %s"
+_EVENTS: Final = "SELECT body FROM {schema}.events WHERE key = %s AND seq > %s ORDER BY seq"
+_LIST: Final = """
+    SELECT id, topic, mode, agent_ids, status, current_round, total_rounds, response_count, created_us, updated_us,
+           last_seq, metadata
+    FROM {schema}.sessions
+    WHERE tenant_key = %(tenant)s
+      AND (%(topic)s::text IS NULL OR strpos(topic_searched, %(topic)s) > 0)
+      AND (%(mode)s::text IS NULL OR mode = %(mode)s)
+      AND (%(status)s::text IS NULL OR status = %(status)s)
+      AND (%(since)s::bigint IS NULL OR created_us >= %(since)s)
+      AND (%(until)s::bigint IS NULL OR created_us <= %(until)s)
+      AND (%(untouched_since)s::bigint IS NULL OR updated_us < %(untouched_since)s)
+      AND (%(after_us)s::bigint IS NULL
+           OR ((created_us, id) < (%(after_us)s, %(after_id)s) AND %(after_us)s > %(first_us)s))
+    ORDER BY created_us DESC, id DESC
+    LIMIT %(limit)s
+"""
+_LOCK: Final = "SELECT FROM {schema}.sessions WHERE key = %s FOR UPDATE"
+_LEASE: Final = """
+    SELECT l.token, l.owner, l.expires_us, {now}
+    FROM {schema}.sessions AS s LEFT JOIN {schema}.leases AS l USING (key)
+    WHERE s.key = %s
+"""
+_ISSUE: Final = """
+    INSERT INTO {schema}.tokens AS t (tenant_key, last) VALUES (%s, 1)
+    ON CONFLICT (tenant_key) DO UPDATE SET last = t.last + 1
+    RETURNING last
+"""
+_STORE_LEASE: Final = """
+    INSERT INTO {schema}.leases (key, token, owner, expires_us) VALUES (%s, %s, %s, %s)
+    ON CONFLICT (key) DO UPDATE SET token = excluded.token, owner = excluded.owner, expires_us = excluded.expires_us
+"""
+_DELETE: Final = "DELETE FROM {schema}.sessions WHERE key = %s"
+_SEARCH: Final = """
+    SELECT s.key, s.record, e.body
+    FROM {schema}.positions AS p JOIN {schema}.sessions AS s USING (key) JOIN {schema}.events AS e USING (key, seq)
+    WHERE p.words @@ %(words)s::tsquery AND s.tenant_key = %(tenant)s
+      AND (%(session)s::bytea IS NULL OR s.key = %(session)s)
+    ORDER BY s.created_us DESC, s.id DESC, p.seq
+    LIMIT %(limit)s OFFSET %(offset)s
+"""
+_GET: Final = """
+    SELECT value FROM {schema}.key_values
+    WHERE tenant_key = %s AND name_key = %s AND (expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now}))
+"""
+_NOW: Final = "SELECT {now}"
+_PUT: Final = """
+    INSERT INTO {schema}.key_values (tenant_key, name_key, name, value, expires_us) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (tenant_key, name_key) DO UPDATE SET value = excluded.value, expires_us = excluded.expires_us
+"""
+_EXPIRE: Final = """
+    DELETE FROM {schema}.key_values WHERE (tenant_key, name_key) IN (
+        SELECT tenant_key, name_key FROM {schema}.key_values
+        WHERE tenant_key = %s AND expires_us <= %s
+        LIMIT 100 FOR UPDATE SKIP LOCKED
+    )
+"""
+_DROP: Final = """
+    DELETE FROM {schema}.key_values WHERE tenant_key = %s AND name_key = %s
+    RETURNING expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now})
+"""
+_SCAN: Final = """
+    SELECT name, value FROM {schema}.key_values
+    WHERE tenant_key = %s AND left(name, 100) >= left(%s, 100) AND starts_with(name, %s)
+      AND (expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now}))
+"""
+
+
+# ---------------------------------------------------------------- sessions
+
+
+class _State(NamedTuple):
+    """What appends depend on."""
+
+    last: int
+    progress: Progress
+
+
+@dataclass(slots=True, eq=False)
+class _Append:
+    """One call of `append` that waits for its turn."""
+
+    key: _Key
+    stores: bool
+    arguments: tuple[object, ...]
+    done: asyncio.Future[tuple[Any, ...]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class PostgresStorage(WholeSessionMethods):
+    """Store sessions in a PostgreSQL database (version 15 or later), for processes on any number of hosts.
+
+    Data survives a crash as soon as the awaited call returns, as far as the server's `synchronous_commit` promises.
+    Concurrent appends share transactions. A cancelled call is stored as a whole or not at all; once it has started, it
+    completes. If the connection breaks, calls connect again for `reconnect_s` seconds; an append is stored once,
+    however often it is sent.
+
+    The tables are created on the first use, in a PostgreSQL schema of their own, and upgraded by newer versions of
+    this library. A process with an older version then refuses the database and changes nothing.
+
+    Connections are used on one background thread, so callers may use any event loop (asyncio or trio), and several.
+
+    Needs the extra `postgres`.
+
+    Args:
+        url: Address as libpq takes it, such as `postgresql://user:password@host:5432/database?sslmode=verify-full`. The
+            parameter `schema` names the PostgreSQL schema of the tables, `roundtable` by default.
+        clock: Decides when leases and values expire; the clock of the database by default.
+        connections: Most connections at once, from 1. One more listens for changes by other processes.
+        reconnect_s: How long a call waits for a server that restarts or cannot take connections, in seconds.
+
+    Raises:
+        ConfigurationError: The URL cannot be used, or a number is out of range.
+
+    Example:
+        >>> PostgresStorage("postgresql://me:secret@db.example.org/app").address
+        'postgresql://db.example.org/app'
+    """
+
+    def __init__(
+        self, url: str, *, clock: Clock | None = None, connections: int = 8, reconnect_s: float = 10.0
+    ) -> None:
+        if connections < 1:
+            msg = f"a storage needs at least one connection, not {connections!r}"
+            raise ConfigurationError(msg)
+        if not 0 <= reconnect_s <= 3600:
+            msg = f"reconnect_s must be from 0 to 3600 seconds, not {reconnect_s!r}"
+            raise ConfigurationError(msg)
+        address = parse_address(url)
+        self.address: str = address.name
+        """The address without user, password and parameters."""
+        if clock is not None:
+            self._clock = clock
+        self._own_clock = clock
+        self._sql = _Statements(address.schema)
+        self._background = Background("roundtable-postgres", address.name)
+        self._pool = PostgresPool(address, connections, reconnect_s)
+        self._sender = secrets.token_hex(4)
+        self._channel = f"roundtable_{_hash(address.schema).hex()[:16]}"
+        self._listener = Listener(self._background, self._pool, self._channel, self._sender)
+        self._kv = PostgresKeyValue(self._background, self._pool, self._sql, clock)
+        self._waiting: list[_Append] = []
+        self._writers = 0
+        self._most_writers = max(1, connections // 2)
+        self._states: OrderedDict[bytes, _State] = OrderedDict()
+        self._finalizer = weakref.finalize(self, _end, self._background, self._pool, self._listener)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
+
+    @property
+    def kv(self) -> KeyValue:
+        """Key-value store for small values."""
+        return self._kv
+
+    async def create(self, record: SessionRecord) -> None:
+        """Store a new, empty session. See `Storage.create`."""
+        text = value_text(record)
+        stored = SessionRecord.from_json(text)
+        key, created, config = _key(stored.tenant, stored.id), to_micros(stored.created_at), stored.config
+        create_id = secrets.token_bytes(16)
+        values = (
+            key.key,
+            key.tenant_key,
+            _stored(stored.tenant),
+            _stored(stored.id),
+            text,
+            _stored(config.topic),
+            _stored(searchable(config.topic)),
+            _stored(config.mode),
+            json.dumps([agent.id for agent in stored.agents]),
+            json_text(dict(config.metadata)),
+            *start_progress(stored),
+            created,
+            created,
+            create_id,
+        )
+
+        async def insert(connection: psycopg.AsyncConnection) -> bool:
+            if (await connection.execute(self._sql[_CREATE], values)).rowcount:
+                return True
+            # Sent again, after the connection broke?
+            return bool((await connection.execute(self._sql[_WAS_CREATED], (key.key, create_id))).rowcount)
+
+        if not await self._call(insert):
+            raise session_exists(record.id)
+
+    async def append(
+        self,
+        session_id: str,
+        expected_seq: int | None,
+        token: int | None,
+        events: Sequence[DurableEvent],
+        *,
+        tenant: str = "default",
+    ) -> int:
+        """Store events, all or none, and return the number of the last one. See `Storage.append`."""
+        check_append(session_id, token, events)
+        key, batch = _key(tenant, session_id), tuple(events)
+        if token is not None and not 0 <= token <= MAX_NUMBER:
+            token = 0  # no lease ever has it
+        return await self._background.call(lambda: self._append(key, expected_seq, token, batch))
+
+    async def _append(
+        self, key: _Key, expected: int | None, token: int | None, events: tuple[DurableEvent, ...]
+    ) -> int:
+        known: dict[TurnId, str] = {}
+        state, is_fresh = self._states.get(key.key), False
+        while True:
+            entries: list[Numbered] = []
+            arguments: tuple[object, ...] = _NO_ARGUMENTS
+            progress: Progress | None = None
+            if state is not None:
+                try:
+                    check_number(key.session_id, expected, state.last)
+                    entries = numbered(events, state.last, known.get)
+                    progress = follow(key.session_id, state.progress, [entry.event for entry in entries])
+                    arguments = _arguments(state, progress, entries)
+                except SessionError:
+                    if is_fresh:
+                        raise
+            verdict, last, status, numbers, stored_seqs, stored_bodies = await self._send(key, token, arguments)
+            match verdict:
+                case "stored":
+                    self._remember(key, None if progress is None else _State(last, progress))
+                    return int(last)
+                case "turns" if state is not None:
+                    places = {state.last + place: entry for place, entry in enumerate(entries, 1)}
+                    for seq, body in zip(stored_seqs, stored_bodies, strict=True):
+                        entry = places[seq]
+                        if entry.place is not None:
+                            check_same_turn(entry.place, body, entry.text)
+                            known[entry.place] = body
+                case "missing":
+                    self._remember(key, None)
+                    raise session_not_found(key.session_id)
+                case "token":
+                    msg = f"the lease on session {key.session_id!r} is lost: its token {token} is not the current one"
+                    raise LeaseLost(msg)
+                case _:
+                    state, is_fresh = _State(last, Progress(status, *numbers)), True
+
+    def _remember(self, key: _Key, state: _State | None) -> None:
+        self._states.pop(key.key, None)
+        if state is not None:
+            self._states[key.key] = state
+            if len(self._states) > _KNOWN_STATES:
+                self._states.popitem(last=False)
+
+    async def _send(self, key: _Key, token: int | None, arguments: tuple[object, ...]) -> tuple[Any, ...]:
+        """Call the function `append` together with those who wait for the same."""
+        append_id = secrets.token_bytes(16)
+        waiting = _Append(key, arguments is not _NO_ARGUMENTS, (key.key, append_id, token, *arguments))
+        self._waiting.append(waiting)
+        if self._writers < self._most_writers:
+            self._writers += 1
+            self._background.spawn(self._write_waiting())
+        return await waiting.done
+
+    async def _write_waiting(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:_LARGEST_BATCH], self._waiting[_LARGEST_BATCH:]
+                await self._send_batch(batch)
+        finally:
+            self._writers -= 1
+
+    async def _send_batch(self, batch: list[_Append]) -> None:
+        # Sessions are locked in the same order by everybody.
+        batch.sort(key=lambda waiting: waiting.key.key)
+        try:
+            rows = await self._pool.use(lambda connection: self._write(connection, batch), repeatable=True)
+        except Exception as error:  # noqa: BLE001  (raised to those who wait)
+            if len(batch) > 1 and isinstance(error, StorageError) and not error.retryable:
+                for waiting in batch:  # one of them may be at fault
+                    await self._send_batch([waiting])
+                return
+            for waiting in batch:
+                waiting.done.set_exception(error)
+            return
+        for waiting, row in zip(batch, rows, strict=True):
+            waiting.done.set_result(row)
+
+    async def _write(self, connection: psycopg.AsyncConnection, batch: list[_Append]) -> _Rows:
+        """Call the function for each, in one transaction; announce in another, which holds no lock of the server."""
+        async with connection.pipeline() as pipeline:
+            cursors = [await connection.execute(self._sql[_APPEND], waiting.arguments) for waiting in batch]
+            await pipeline.sync()
+            payloads = [f"{waiting.key.key.hex()} {self._sender}" for waiting in batch if waiting.stores]
+            await connection.execute(_ANNOUNCE.encode(), (self._channel, payloads))
+        return [row for cursor in cursors for row in await cursor.fetchall()]
+
+    async def read(
+        self, session_id: str, after: int = 0, *, tenant: str = "default"
+    ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
+        """Return the session and its events numbered above `after`, in order. See `Storage.read`."""
+        key, place = _key(tenant, session_id), max(min(after, MAX_NUMBER), 0)
+
+        async def select(connection: psycopg.AsyncConnection) -> tuple[str, _Rows] | None:
+            async with connection.pipeline():  # one transaction, so that both see one state
+                records = await connection.execute(self._sql[_RECORD], (key.key,))
+                events = await connection.execute(self._sql[_EVENTS], (key.key, place))
+            record = await records.fetchone()
+            return None if record is None else (record[0], await events.fetchall())
+
+        found = await self._call(select)
+        if found is None:
+            raise session_not_found(session_id)
+        try:
+            return read_record(found[0]), tuple(durable_event(body) for (body,) in found[1])
+        except ValueError as error:
+            raise unreadable(self.address, f"session {session_id!r}", error) from error
+
+    async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
+        """List sessions, newest first. See `Storage.list`."""
+        after_at, after_id = filter.place or (None, None)
+        values: dict[str, object] = {
+            "tenant": _hash(well_formed(filter.tenant)),
+            "topic": None if filter.topic is None else _stored(searchable(filter.topic)),
+            "mode": None if filter.mode is None else _stored(filter.mode),
+            "status": filter.status,
+            "since": None if filter.created_from is None else to_micros(filter.created_from),
+            "until": None if filter.created_to is None else to_micros(filter.created_to),
+            "untouched_since": None if filter.updated_before is None else to_micros(filter.updated_before),
+            "after_us": None if after_at is None else to_micros(after_at),
+            "after_id": None if after_id is None else _stored(after_id),
+            "first_us": _EARLIEST_US,
+        }
+        wanted = json_text(dict(filter.metadata)) if filter.metadata else None
+        rows: _Rows = []
+        while True:
+            page = await self._list_page(values, filter.limit if wanted is None else _PAGE)
+            rows += page if wanted is None else [row for row in page if has_metadata(row[11], wanted)]
+            if wanted is None or len(page) < _PAGE or len(rows) >= filter.limit:
+                return tuple(to_summary((*map(_unstored, row[:3]), *row[3:])) for row in rows[: filter.limit])
+            values |= {"after_us": page[-1][8], "after_id": page[-1][0]}
+
+    async def _list_page(self, values: dict[str, object], limit: int) -> _Rows:
+        async def select(connection: psycopg.AsyncConnection) -> _Rows:
+            return await (await connection.execute(self._sql[_LIST], {**values, "limit": limit})).fetchall()
+
+        return await self._call(select)
+
+    async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
+        """Find words in positions and their reasoning. See `FullText.search`."""
+        words = " & ".join(f"'{word}'{':*' if is_prefix else ''}" for word, is_prefix in query_words(query.text))
+        if not words:
+            return ()
+        values: dict[str, object] = {
+            "words": words,
+            "tenant": _hash(well_formed(query.tenant)),
+            "session": None if query.session_id is None else _key(query.tenant, query.session_id).key,
+            "limit": max(_PAGE, query.limit),
+        }
+        hits: list[SearchHit] = []
+        offset = 0
+        while True:
+            page = {**values, "offset": offset}
+
+            async def select(connection: psycopg.AsyncConnection, page: dict[str, object] = page) -> _Rows:
+                return await (await connection.execute(self._sql[_SEARCH], page)).fetchall()
+
+            rows = await self._call(select)
+            found: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
+            for session, record, body in rows:
+                if session not in found:
+                    found[session] = (read_record(record), [])
+                found[session][1].append(durable_event(body))
+            # The index knows words; phrases, and the text around a hit, come from the index that all storages share.
+            hits += search_in(found.values(), query)
+            if len(rows) < max(_PAGE, query.limit) or len(hits) >= query.limit:
+                return tuple(hits[: query.limit])
+            offset += len(rows)
+
+    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+        """Take, renew or release the right to append. See `Storage.lease`."""
+        key = _key(tenant, session_id)
+
+        async def take(connection: psycopg.AsyncConnection) -> LeaseState:
+            async with connection.transaction():
+                # A statement of its own: one that waits for a lock reads the state before it.
+                await connection.execute(self._sql[_LOCK], (key.key,))
+                held, now = await self._held(connection, key)
+                token = await self._next_token(connection, key) if _needs_token(held, owner) else 0
+                granted = grant(session_id, held, owner, ttl_s, now=now, next_token=lambda: token)
+                values = (key.key, granted.token, granted.owner, to_micros(granted.expires_at))
+                await connection.execute(self._sql[_STORE_LEASE], values)
+            return granted
+
+        return (await self._call(take)).to_lease(owner)
+
+    async def _next_token(self, connection: psycopg.AsyncConnection, key: _Key) -> int:
+        ((token,),) = await (await connection.execute(self._sql[_ISSUE], (key.tenant_key,))).fetchall()
+        return int(token)
+
+    async def _held(self, connection: psycopg.AsyncConnection, key: _Key) -> tuple[LeaseState | None, datetime]:
+        """Return the lease of a session and the time."""
+        rows = await (await connection.execute(self._sql[_LEASE], (key.key,))).fetchall()
+        if not rows:
+            raise session_not_found(key.session_id)
+        token, owner, expires_us, now_us = rows[0]
+        now = from_micros(now_us) if self._own_clock is None else self._own_clock.now()
+        return None if token is None else LeaseState(token, owner, from_micros(expires_us)), now
+
+    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+        """Return the owner that runs a session. See `Leases.holder`."""
+        key = _key(tenant, session_id)
+        return live_holder(*await self._call(lambda connection: self._held(connection, key)))
+
+    async def delete(self, session_id: str, *, tenant: str = "default") -> None:
+        """Remove a session and its events. See `Storage.delete`."""
+        key = _key(tenant, session_id)
+
+        async def drop(connection: psycopg.AsyncConnection) -> int:
+            return (await connection.execute(self._sql[_DELETE], (key.key,))).rowcount
+
+        if not await self._call(drop, repeatable=False):
+            raise session_not_found(session_id)
+
+    def listen(
+        self, session_id: str, heard: Callable[[], object], *, tenant: str = "default"
+    ) -> AbstractContextManager[None]:
+        """Call a function when another process may have stored events. See `Notify.listen`."""
+        return self._listener.listen(_key(tenant, session_id).key.hex(), heard)
+
+    async def _call(
+        self, work: Callable[[psycopg.AsyncConnection], Coroutine[None, None, T]], *, repeatable: bool = True
+    ) -> T:
+        return await self._background.call(lambda: self._pool.use(work, repeatable=repeatable))
+
+    async def aclose(self) -> None:
+        """Finish running calls, close the connections and end the thread; idempotent."""
+        self._finalizer.detach()
+        self._background.end(partial(_close, self._pool, self._listener))
+        await self._background.ended()
+
+    def close(self) -> None:
+        """Do what `aclose` does, blocking; idempotent."""
+        self._finalizer.detach()
+        self._background.end(partial(_close, self._pool, self._listener))
+        self._background.join()
+
+
+async def _close(pool: PostgresPool, listener: Listener) -> None:
+    await listener.aclose()
+    await pool.aclose()
+
+
+def _end(background: Background, pool: PostgresPool, listener: Listener) -> None:
+    """End the thread of a storage that was not closed, at the latest when the interpreter exits."""
+    background.end(partial(_close, pool, listener))
+    background.join(_EXIT_WAIT_S)
+
+
+class _Statements:
+    """The statements for one schema.
+
+    Args:
+        schema: Name of the PostgreSQL schema.
+    """
+
+    def __init__(self, schema: str) -> None:
+        self._schema = schema
+        self._prepared: dict[str, bytes] = {}
+
+    def __getitem__(self, statement: LiteralString) -> bytes:
+        if statement not in self._prepared:
+            self._prepared[statement] = in_schema(self._schema, statement)
+        return self._prepared[statement]
+
+
+_NO_ARGUMENTS: Final[tuple[object, ...]] = (None,) * 4 + (None,) * 12
+"""Arguments of the function `append` that only ask for the state."""
+
+
+def _arguments(state: _State, progress: Progress, entries: Sequence[Numbered]) -> tuple[object, ...]:
+    """Return the arguments of the function `append` after the token."""
+    first = state.last + 1
+    turns = [(first + place, entry.place) for place, entry in enumerate(entries) if entry.place is not None]
+    texts = [(first + place, words) for place, entry in enumerate(entries) if (words := indexed_words(entry.event))]
+    return (
+        state.last,
+        state.progress[0],
+        list(state.progress[1:]),
+        progress[0],
+        list(progress[1:]),
+        to_micros(entries[-1].event.timestamp) if entries else None,
+        [entry.event.type for entry in entries],
+        [to_micros(entry.event.timestamp) for entry in entries],
+        [entry.text for entry in entries],
+        [seq for seq, _ in turns],
+        [turn.round for _, turn in turns],
+        [_hash(turn.stage) for _, turn in turns],
+        [turn.slot for _, turn in turns],
+        [turn.attempt for _, turn in turns],
+        [seq for seq, _ in texts],
+        [" ".join(words) for _, words in texts],
+    )
+
+
+def _needs_token(held: LeaseState | None, owner: Owner) -> bool:
+    return held is None or held.owner is None or held.owner != value_text(owner)
+
+
+class PostgresKeyValue:
+    """Small values in the database of a `PostgresStorage`.
+
+    Args:
+        background: Where the connections are used.
+        pool: The connections.
+        statements: The statements for the schema.
+        clock: Decides when values expire; the clock of the database if None.
+    """
+
+    def __init__(
+        self, background: Background, pool: PostgresPool, statements: _Statements, clock: Clock | None
+    ) -> None:
+        self._background = background
+        self._pool = pool
+        self._sql = statements
+        self._clock = clock
+
+    async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
+        """Return a value; `None` if there is none or it has expired."""
+        name = _Name(tenant, key)
+
+        async def select(connection: psycopg.AsyncConnection) -> JsonValue:
+            return await self._get(connection, name)
+
+        return await self._call(select)
+
+    async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
+        """Store a value, replacing any value of that key. See `KeyValue.put`.
+
+        Raises:
+            ValueError: The value or `ttl_s` cannot be stored.
+            TypeError: The value is not a JSON value.
+        """
+        name, text = _Name(tenant, key), json_text(value)
+        _check_span(ttl_s)
+
+        async def store(connection: psycopg.AsyncConnection) -> None:
+            await self._put(connection, name, text, ttl_s)
+
+        await self._call(store)
+
+    async def delete(self, key: str, *, tenant: str = "default") -> bool:
+        """Delete a value; return whether there was one."""
+        name = _Name(tenant, key)
+
+        async def drop(connection: psycopg.AsyncConnection) -> bool:
+            values = (name.tenant_key, name.name_key, self._now_us())
+            rows = await (await connection.execute(self._sql[_DROP], values)).fetchall()
+            return any(was_live for (was_live,) in rows)
+
+        return await self._call(drop, repeatable=False)
+
+    async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
+        """Return the keys with this prefix and their values, in key order."""
+        name = _Name(tenant, prefix)
+
+        async def select(connection: psycopg.AsyncConnection) -> list[tuple[str, str]]:
+            values = (name.tenant_key, name.stored, name.stored, self._now_us())
+            return await (await connection.execute(self._sql[_SCAN], values)).fetchall()
+
+        rows = [(_unstored(key), text) for key, text in await self._call(select)]
+        return tuple((key, self._parse(key, text)) for key, text in sorted(rows))
+
+    async def update(
+        self,
+        key: str,
+        fn: Callable[[JsonValue], JsonValue],
+        *,
+        ttl_s: float | None = None,
+        tenant: str = "default",
+    ) -> JsonValue:
+        """Replace a value by a function of the current one, in one transaction. See `KeyValue.update`.
+
+        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread, more than
+        once if the transaction is tried again: it must be quick, have no side effects and not use the storage.
+        """
+        name = _Name(tenant, key)
+        _check_span(ttl_s)
+
+        async def change(connection: psycopg.AsyncConnection) -> str:
+            async with connection.transaction():
+                # A lock on the name: there may be no row yet that could be locked.
+                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (name.lock,))
+                text = json_text(fn(await self._get(connection, name)))
+                await self._put(connection, name, text, ttl_s)
+            return text
+
+        value: JsonValue = json.loads(await self._call(change, repeatable=False))
+        return value
+
+    async def _get(self, connection: psycopg.AsyncConnection, name: _Name) -> JsonValue:
+        values = (name.tenant_key, name.name_key, self._now_us())
+        row = await (await connection.execute(self._sql[_GET], values)).fetchone()
+        return None if row is None else self._parse(name.text, row[0])
+
+    async def _put(self, connection: psycopg.AsyncConnection, name: _Name, text: str, ttl_s: float | None) -> None:
+        expires_us = None
+        if ttl_s is not None:
+            now_us = self._now_us()
+            if now_us is None:
+                ((now_us,),) = await (await connection.execute(self._sql[_NOW])).fetchall()
+            await connection.execute(self._sql[_EXPIRE], (name.tenant_key, now_us))
+            expires_us = to_micros(span_end(from_micros(now_us), ttl_s))
+        values = (name.tenant_key, name.name_key, name.stored, text, expires_us)
+        await connection.execute(self._sql[_PUT], values)
+
+    def _now_us(self) -> int | None:
+        """Return the time in microseconds since 1970; None for the clock of the database."""
+        return None if self._clock is None else to_micros(self._clock.now())
+
+    def _parse(self, key: str, text: str) -> JsonValue:
+        try:
+            value: JsonValue = json.loads(text)
+        except ValueError as error:
+            raise unreadable(self._pool.address.name, f"the value {key!r}", error) from error
+        return value
+
+    async def _call(
+        self, work: Callable[[psycopg.AsyncConnection], Coroutine[None, None, T]], *, repeatable: bool = True
+    ) -> T:
+        return await self._background.call(lambda: self._pool.use(work, repeatable=repeatable))
+
+
+class _Name:
+    """The name of a value, and what stands for it in the database."""
+
+    def __init__(self, tenant: str, name: str) -> None:
+        tenant, self.text = well_formed(tenant), well_formed(name)
+        self.stored = _stored(name)
+        self.tenant_key = _hash(tenant)
+        self.name_key = _hash(self.text)
+        self.lock = int.from_bytes(_hash(tenant, self.text)[:8], "big", signed=True)
+
+
+def _check_span(ttl_s: float | None) -> None:
+    if ttl_s is not None:
+        span_end(datetime.now(UTC), ttl_s)

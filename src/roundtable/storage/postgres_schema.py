@@ -1,0 +1,279 @@
+"""The tables of the PostgreSQL storage, the function that appends, and how both are created and upgraded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import psycopg
+from psycopg import sql
+
+from roundtable.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import LiteralString
+
+__all__ = ["MIGRATIONS", "OLDEST_SERVER", "in_schema", "migrate"]
+
+OLDEST_SERVER: Final = 15
+"""Oldest major version of PostgreSQL that the storage accepts."""
+
+_LOCK_ID: Final = 0x5254_424C
+"""First key of the advisory lock under which schemas are upgraded: "RTBL"."""
+
+_NOW_US: Final = sql.SQL("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+
+_SCHEMA_1: Final[tuple[LiteralString, ...]] = (
+    # Rows are found by hashes of tenant and id: an index of PostgreSQL cannot hold long texts.
+    # All columns but `record` are computed from the events, so that lists need not read them.
+    """
+    CREATE TABLE {schema}.sessions (
+        key BYTEA PRIMARY KEY,
+        tenant_key BYTEA NOT NULL,
+        tenant TEXT NOT NULL,
+        id TEXT COLLATE "C" NOT NULL,
+        record TEXT NOT NULL,
+        topic TEXT NOT NULL,
+        topic_searched TEXT COLLATE "C" NOT NULL,
+        mode TEXT COLLATE "C" NOT NULL,
+        agent_ids TEXT NOT NULL,
+        metadata TEXT NOT NULL,
+        status TEXT NOT NULL,
+        current_round BIGINT NOT NULL,
+        total_rounds BIGINT NOT NULL,
+        response_count BIGINT NOT NULL,
+        last_seq BIGINT NOT NULL,
+        created_us BIGINT NOT NULL,
+        updated_us BIGINT NOT NULL,
+        last_append BYTEA
+    )
+    """,
+    "CREATE INDEX sessions_by_age ON {schema}.sessions (tenant_key, created_us)",
+    """
+    CREATE TABLE {schema}.events (
+        key BYTEA NOT NULL REFERENCES {schema}.sessions ON DELETE CASCADE,
+        seq BIGINT NOT NULL,
+        type TEXT NOT NULL,
+        timestamp_us BIGINT NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (key, seq)
+    )
+    """,
+    # The event of each turn: a turn is stored once, however often it is sent.
+    """
+    CREATE TABLE {schema}.turns (
+        key BYTEA NOT NULL REFERENCES {schema}.sessions ON DELETE CASCADE,
+        round BIGINT NOT NULL,
+        stage_key BYTEA NOT NULL,
+        slot BIGINT NOT NULL,
+        attempt BIGINT NOT NULL,
+        seq BIGINT NOT NULL,
+        PRIMARY KEY (key, round, stage_key, slot, attempt)
+    )
+    """,
+    """
+    CREATE TABLE {schema}.leases (
+        key BYTEA PRIMARY KEY REFERENCES {schema}.sessions ON DELETE CASCADE,
+        token BIGINT NOT NULL,
+        owner TEXT,
+        expires_us BIGINT NOT NULL
+    )
+    """,
+    # The last token issued, outside of `leases`: a session that is deleted and created again under the same id
+    # must not accept a token of the deleted one.
+    "CREATE TABLE {schema}.tokens (tenant_key BYTEA PRIMARY KEY, last BIGINT NOT NULL)",
+    # The words of each position; the texts are in the events.
+    """
+    CREATE TABLE {schema}.positions (
+        key BYTEA NOT NULL REFERENCES {schema}.sessions ON DELETE CASCADE,
+        seq BIGINT NOT NULL,
+        words TSVECTOR NOT NULL,
+        PRIMARY KEY (key, seq)
+    )
+    """,
+    "CREATE INDEX positions_by_word ON {schema}.positions USING gin (words)",
+    """
+    CREATE TABLE {schema}.key_values (
+        tenant_key BYTEA NOT NULL,
+        name_key BYTEA NOT NULL,
+        name TEXT COLLATE "C" NOT NULL,
+        value TEXT NOT NULL,
+        expires_us BIGINT,
+        PRIMARY KEY (tenant_key, name_key)
+    )
+    """,
+    "CREATE INDEX key_values_by_name ON {schema}.key_values (tenant_key, left(name, 100))",
+    "CREATE INDEX key_values_by_expiry ON {schema}.key_values (tenant_key, expires_us) WHERE expires_us IS NOT NULL",
+    # Appends in one round trip. The caller computes the new state of the session from the state that it knows; where
+    # that state is out of date, nothing is stored, and the current state is returned.
+    #
+    # `verdict` is 'stored', or why nothing was stored: 'missing' (no session), 'token' (a stale token), 'state'
+    # (`old_state` is not the current one), 'turns' (these turns are stored already). A state is: status, current
+    # round, planned rounds, number of responses.
+    """
+    CREATE FUNCTION {schema}.append(
+        session_key BYTEA, append_id BYTEA, lease_token BIGINT,
+        old_seq BIGINT, old_status TEXT, old_numbers BIGINT[],
+        new_status TEXT, new_numbers BIGINT[], new_us BIGINT,
+        types TEXT[], times BIGINT[], bodies TEXT[],
+        turn_seqs BIGINT[], turn_rounds BIGINT[], turn_stages BYTEA[], turn_slots BIGINT[], turn_attempts BIGINT[],
+        text_seqs BIGINT[], texts TEXT[],
+        OUT verdict TEXT, OUT last BIGINT, OUT status TEXT, OUT numbers BIGINT[],
+        OUT stored_seqs BIGINT[], OUT stored_bodies TEXT[]
+    ) LANGUAGE plpgsql AS $$
+    DECLARE
+        session {schema}.sessions%ROWTYPE;
+        added CONSTANT BIGINT := coalesce(array_length(bodies, 1), 0);
+    BEGIN
+        SELECT * INTO session FROM {schema}.sessions AS s WHERE s.key = session_key FOR UPDATE;
+        IF NOT FOUND THEN
+            verdict := 'missing';
+            RETURN;
+        END IF;
+        last := session.last_seq;
+        IF session.last_append = append_id THEN  -- sent again, after the connection broke
+            verdict := 'stored';
+            RETURN;
+        END IF;
+        IF lease_token IS NOT NULL AND NOT EXISTS (
+            SELECT FROM {schema}.leases AS l WHERE l.key = session_key AND l.token = lease_token AND l.owner IS NOT NULL
+        ) THEN
+            verdict := 'token';
+            RETURN;
+        END IF;
+        status := session.status;
+        numbers := ARRAY[session.current_round, session.total_rounds, session.response_count];
+        IF old_seq IS DISTINCT FROM last OR old_status <> status OR old_numbers <> numbers THEN
+            verdict := 'state';
+            RETURN;
+        END IF;
+        IF added = 0 THEN
+            verdict := 'stored';
+            RETURN;
+        END IF;
+        SELECT array_agg(sent.seq), array_agg(e.body) INTO stored_seqs, stored_bodies
+        FROM unnest(turn_seqs, turn_rounds, turn_stages, turn_slots, turn_attempts)
+            AS sent (seq, round, stage_key, slot, attempt)
+        JOIN {schema}.turns AS t ON t.key = session_key AND t.round = sent.round AND t.stage_key = sent.stage_key
+            AND t.slot = sent.slot AND t.attempt = sent.attempt
+        JOIN {schema}.events AS e ON e.key = session_key AND e.seq = t.seq;
+        IF stored_seqs IS NOT NULL THEN
+            verdict := 'turns';
+            RETURN;
+        END IF;
+        INSERT INTO {schema}.events (key, seq, type, timestamp_us, body)
+        SELECT session_key, old_seq + place, type, time, body
+        FROM unnest(types, times, bodies) WITH ORDINALITY AS sent (type, time, body, place);
+        INSERT INTO {schema}.turns (key, seq, round, stage_key, slot, attempt)
+        SELECT session_key, sent.*
+        FROM unnest(turn_seqs, turn_rounds, turn_stages, turn_slots, turn_attempts) AS sent;
+        INSERT INTO {schema}.positions (key, seq, words)
+        SELECT session_key, sent.seq, array_to_tsvector(string_to_array(sent.words, ' '))
+        FROM unnest(text_seqs, texts) AS sent (seq, words);
+        last := old_seq + added;
+        UPDATE {schema}.sessions AS s
+        SET status = new_status, current_round = new_numbers[1], total_rounds = new_numbers[2],
+            response_count = new_numbers[3], last_seq = append.last, updated_us = new_us, last_append = append_id
+        WHERE s.key = session_key;
+        verdict := 'stored';
+    END
+    $$
+    """,
+)
+
+MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (_SCHEMA_1,)
+"""The statements that upgrade the schema from version n to n + 1, starting with none."""
+
+
+def in_schema(schema: str, statement: LiteralString) -> bytes:
+    """Return a statement with `{schema}` replaced by the quoted name of a schema.
+
+    `{now}` is replaced by the time of the database in microseconds since 1970.
+
+    Example:
+        >>> in_schema("debates", "SELECT count(*) FROM {schema}.sessions")
+        b'SELECT count(*) FROM "debates".sessions'
+    """
+    return sql.SQL(statement).format(schema=sql.Identifier(schema), now=_NOW_US).as_bytes()
+
+
+async def migrate(
+    connection: psycopg.AsyncConnection,
+    schema: str,
+    address: str,
+    migrations: Sequence[tuple[LiteralString, ...]] = MIGRATIONS,
+) -> None:
+    """Create or upgrade the tables in one transaction, all or nothing; the first of several processes does it.
+
+    Args:
+        connection: An open connection in autocommit mode.
+        schema: The PostgreSQL schema that holds the tables.
+        address: Address of the database without secrets, for messages.
+        migrations: The statements of each upgrade.
+
+    Raises:
+        StorageError: The server is too old, its encoding is not UTF-8, or the tables belong to another application or
+            to a newer version of this library.
+    """
+    await _check_server(connection, address)
+    if await _version(connection, schema, address, len(migrations)) == len(migrations):
+        return
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCK_ID, schema))
+        # Check again under the lock: another process may have upgraded the tables.
+        version = await _version(connection, schema, address, len(migrations))
+        if version is None:
+            found = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (schema,))
+            if not found.rowcount:  # `IF NOT EXISTS` would need the right to create schemas
+                await connection.execute(in_schema(schema, "CREATE SCHEMA {schema}"))
+            await connection.execute(in_schema(schema, "CREATE TABLE {schema}.schema_version (version INT NOT NULL)"))
+            await connection.execute(in_schema(schema, "INSERT INTO {schema}.schema_version VALUES (0)"))
+        for statements in migrations[version or 0 :]:
+            for statement in statements:
+                await connection.execute(in_schema(schema, statement))
+        await connection.execute(
+            in_schema(schema, "UPDATE {schema}.schema_version SET version = %s"), (len(migrations),)
+        )
+
+
+async def _check_server(connection: psycopg.AsyncConnection, address: str) -> None:
+    major = connection.info.server_version // 10_000
+    if major < OLDEST_SERVER:
+        raise StorageError(
+            f"{address!r} is PostgreSQL {major}, and at least PostgreSQL {OLDEST_SERVER} is needed",
+            hint=f"Upgrade the server to PostgreSQL {OLDEST_SERVER} or later.",
+            details={"path": address, "reason": "old-server", "found": major, "needed": OLDEST_SERVER},
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StorageError(
+            f"{address!r} has the encoding {encoding}, which cannot store every text",
+            hint="Create the database with the encoding UTF8: createdb --encoding=UTF8 --template=template0 NAME",
+            details={"path": address, "reason": "encoding", "found": encoding},
+        )
+
+
+async def _version(connection: psycopg.AsyncConnection, schema: str, address: str, known: int) -> int | None:
+    """Return the version of the tables; None if there are none."""
+    rows = await connection.execute(
+        "SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = %s",
+        (schema,),
+    )
+    names = {name async for (name,) in rows}
+    if "schema_version" not in names:
+        if not names:
+            return None
+        raise StorageError(
+            f"the schema {schema!r} of {address!r} holds tables of another application",
+            hint="Choose another schema with ?schema=NAME; nothing was changed.",
+            details={"path": address, "reason": "foreign"},
+        )
+    row = await (await connection.execute(in_schema(schema, "SELECT version FROM {schema}.schema_version"))).fetchone()
+    version: int = row[0] if row else 0
+    if version > known:
+        raise StorageError(
+            f"{address!r} was written by a newer version of roundtable-sdk: schema {version}, newest known {known}",
+            hint="Upgrade roundtable-sdk in this process too; nothing was changed.",
+            details={"path": address, "reason": "newer", "found": version, "known": known},
+        )
+    return version

@@ -1,0 +1,381 @@
+"""The PostgreSQL storage beside other processes, broken connections, servers that restart, and refusals."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+
+import anyio
+import psycopg
+import pytest
+from integration.test_storage_processes import child, heard, said
+from postgres_kit import PASSWORD, Server, new_schema, running_server
+
+import roundtable
+from roundtable.errors import ConfigurationError, LeaseLost, SessionBusy, StaleSequence, StorageError
+from roundtable.storage import PostgresStorage, current_owner, open_postgres
+from roundtable.storage.postgres_connection import parse_address
+from roundtable.storage.postgres_schema import MIGRATIONS, migrate
+from roundtable.testing import scripted_agents
+from roundtable.testing.storage_samples import answered, control, owner_elsewhere, record
+from roundtable.types import DurableEvent, SearchQuery, SessionFilter
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+async def storage(postgres_url: str) -> AsyncIterator[PostgresStorage]:
+    made = PostgresStorage(postgres_url)
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """Yield a server that the test may kill."""
+    with running_server() as server:
+        yield server
+
+
+class Notices:
+    """Counts notices, which come on another thread."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._heard = threading.Semaphore(0)
+
+    def hear(self) -> None:
+        self.count += 1
+        self._heard.release()
+
+    async def next(self) -> None:
+        """Wait for one notice more."""
+        assert await anyio.to_thread.run_sync(self._heard.acquire, True, 10)
+
+
+def stored(url: str, session: str) -> tuple[DurableEvent, ...]:
+    async def read() -> tuple[DurableEvent, ...]:
+        storage = PostgresStorage(url)
+        try:
+            return (await storage.read(session))[1]
+        finally:
+            await storage.aclose()
+
+    return anyio.run(read)
+
+
+class TestProcesses:
+    def test_what_a_killed_process_acknowledged_is_stored_once_and_its_heir_takes_over_at_once(self, postgres_url: str):
+        sessions = ("a", "b", "c", "d")
+        acknowledged: dict[str, int] = defaultdict(int)
+        for kill in range(4):
+            with child("write", postgres_url, ",".join(sessions)) as process:
+                lines = []
+                while sum(line[0] == "ack" for line in lines) < 20 * (kill + 1):
+                    lines.append(heard(process))
+                process.send_signal(signal.SIGKILL)
+                lines += said(process)
+            for line in lines:
+                if line[0] == "ack":
+                    acknowledged[line[1]] = max(acknowledged[line[1]], int(line[2]))
+            for session in sessions:
+                events = stored(postgres_url, session)
+                assert acknowledged[session] <= len(events)
+                slots = [event.turn.slot for event in events if event.type == "agent_complete"]
+                assert slots == list(range(len(events)))
+        assert min(acknowledged.values()) > 0
+
+    def test_processes_that_append_to_one_log_leave_no_gap_and_lose_nothing(self, postgres_url: str):
+        storage = PostgresStorage(postgres_url)
+        anyio.run(storage.create, record("s"))
+        storage.close()
+        with child("race", postgres_url, "s") as one, child("race", postgres_url, "s") as two:
+            lines = said(one) + said(two)
+        numbers = sorted(int(line[2]) for line in lines if line[0] == "ack")
+        assert numbers == list(range(1, 81))
+        assert [event.seq for event in stored(postgres_url, "s")] == numbers
+
+    def test_processes_may_create_the_tables_at_the_same_time_and_lose_no_update(self, postgres_url: str):
+        with child("count", postgres_url, "n") as one, child("count", postgres_url, "n") as two:
+            assert [process.wait() for process in (one, two)] == [0, 0]
+        storage = PostgresStorage(postgres_url)
+        assert anyio.run(storage.kv.get, "n") == 100
+        storage.close()
+
+    async def test_a_lease_runs_by_the_clock_of_the_database(self, postgres_url: str, monkeypatch):
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        lease = await storage.lease("s", owner_elsewhere("first"), 15)
+        monkeypatch.setattr("time.time", lambda: 4e9)  # this host is decades ahead
+        with pytest.raises(SessionBusy):
+            await storage.lease("s", owner_elsewhere("second"), 15)
+        await storage.kv.put("k", 1, ttl_s=60)
+        assert await storage.kv.get("k") == 1
+        assert await storage.append("s", 0, lease.token, [answered("s")]) == 1
+        await storage.aclose()
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+    async def test_a_forked_process_is_refused(self, storage: PostgresStorage):
+        await storage.create(record("s"))
+        reading, writing = os.pipe()
+        if not (pid := os.fork()):
+            try:
+                storage._background.start(storage._write_waiting)
+            except StorageError as error:
+                os.write(writing, error.message.encode())
+            os._exit(0)
+        await anyio.to_thread.run_sync(os.waitpid, pid, 0)
+        os.close(writing)
+        with os.fdopen(reading) as said_by_child:
+            assert "opened in another process" in said_by_child.read()
+        assert (await storage.read("s"))[0].id == "s"
+
+
+class TestBrokenConnections:
+    async def test_an_append_is_stored_once_however_often_connections_break(
+        self, postgres_url: str, postgres_server: Server
+    ):
+        storage = PostgresStorage(postgres_url, reconnect_s=60)
+        written = dict.fromkeys(("a", "b", "c", "d"), 0)
+        broken = 0
+
+        def break_connections() -> None:
+            nonlocal broken
+            for _ in range(12):
+                time.sleep(0.1)
+                rows = postgres_server.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'roundtable'"
+                )
+                broken += len(rows)
+
+        async def write(session: str) -> None:
+            while breaker.is_alive():
+                last = written[session]
+                written[session] = await storage.append(session, last, None, [control(session)])
+                assert written[session] == last + 1
+
+        for session in written:
+            await storage.create(record(session))
+        breaker = threading.Thread(target=break_connections)
+        breaker.start()
+        async with anyio.create_task_group() as group:
+            for session in written:
+                group.start_soon(write, session)
+        assert broken > 0
+        for session, last in written.items():
+            assert [event.seq for event in (await storage.read(session))[1]] == list(range(1, last + 1))
+        await storage.aclose()
+
+    async def test_a_debate_outlives_a_crash_of_the_server(self, own_server: Server):
+        agents = scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Coffee"})
+        table = roundtable.Roundtable(agents, storage=own_server.url())
+        async with table, table.stream("Tea or coffee?", rounds=3) as stream:
+            async for event in stream:
+                if event.type == "round_complete" and event.round < 3:
+                    await anyio.to_thread.run_sync(own_server.stop, signal.SIGQUIT)
+                    await anyio.to_thread.run_sync(own_server.start)
+            result = stream.result
+        assert result.status == "completed"
+        assert len(result.session.responses) == 9
+
+    async def test_a_server_that_is_gone_for_longer_is_an_error_that_may_be_tried_again(self, own_server: Server):
+        storage = PostgresStorage(own_server.url(), reconnect_s=0.2)
+        await storage.create(record("s"))
+        await anyio.to_thread.run_sync(own_server.stop)
+        started = anyio.current_time()
+        with pytest.raises(StorageError) as error:
+            await storage.append("s", 0, None, [control("s")])
+        waited_s = anyio.current_time() - started
+        assert waited_s < 1 + 2, f"refused after {waited_s:.2f} s"  # the pool waits a second for a connection
+        assert (error.value.retryable, error.value.details["reason"]) == (True, "unreachable")
+        await anyio.to_thread.run_sync(own_server.start)
+        assert await storage.append("s", 0, None, [control("s")]) == 1
+        await storage.aclose()
+
+
+class TestNotices:
+    async def test_a_watcher_hears_of_events_of_another_process_at_once(self, postgres_url: str, monkeypatch):
+        monkeypatch.setattr("roundtable.api.runs._POLL_S", 3600)
+        writer, here = PostgresStorage(postgres_url), PostgresStorage(postgres_url)
+        await writer.create(record("s"))
+        agents = scripted_agents({"ada": "Tea"})
+        async with roundtable.Roundtable(agents, storage=here) as table, table.watch("s") as events:
+            await writer.append("s", 0, None, [control("s")])
+            assert (await anext(events)).seq == 1
+            for number in range(1, 5):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(writer.append, "s", number, None, [control("s")])
+                    started = anyio.current_time()
+                    assert (await anext(events)).seq == number + 1
+                    waited_s = anyio.current_time() - started
+                    assert waited_s < 0.1 + 2, f"heard after {waited_s:.3f} s"
+        await writer.aclose()
+        await here.aclose()
+
+    async def test_after_a_broken_connection_everybody_is_told_once(
+        self, storage: PostgresStorage, postgres_server: Server
+    ):
+        await storage.create(record("s"))
+        notices = Notices()
+        with storage.listen("s", notices.hear):
+            await notices.next()  # once the connection listens
+            postgres_server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
+            await notices.next()
+
+    async def test_own_appends_are_no_news(self, storage: PostgresStorage, postgres_url: str):
+        await storage.create(record("s"))
+        other, notices = PostgresStorage(postgres_url), Notices()
+        with storage.listen("s", notices.hear):
+            await notices.next()
+            await storage.append("s", 0, None, [control("s")])
+            await other.append("s", 1, None, [control("s")])
+            await notices.next()
+            assert notices.count == 2
+        await other.aclose()
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        "url",
+        [
+            f"postgresql://me:{PASSWORD}@host:notaport/db",
+            f"postgresql://me:{PASSWORD}@[host/db",
+            f"postgresql://me:{PASSWORD}@host/db?unknown=1",
+            f"postgresql://me:{PASSWORD}@host/db?schema=",
+            f"postgresql://me:{PASSWORD}@host/db?schema=pg_catalog",
+            f"postgresql://me:{PASSWORD}@host/db?schema={'x' * 64}",
+            f"postgresql:me:{PASSWORD}@host/db",
+        ],
+    )
+    def test_a_url_that_cannot_be_used(self, url: str):
+        with pytest.raises(ConfigurationError) as error:
+            open_postgres(url)
+        assert error.value.hint
+        assert PASSWORD not in "".join(traceback.format_exception(error.value))
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("connections", 0), ("reconnect_s", -1), ("reconnect_s", float("nan"))]
+    )
+    def test_numbers_out_of_range(self, name: str, value: float):
+        with pytest.raises(ConfigurationError):
+            PostgresStorage("postgresql://host/db", **{name: value})
+
+    async def refused(self, url: str, reason: str, caplog: pytest.LogCaptureFixture) -> StorageError:
+        storage = PostgresStorage(url, reconnect_s=0)
+        with caplog.at_level(logging.DEBUG), pytest.raises(StorageError) as error:
+            await storage.create(record("s"))
+        assert error.value.details["reason"] == reason
+        assert error.value.hint
+        shown = "".join(traceback.format_exception(error.value)) + repr(storage) + caplog.text
+        assert PASSWORD not in shown
+        await storage.aclose()
+        return error.value
+
+    async def test_a_wrong_password(self, postgres_server: Server, caplog):
+        url = postgres_server.url().replace(PASSWORD, f"{PASSWORD}-wrong")
+        await self.refused(url, "forbidden", caplog)
+
+    async def test_no_server(self, caplog):
+        await self.refused(f"postgresql://me:{PASSWORD}@127.0.0.1:1/db", "unreachable", caplog)
+
+    async def test_an_unknown_database(self, postgres_server: Server, caplog):
+        await self.refused(postgres_server.url(database="nowhere"), "unreachable", caplog)
+
+    async def test_a_user_without_rights(self, postgres_server: Server, caplog):
+        guest = new_schema()
+        postgres_server.execute(f"CREATE ROLE {guest} LOGIN PASSWORD '{PASSWORD}'")
+        await self.refused(postgres_server.url(new_schema(), user=guest), "forbidden", caplog)
+
+    async def test_a_user_who_may_open_no_connection(self, postgres_server: Server, caplog):
+        crowded = new_schema()
+        postgres_server.execute(f"CREATE ROLE {crowded} LOGIN PASSWORD '{PASSWORD}' CONNECTION LIMIT 0")
+        error = await self.refused(postgres_server.url(new_schema(), user=crowded), "busy", caplog)
+        assert error.retryable
+
+    async def test_an_encoding_that_cannot_hold_every_text(self, postgres_server: Server, caplog):
+        latin = new_schema()
+        postgres_server.execute(f"CREATE DATABASE {latin} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        await self.refused(postgres_server.url(database=latin), "encoding", caplog)
+
+    async def test_tables_of_another_application(self, postgres_server: Server, postgres_url: str, caplog):
+        schema = parse_address(postgres_url).schema
+        postgres_server.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.sessions (id INT)")
+        await self.refused(postgres_url, "foreign", caplog)
+
+    async def test_tables_of_a_newer_version_are_left_alone(self, postgres_server: Server, postgres_url: str, caplog):
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        await storage.aclose()
+        schema = parse_address(postgres_url).schema
+        postgres_server.execute(f"UPDATE {schema}.schema_version SET version = 99")
+        error = await self.refused(postgres_url, "newer", caplog)
+        assert error.details["found"] == 99
+
+    async def test_a_server_that_takes_no_changes_still_shows_sessions(
+        self, postgres_server: Server, postgres_url: str
+    ):
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        await storage.aclose()
+        replica = PostgresStorage(postgres_url + "&options=-c%20default_transaction_read_only%3Don")
+        assert [summary.id for summary in await replica.list(SessionFilter())] == ["s"]
+        with pytest.raises(StorageError) as error:
+            await replica.append("s", 0, None, [control("s")])
+        assert error.value.details["reason"] == "read-only"
+        await replica.aclose()
+
+    @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
+    async def test_an_upgrade_that_fails_changes_nothing(self, postgres_server: Server, postgres_url: str):
+        schema = parse_address(postgres_url).schema
+        broken = (*MIGRATIONS, ("CREATE TABLE {schema}.more (id INT)", "SELECT 1 / 0"))
+        async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+            await migrate(connection, schema, "test")
+            with pytest.raises(psycopg.errors.DivisionByZero):
+                await migrate(connection, schema, "test", broken)
+        ((version,),) = postgres_server.execute(f"SELECT version FROM {schema}.schema_version")
+        assert version == len(MIGRATIONS)
+        assert postgres_server.execute(f"SELECT to_regclass('{schema}.more')") == [(None,)]
+
+    async def test_one_bad_append_does_not_harm_those_that_are_sent_with_it(self, storage: PostgresStorage):
+        outcomes: dict[str, object] = {}
+        for number in range(6):
+            await storage.create(record(f"s{number}"))
+        token = (await storage.lease("s3", current_owner(), 15)).token
+
+        async def write(number: int) -> None:
+            session = f"s{number}"
+            try:
+                if number == 3:
+                    outcomes[session] = await storage.append(session, None, token + 1, [answered(session)])
+                else:
+                    expected = 7 if number == 4 else 0
+                    outcomes[session] = await storage.append(session, expected, None, [control(session)])
+            except (LeaseLost, StaleSequence) as error:
+                outcomes[session] = type(error)
+
+        async with anyio.create_task_group() as group:
+            for number in range(6):
+                group.start_soon(write, number)
+        assert outcomes == {"s0": 1, "s1": 1, "s2": 1, "s3": LeaseLost, "s4": StaleSequence, "s5": 1}
+
+
+async def test_more_hits_than_a_page_are_found(storage: PostgresStorage, monkeypatch):
+    monkeypatch.setattr("roundtable.storage.postgres._PAGE", 3)
+    for number in range(8):
+        session = f"s{number}"
+        await storage.create(record(session, metadata={"even": number % 2 == 0}))
+        token = (await storage.lease(session, current_owner(), 15)).token
+        position = "green tea" if number % 2 else "tea, green"
+        await storage.append(session, 0, token, [answered(session, position=position)])
+    hits = await storage.search(SearchQuery(text='"green tea"', limit=3))
+    assert len(hits) == 3
+    assert all("green tea" in hit.snippet for hit in hits)
+    assert len(await storage.search(SearchQuery(text="green tea", limit=100))) == 8
+    listed = await storage.list(SessionFilter(metadata={"even": True}, limit=3))
+    assert len(listed) == 3

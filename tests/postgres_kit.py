@@ -1,0 +1,133 @@
+"""A real PostgreSQL server for tests: its own user, port and data folder."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+PASSWORD = "sk-canary-postgres"
+
+
+def programs() -> Path | None:
+    """Return the folder of the newest server's programs; None if there is none."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
+    found = shutil.which("initdb")
+    if found is not None:
+        folders.append(Path(found).parent)
+    return folders[-1] if folders else None
+
+
+class Server:
+    """A server that can be stopped, killed and started again.
+
+    Args:
+        folder: The programs.
+        home: Folder for its data and its log.
+    """
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        self._folder = folder
+        self._home = home
+        # The server refuses to run as root.
+        self._user = next(name for name in ("postgres", "nobody") if _exists(name)) if os.getuid() == 0 else None
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+        password = home / "password"
+        password.write_text(PASSWORD)
+        if self._user is not None:
+            owner = pwd.getpwnam(self._user)
+            for path in (home, password):
+                os.chown(path, owner.pw_uid, owner.pw_gid)
+        self._run(
+            "initdb", "-D", f"{home}/data", "-U", "tester", "-A", "scram-sha-256", f"--pwfile={password}",
+            "-E", "UTF8", "--locale=C", "--no-sync",
+        )  # fmt: skip
+
+    def _run(self, program: str, *words: str) -> None:
+        subprocess.run(
+            [str(self._folder / program), *words], user=self._user, check=True, stdout=subprocess.DEVNULL, cwd="/"
+        )
+
+    def url(self, schema: str = "", *, user: str = "tester", database: str = "postgres", **options: str) -> str:
+        """Return the address of a database."""
+        query = "&".join(f"{name}={value}" for name, value in ({"schema": schema} if schema else {} | options).items())
+        return f"postgresql://{user}:{PASSWORD}@127.0.0.1:{self.port}/{database}" + (f"?{query}" if query else "")
+
+    def start(self, **settings: str) -> None:
+        """Start the server and wait until it answers."""
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        with (self._home / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    str(self._folder / "postgres"), "-D", f"{self._home}/data", "-p", str(self.port), "-h", "127.0.0.1",
+                    "-k", str(self._home), "-c", "fsync=off", "-c", "max_connections=60", *words,
+                ],
+                user=self._user, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+        for _ in range(600):
+            try:
+                psycopg.connect(self.url(), connect_timeout=2).close()
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+            else:
+                return
+        raise AssertionError((self._home / "log").read_text())
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop the server: SIGINT breaks all connections, SIGQUIT is a crash."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(60)
+            self._process = None
+
+    def execute(self, statement: str, url: str | None = None) -> list[tuple[object, ...]]:
+        """Run a statement, and return its rows."""
+        with psycopg.connect(url or self.url(), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+def _exists(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+@contextmanager
+def running_server(**settings: str) -> Iterator[Server]:
+    """Start a server with an empty database; stop it and delete its data at the end."""
+    folder = programs()
+    assert folder is not None, "needs the programs of a PostgreSQL server, such as Debian's package postgresql"
+    # Not in pytest's folder, which only this user may enter.
+    home = Path(tempfile.mkdtemp(prefix="roundtable-postgres-"))
+    home.chmod(0o755)
+    try:
+        server = Server(folder, home)
+        server.start(**settings)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(home)
+
+
+def new_schema() -> str:
+    """Return a name that no other test uses."""
+    return f"t{secrets.token_hex(8)}"
