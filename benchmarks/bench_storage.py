@@ -1,6 +1,6 @@
 """Durable turns a second: one commit for all who come together, beside one commit each.
 
-    python benchmarks/bench_storage.py [--turns 6400] [--folder FOLDER]
+    python benchmarks/bench_storage.py [--turns 6400] [--folder FOLDER] [--postgres URL]
 
 A turn counts when its `append` has returned. The figures depend on how fast the medium of the folder syncs;
 printed, never asserted.
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import anyio
 
 from roundtable.protocols import Storage
-from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
+from roundtable.storage import MemoryStorage, PostgresStorage, SQLiteStorage, current_owner
 from roundtable.testing.storage_samples import answered, record
 
 POSITION = "x" * 1_000
@@ -94,12 +94,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=6_400, help="turns of each run with company")
     parser.add_argument("--folder", type=Path, help="where to put the files; a temporary folder when left out")
+    parser.add_argument("--postgres", metavar="URL", help="an empty schema of a PostgreSQL database, measured too")
     given = parser.parse_args()
     load = ", ".join(f"{share:.1f}" for share in os.getloadavg())
     print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, load {load}; answers of 1 kB\n")
     print(f"{'':44}{'turns/s':>9}{'CPU ms':>8}{'p50 ms':>8}{'p99 ms':>8}")
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        rows = (
+        rows: tuple[tuple[str, Storage, int], ...] = (
             ("memory, 64 debates", MemoryStorage(), 64),
             ("sqlite, 64 debates, group commit", SQLiteStorage(Path(folder) / "many.db"), 64),
             (
@@ -110,6 +111,8 @@ def main() -> None:
             ("sqlite, 8 debates, group commit", SQLiteStorage(Path(folder) / "few.db"), 8),
             ("sqlite, one commit each", SQLiteStorage(Path(folder) / "one.db"), 1),
         )
+        if given.postgres is not None:
+            rows += (("postgresql, 64 debates", PostgresStorage(given.postgres), 64),)
         for name, storage, debates in rows:
             turns = given.turns // max(debates, 8)
             found = anyio.run(measure, storage, debates, turns)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.text import well_formed
@@ -16,11 +16,11 @@ from roundtable.storage.rules import from_micros, to_micros
 from roundtable.types import SearchHit
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from roundtable.types import DurableEvent, SearchQuery, SessionRecord
 
-__all__ = ["find_words", "index_position", "indexed_words", "query_words", "search_in"]
+__all__ = ["Tokenizer", "find_words", "index_position", "search_in"]
 
 
 _QUERY_PART = re.compile(r'"([^"]*)"|([^\s"]+)')
@@ -32,56 +32,67 @@ _MOST_BYTES: Final = 500_000
 """Bytes of the words of one position that other indexes get."""
 
 
-@contextmanager
-def _tokenizer() -> Generator[sqlite3.Connection]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')")
-        connection.execute("CREATE VIRTUAL TABLE words USING fts5vocab(texts, 'row')")
-        yield connection
+class Tokenizer:
+    """Splits texts into words as the index of SQLite does, for other indexes. Words hold only letters and digits.
 
-
-def _words_of(connection: sqlite3.Connection, text: str) -> list[str]:
-    connection.execute("DELETE FROM texts")
-    connection.execute("INSERT INTO texts (text) VALUES (?)", (text,))
-    return [word[:_LONGEST_WORD] for (word,) in connection.execute("SELECT term FROM words")]
-
-
-def indexed_words(event: DurableEvent) -> list[str]:
-    """Return the words of the position that an event reports, each once, for an index outside of SQLite.
-
-    They hold only letters and digits, folded as in the index of SQLite. Empty if the event reports no position.
-    """
-    if event.type != "agent_complete" or event.turn.answer.kind != "position":
-        return []
-    answer = event.turn.answer
-    with _tokenizer() as connection:
-        words = _words_of(connection, f"{well_formed(answer.position)}\n{well_formed(answer.reasoning)}")
-    size, kept = 0, list[str]()
-    for word in words:
-        size += len(word.encode()) + 8
-        if size > _MOST_BYTES:
-            break
-        kept.append(word)
-    return kept
-
-
-def query_words(text: str) -> list[tuple[str, bool]]:
-    """Return the words of a user's query, and whether each is only the beginning of a word.
-
-    Every position that `find_words` finds has all of them.
+    Not for use on several threads at once.
 
     Example:
-        >>> query_words('Tea "in winter" mik*')
+        >>> tokenizer = Tokenizer()
+        >>> tokenizer.query_words('Tea "in winter" mik*')
         [('tea', False), ('in', False), ('winter', False), ('mik', True)]
+        >>> tokenizer.close()
     """
-    found: list[tuple[str, bool]] = []
-    with _tokenizer() as connection:
+
+    def __init__(self) -> None:
+        self._opened: sqlite3.Connection | None = None
+
+    def position_words(self, event: DurableEvent) -> list[str]:
+        """Return the words of the position that an event reports, each once; none if it reports no position."""
+        if event.type != "agent_complete" or event.turn.answer.kind != "position":
+            return []
+        answer = event.turn.answer
+        size, kept = 0, list[str]()
+        for word in self._words(f"{well_formed(answer.position)}\n{well_formed(answer.reasoning)}"):
+            size += len(word.encode()) + 8
+            if size > _MOST_BYTES:
+                break
+            kept.append(word)
+        return kept
+
+    def query_words(self, text: str) -> list[tuple[str, bool]]:
+        """Return the words of a user's query, and whether each may be only the beginning of a word.
+
+        Every position that `find_words` finds has all of them.
+        """
+        found: list[tuple[str, bool]] = []
         for phrase, word in _QUERY_PART.findall(well_formed(text).replace("\0", " ")):
             is_prefix = len(word) > 1 and word.endswith("*")
-            words = _words_of(connection, phrase or word)
-            # Only the last token of a part can be a beginning; the order of tokens is not known, so all may be.
-            found += [(one, is_prefix or len(one) == _LONGEST_WORD) for one in words]
-    return found
+            # Only the last word can be a beginning; which one that is, is not known here.
+            found += [(one, is_prefix or len(one) == _LONGEST_WORD) for one in self._words(phrase or word)]
+        return found
+
+    def close(self) -> None:
+        """Free the memory; idempotent."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def _words(self, text: str) -> list[str]:
+        connection = self._opened or self._open()
+        connection.execute("INSERT INTO texts (text) VALUES (?)", (text,))
+        words = [word[:_LONGEST_WORD] for (word,) in connection.execute("SELECT term FROM words")]
+        connection.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
+        return words
+
+    def _open(self) -> sqlite3.Connection:
+        self._opened = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        # Without the texts themselves, so that one statement empties the index.
+        self._opened.execute(
+            "CREATE VIRTUAL TABLE texts USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2')"
+        )
+        self._opened.execute("CREATE VIRTUAL TABLE words USING fts5vocab(texts, 'row')")
+        return self._opened
 
 
 def match_expression(text: str) -> str:

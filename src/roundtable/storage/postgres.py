@@ -8,6 +8,7 @@ import json
 import secrets
 import weakref
 from collections import OrderedDict
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +20,7 @@ from roundtable._core.text import well_formed
 from roundtable.errors import ConfigurationError, LeaseLost, SessionError, StorageError
 from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.database import unreadable
-from roundtable.storage.fulltext import indexed_words, query_words, search_in
+from roundtable.storage.fulltext import Tokenizer, search_in
 from roundtable.storage.memory import Numbered, numbered
 from roundtable.storage.postgres_connection import Background, Listener, PostgresPool, parse_address
 from roundtable.storage.postgres_schema import in_schema
@@ -275,11 +276,12 @@ class PostgresStorage(WholeSessionMethods):
         self._channel = f"roundtable_{_hash(address.schema).hex()[:16]}"
         self._listener = Listener(self._background, self._pool, self._channel, self._sender)
         self._kv = PostgresKeyValue(self._background, self._pool, self._sql, clock)
+        self._tokenizer = Tokenizer()
         self._waiting: list[_Append] = []
         self._writers = 0
         self._most_writers = max(1, connections // 2)
         self._states: OrderedDict[bytes, _State] = OrderedDict()
-        self._finalizer = weakref.finalize(self, _end, self._background, self._pool, self._listener)
+        self._finalizer = weakref.finalize(self, _end, self._background, self._pool, self._listener, self._tokenizer)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.address!r})"
@@ -351,7 +353,7 @@ class PostgresStorage(WholeSessionMethods):
                     check_number(key.session_id, expected, state.last)
                     entries = numbered(events, state.last, known.get)
                     progress = follow(key.session_id, state.progress, [entry.event for entry in entries])
-                    arguments = _arguments(state, progress, entries)
+                    arguments = _arguments(state, progress, entries, self._tokenizer)
                 except SessionError:
                     if is_fresh:
                         raise
@@ -479,7 +481,9 @@ class PostgresStorage(WholeSessionMethods):
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         """Find words in positions and their reasoning. See `FullText.search`."""
-        words = " & ".join(f"'{word}'{':*' if is_prefix else ''}" for word, is_prefix in query_words(query.text))
+        with closing(Tokenizer()) as tokenizer:  # the other one belongs to the background
+            parts = tokenizer.query_words(query.text)
+        words = " & ".join(f"'{word}'{':*' if is_prefix else ''}" for word, is_prefix in parts)
         if not words:
             return ()
         values: dict[str, object] = {
@@ -567,24 +571,25 @@ class PostgresStorage(WholeSessionMethods):
     async def aclose(self) -> None:
         """Finish running calls, close the connections and end the thread; idempotent."""
         self._finalizer.detach()
-        self._background.end(partial(_close, self._pool, self._listener))
+        self._background.end(partial(_close, self._pool, self._listener, self._tokenizer))
         await self._background.ended()
 
     def close(self) -> None:
         """Do what `aclose` does, blocking; idempotent."""
         self._finalizer.detach()
-        self._background.end(partial(_close, self._pool, self._listener))
+        self._background.end(partial(_close, self._pool, self._listener, self._tokenizer))
         self._background.join()
 
 
-async def _close(pool: PostgresPool, listener: Listener) -> None:
+async def _close(pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -> None:
+    tokenizer.close()
     await listener.aclose()
     await pool.aclose()
 
 
-def _end(background: Background, pool: PostgresPool, listener: Listener) -> None:
+def _end(background: Background, pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -> None:
     """End the thread of a storage that was not closed, at the latest when the interpreter exits."""
-    background.end(partial(_close, pool, listener))
+    background.end(partial(_close, pool, listener, tokenizer))
     background.join(_EXIT_WAIT_S)
 
 
@@ -609,11 +614,17 @@ _NO_ARGUMENTS: Final[tuple[object, ...]] = (None,) * 4 + (None,) * 12
 """Arguments of the function `append` that only ask for the state."""
 
 
-def _arguments(state: _State, progress: Progress, entries: Sequence[Numbered]) -> tuple[object, ...]:
+def _arguments(
+    state: _State, progress: Progress, entries: Sequence[Numbered], tokenizer: Tokenizer
+) -> tuple[object, ...]:
     """Return the arguments of the function `append` after the token."""
     first = state.last + 1
     turns = [(first + place, entry.place) for place, entry in enumerate(entries) if entry.place is not None]
-    texts = [(first + place, words) for place, entry in enumerate(entries) if (words := indexed_words(entry.event))]
+    texts = [
+        (first + place, words)
+        for place, entry in enumerate(entries)
+        if (words := tokenizer.position_words(entry.event))
+    ]
     return (
         state.last,
         state.progress[0],
@@ -630,7 +641,7 @@ def _arguments(state: _State, progress: Progress, entries: Sequence[Numbered]) -
         [turn.slot for _, turn in turns],
         [turn.attempt for _, turn in turns],
         [seq for seq, _ in texts],
-        [" ".join(words) for _, words in texts],
+        [" ".join(found) for _, found in texts],
     )
 
 
