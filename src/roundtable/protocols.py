@@ -387,7 +387,10 @@ class FullText(Protocol):
 
 @runtime_checkable
 class Backup(Protocol):
-    """Optional part of a `Storage`: a copy of all it holds, made while it is in use."""
+    """Optional part of a `Storage`: a copy of all it holds, made while it is in use.
+
+    A storage without it may have a text `backup_hint`, which says how else to back it up.
+    """
 
     async def backup(self, path: str | PathLike[str]) -> None:
         """Write a copy to a new file: one consistent state of the storage, complete or not at all.

@@ -1,4 +1,4 @@
-"""A server in a process of its own, to be killed: `server_child.py DATABASE PROVIDER_URL`. It says where it listens."""
+"""A server in a process of its own, to be killed: `server_child.py STORAGE_URL PROVIDER_URL`. It prints its address."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def say(url: str) -> None:
     sys.stdout.flush()
 
 
-async def main(database: str, provider: str) -> None:
+async def main(storage: str, provider: str) -> None:
     table = Roundtable(
         ["compatible:any"],
         providers={"compatible": ProviderConfig(base_url=provider, api_key="none")},
-        storage=f"sqlite:///{database}",
+        storage=storage,
         profiles=[AgentProfile(name, instructions=f"You are {name}.") for name in ("ada", "bo")],
     )
     # The place of a conversation whose server died is free again only half a minute later.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import traceback
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import anyio
 import psycopg
@@ -379,3 +382,35 @@ async def test_more_hits_than_a_page_are_found(storage: PostgresStorage, monkeyp
     assert len(await storage.search(SearchQuery(text="green tea", limit=100))) == 8
     listed = await storage.list(SessionFilter(metadata={"even": True}, limit=3))
     assert len(listed) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["sessions"], 0, "No session in postgresql://127.0.0.1"),
+        (["doctor"], 0, "[ok] storage: postgresql://127.0.0.1"),
+        (["backup", "copy.db"], 2, "pg_dump --schema="),
+        (["tokens", "create", "ann"], 0, "--storage postgresql://127.0.0.1"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_the_command_uses_the_database_and_shows_no_password(
+    postgres_url: str, tmp_path: Path, words: list[str], code: int, said: str
+):
+    command = [sys.executable, "-m", "roundtable", *words, "--storage", postgres_url]
+    done = subprocess.run(
+        command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+    )
+    shown = done.stdout + done.stderr
+    assert (done.returncode, said in shown) == (code, True), shown
+    assert PASSWORD not in shown
+
+
+def test_without_psycopg_the_extra_is_named(monkeypatch):
+    for name in list(sys.modules):
+        if name.startswith(("psycopg", "roundtable.storage.postgres")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ConfigurationError, match="needs psycopg") as error:
+        open_postgres("postgresql://host/db")
+    assert error.value.hint == "pip install 'roundtable-sdk[postgres]'"

@@ -57,9 +57,9 @@ def answer(seen: Seen) -> WireReply:
 
 
 @contextmanager
-def server(database: Path, provider: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def server(storage: Path | str, provider: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run a server until it is killed, here at the latest."""
-    words = [sys.executable, str(CHILD), str(database), provider]
+    words = [sys.executable, str(CHILD), storage if isinstance(storage, str) else f"sqlite:///{storage}", provider]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
         try:
             assert process.stdout is not None
@@ -134,3 +134,23 @@ def test_a_server_that_is_asked_to_end_takes_its_leave_and_the_next_one_goes_on(
     assert rest[-1][1]["type"] == "conversation_complete"
     stored = [int(name.rpartition(":")[2]) for name, _ in [*first, *rest] if name]
     assert stored == sorted(set(stored))
+
+
+@pytest.mark.postgres
+def test_a_conversation_is_followed_at_one_server_and_outlives_the_other(postgres_url: str) -> None:
+    with (
+        LoopbackServer(answer) as provider,
+        server(postgres_url, provider.url) as (process, first),
+        server(postgres_url, provider.url) as (_, second),
+    ):
+        told = heard(first, "", 2)
+        told += heard(second, [name for name, _ in told if name][-1], 2)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        before = [turn_of(seen) for seen in provider.seen]
+        told += heard(second, [name for name, _ in told if name][-1], 1000)
+        after = [turn_of(seen) for seen in provider.seen][len(before) :]
+    stored = [int(name.rpartition(":")[2]) for name, _ in told if name]
+    assert stored == sorted(set(stored))
+    assert (told[-1][1]["type"], told[-1][1]["data"]["summary"]) == ("conversation_complete", "summarizer 2 is done.")
+    assert not set(after) & set(before[:-1]), (before, after)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import anyio.to_thread
 
+from roundtable._core.text import error_text
 from roundtable._version import __version__
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
@@ -208,7 +209,7 @@ async def _storage(context: CommandContext) -> Check:
             return Check(
                 "storage", "warning", f"{place.shown} ends with the command", "Leave --storage out to keep sessions."
             )
-        return Check("storage", "ok", f"{place.shown}, not checked")
+        return await _other_storage(context)
     try:
         if not place.path.exists():
             return await anyio.to_thread.run_sync(_new_file, context, place.path)
@@ -230,6 +231,17 @@ async def _storage(context: CommandContext) -> Check:
         return Check("storage", "broken", detail, f"Remove it: {place.command('delete', unreadable[0])}")
     count = counted(len(stored), "session")
     return _disk_space(place.path, f"{place.shown}, {count}")
+
+
+async def _other_storage(context: CommandContext) -> Check:
+    shown = context.place.shown
+    try:
+        await context.table.sessions(SessionFilter(limit=1))
+    except RoundtableError as error:
+        return Check("storage", "broken", error.message, error.hint)
+    except Exception as error:  # noqa: BLE001  (a storage may be third-party code)
+        return Check("storage", "broken", f"{shown} cannot be read: {type(error).__name__}: {error_text(error)}")
+    return Check("storage", "ok", f"{shown}, can be read")
 
 
 def _new_file(context: CommandContext, path: Path) -> Check:

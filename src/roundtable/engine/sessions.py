@@ -309,7 +309,7 @@ class SessionManager:
             StorageError: The file exists, or cannot be written.
         """
         if not isinstance(self.storage, Backup):
-            raise _unsupported(self.storage, "backup", "backup")
+            raise _unsupported(self.storage, "backup", "backup", getattr(self.storage, "backup_hint", None))
         await self.storage.backup(path)
 
     async def control(
@@ -361,10 +361,10 @@ def _query_error(method: str, error: ValidationError, hint: str) -> Configuratio
     return ConfigurationError(f"{method}: {error.errors(include_url=False)[0]['msg']}", cause=error, hint=hint)
 
 
-def _unsupported(storage: object, feature: str, method: str) -> ConfigurationError:
+def _unsupported(storage: object, feature: str, method: str, hint: str | None = None) -> ConfigurationError:
     return ConfigurationError(
         f"{type(storage).__name__} has no {feature}",
-        hint=f"Keep sessions in 'sqlite:///file.db', or give the storage a method `{method}`.",
+        hint=hint or f"Keep sessions in 'sqlite:///file.db', or give the storage a method `{method}`.",
     )
 
 

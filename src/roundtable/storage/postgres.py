@@ -266,6 +266,10 @@ class PostgresStorage(WholeSessionMethods):
         address = parse_address(url)
         self.address: str = address.name
         """The address without user, password and parameters."""
+        self.backup_hint: str = (
+            f"Back up the database with PostgreSQL's own tools, such as: pg_dump --schema={address.schema} DATABASE"
+        )
+        """How to back the sessions up."""
         if clock is not None:
             self._clock = clock
         self._own_clock = clock
