@@ -236,7 +236,7 @@ class PostgresPool:
         self.address = address
         self._connections = connections
         self._reconnect_s = reconnect_s
-        self._pool: AsyncConnectionPool | None = None
+        self._pool: AsyncConnectionPool[psycopg.AsyncConnection] | None = None
         self._opening = asyncio.Lock()
 
     async def use(self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool) -> T:
@@ -275,14 +275,14 @@ class PostgresPool:
         if self._pool is not None:
             await self._pool.close()
 
-    async def _open_pool(self) -> AsyncConnectionPool:
+    async def _open_pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection]:
         async with self._opening:
             if self._pool is None:
                 # The pool would hide why it cannot connect.
                 connection = await self.connect()
                 async with connection:
                     await migrate(connection, self.address.schema, self.address.name)
-                pool = AsyncConnectionPool(
+                pool: AsyncConnectionPool[psycopg.AsyncConnection] = AsyncConnectionPool(
                     self.address.conninfo,
                     kwargs={"autocommit": True},
                     min_size=1,
@@ -389,9 +389,9 @@ def storage_error(error: psycopg.Error, address: str) -> StorageError:
 
 
 class Listener:
-    """Hears what other storages announce on a channel, with a connection of its own, and tells whom it concerns.
+    """Hears what other storages announce on a channel, with a connection of its own, and notifies those whom they concern.
 
-    While the connection is broken, announcements are lost: after it, everybody is told once.
+    Announcements are lost while the connection is broken, so it then notifies everybody once.
 
     Args:
         background: Where the listener runs.
