@@ -135,8 +135,12 @@ _APPEND: Final = """
     )
 """
 _ANNOUNCE: Final = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload"
-_RECORD: Final = "SELECT record FROM {schema}.sessions WHERE key = %s"
-_EVENTS: Final = "SELECT body FROM {schema}.events WHERE key = %s AND seq > %s ORDER BY seq"
+_READ: Final = """
+    SELECT 0 AS place, record FROM {schema}.sessions WHERE key = %s
+    UNION ALL
+    SELECT seq, body FROM {schema}.events WHERE key = %s AND seq > %s
+    ORDER BY place
+"""
 _LIST: Final = """
     SELECT id, topic, mode, agent_ids, status, current_round, total_rounds, response_count, created_us, updated_us,
            last_seq, metadata
@@ -438,18 +442,15 @@ class PostgresStorage(WholeSessionMethods):
         """Return the session and its events numbered above `after`, in order. See `Storage.read`."""
         key, place = _key(tenant, session_id), max(min(after, MAX_NUMBER), 0)
 
-        async def select(connection: psycopg.AsyncConnection) -> tuple[str, _Rows] | None:
-            async with connection.pipeline():  # one transaction, so that both see one state
-                records = await connection.execute(self._sql[_RECORD], (key.key,))
-                events = await connection.execute(self._sql[_EVENTS], (key.key, place))
-            record = await records.fetchone()
-            return None if record is None else (record[0], await events.fetchall())
+        async def select(connection: psycopg.AsyncConnection) -> _Rows:
+            # One statement sees one state.
+            return await (await connection.execute(self._sql[_READ], (key.key, key.key, place))).fetchall()
 
-        found = await self._call(select)
-        if found is None:
+        rows = await self._call(select)
+        if not rows or rows[0][0] != 0:
             raise session_not_found(session_id)
         try:
-            return read_record(found[0]), tuple(durable_event(body) for (body,) in found[1])
+            return read_record(rows[0][1]), tuple(durable_event(body) for _, body in rows[1:])
         except ValueError as error:
             raise unreadable(self.address, f"session {session_id!r}", error) from error
 

@@ -389,7 +389,7 @@ def storage_error(error: psycopg.Error, address: str) -> StorageError:
 
 
 class Listener:
-    """Hears what other storages announce on a channel, with a connection of its own, and notifies those whom they concern.
+    """Listens to the announcements of other storages on a connection of its own, and notifies those they concern.
 
     Announcements are lost while the connection is broken, so it then notifies everybody once.
 
@@ -447,7 +447,7 @@ class Listener:
                         key, _, sender = notice.payload.partition(" ")
                         if sender != self._own:
                             self._tell(key)
-            except psycopg.Error as error:
+            except Exception as error:  # noqa: BLE001  (whatever it is, others wait for notices)
                 _log.info("not listening to %s, trying again: %s", self._pool.address.name, type(error).__name__)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, 5.0)
