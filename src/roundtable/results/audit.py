@@ -11,11 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from roundtable import report
 from roundtable.analysis import ballots_of, cast_votes, check_rule, decide_record
 from roundtable.analysis.decision import check_stored_vote
+from roundtable.analysis.findings import DebateFacts
 from roundtable.analysis.health import compare_known
 from roundtable.errors import ConfigurationError, SessionConflict
 from roundtable.modes.oxford import LAST_VOTE, SIDES
@@ -30,12 +31,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from roundtable._core.registry import Registry
-    from roundtable.results.debate_result import DebateResult
     from roundtable.scoring import Rule, TieRule
     from roundtable.scoring.camps import SameOrDifferent
-    from roundtable.types import AgentResponse, AnyConsensus, DebateConfig, Decision, RoundRecord, Turn, TurnKey
+    from roundtable.types import (
+        AgentConfig,
+        AgentResponse,
+        AnyConsensus,
+        DebateConfig,
+        Decision,
+        RoundRecord,
+        Turn,
+        TurnKey,
+    )
 
-__all__ = ["AuditBasis", "Counterfactual", "DecisionAudit", "NotTried", "audit_decision"]
+__all__ = ["AuditBasis", "AuditedDebate", "Counterfactual", "DecisionAudit", "NotTried", "audit_decision"]
 
 AuditBasis: TypeAlias = Literal["answers", "vote", "judges"]
 """What the decision counts: the agents' answers, a vote of the agents, or the votes of judges."""
@@ -44,6 +53,22 @@ _MOST_READINGS: Final = 256
 """Ways to join answers that nobody compared; if there are more, an outcome that depends on them is not known."""
 _MOST_SWITCHES: Final = 500
 """Single votes that are counted for another option."""
+
+
+class AuditedDebate(DebateFacts, Protocol):
+    """What an audit reads of a debate; a `DebateResult` has it."""
+
+    @property
+    def agents(self) -> tuple[AgentConfig, ...]:
+        """Configurations of the agents."""
+
+    @property
+    def decision(self) -> Decision | None:
+        """Outcome of the decision rule over the last complete round."""
+
+    @property
+    def answer_source(self) -> str:
+        """Where the answer comes from."""
 
 
 class Counterfactual(Value):
@@ -148,7 +173,7 @@ class DecisionAudit(Value):
         return self.to_markdown()
 
 
-def audit_decision(result: DebateResult, rules: Registry[Rule] | None = None) -> DecisionAudit:
+def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -> DecisionAudit:
     """Audit the decision of a debate; see `DebateResult.audit`.
 
     Args:
@@ -227,7 +252,7 @@ class _Audit:
     """
 
     def __init__(
-        self, result: DebateResult, last: RoundRecord, decision: Decision, rules: Registry[Rule] | None
+        self, result: AuditedDebate, last: RoundRecord, decision: Decision, rules: Registry[Rule] | None
     ) -> None:
         self.result, self.last, self.decision, self.rules = result, last, decision, rules
         self.config: DebateConfig = result.config
@@ -501,9 +526,10 @@ class _Audit:
         if self.stage in {JUDGE_STAGE, LAST_VOTE} and not any(turn.stage == self.stage for turn in first.turns):
             self._skip("the first round only", "its answers were not voted on, and the decision is a vote")
             return None
-        positions = [turn for turn in first.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
-        alone = ", whose answers are independent" if all(turn.independent for turn in positions) else ""
-        return self._earlier(first, first.consensus, f"the first round only{alone}")
+        answers = [turn for turn in first.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
+        alone = [turn.independent for turn in answers if turn.stage not in {BASELINE_STAGE, CHAIR_STAGE}]
+        note = ", whose answers are independent" if alone and all(alone) else ""
+        return self._earlier(first, first.consensus, f"the first round only{note}")
 
     def _independent(self) -> Counterfactual | None:
         first = self.result.rounds[0]
@@ -557,7 +583,7 @@ class _Relation:
 
     def __init__(
         self,
-        result: DebateResult,
+        result: AuditedDebate,
         rounds: tuple[RoundRecord, RoundRecord],
         decision: Decision,
         known: Mapping[TurnKey, AgentResponse],
@@ -673,7 +699,7 @@ def _partitions(
     """Return the ways to join camps that may say the same, none joined first; `None` if there are too many.
 
     The round was measured when it ended. If its lead was found not to be open, no camps can be joined that would reach
-    the leader, and without a leader all camps were told apart.
+    the leader; if it has no leader then, somebody told all camps apart.
     """
     sizes = Counter(camp for camp in camps if camp is not None)
     names = sorted(sizes, key=lambda camp: (-sizes[camp], camp))
@@ -699,7 +725,7 @@ def _size(block: Iterable[str], sizes: Mapping[str, int]) -> int:
 def _joined(
     names: Sequence[str], apart: set[frozenset[str]], may_be: Callable[[Sequence[str]], bool]
 ) -> Iterator[_Partition]:
-    """Yield the ways to divide names into blocks of which no two are told apart, single ones first."""
+    """Yield the ways to divide names into blocks without two that somebody told apart, single ones first."""
 
     def extend(blocks: tuple[tuple[str, ...], ...], rest: Sequence[str]) -> Iterator[_Partition]:
         if not rest:

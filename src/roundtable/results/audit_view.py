@@ -69,11 +69,11 @@ def _label(row: Counterfactual) -> str:
 
 
 def _outcome(row: Counterfactual) -> str:
-    effect = {True: " (changes the winner)", False: "", None: " (may change the winner)"}[row.differs]
-    if row.winner is not None:
-        return f"{row.winner}{effect if row.differs is not None else ' (not known whether it is the same winner)'}"
+    effect = " (changes the winner)" if row.differs else ""
     if not row.is_known:
         return f"not known: it depends on answers that nobody compared{effect}"
+    if row.winner is not None:
+        return f"{row.winner} (not known whether it is the same winner)" if row.differs is None else row.winner + effect
     return f"tie between {listing(row.tied)}{effect}" if row.tied else f"no winner{effect}"
 
 
