@@ -315,6 +315,14 @@ async def test_a_vote_on_motions_is_counted_without_each_ballot() -> None:
     assert [row.change for row in audit.ties] == ["ties are declared", "ties go to the first option"]
 
 
+async def test_a_vote_of_the_first_round_is_compared_by_the_motions() -> None:
+    result = await voted(voting(same=()), rounds=2, vote="every")
+    row = result.audit().first_round
+    assert row is not None
+    assert result.rounds[0].decision is not None
+    assert (row.winner, row.differs) == (result.rounds[0].decision.winner, False)
+
+
 async def test_joined_motions_are_one_answer() -> None:
     audit = (await voted(voting())).audit()
     assert audit.winner == "Lisbon"
@@ -325,7 +333,7 @@ async def test_joined_motions_are_one_answer() -> None:
 async def test_ballots_without_a_single_option_are_not_switched() -> None:
     model = voting(lambda who, letters: {"same": [], "approved": [letters["Porto"], letters["Faro"]]})
     audit = (await voted(model, decide="approval")).audit()
-    assert (audit.switches, audit.switches_tried) == ((), 0)
+    assert (audit.switches, audit.switches_tried) == ((), None)
     assert "one vote for another option" in {one.change for one in audit.not_tried}
 
 
@@ -395,6 +403,31 @@ def test_a_decision_of_an_unknown_rule_needs_that_rule() -> None:
     audit = foreign.audit(rules=rules)
     assert audit.winner == "Tea"
     assert by_rule(audit)["dice"] == "Tea"
+
+
+def test_a_rule_that_breaks_is_not_tried() -> None:
+    def count(ballots: Any, parameters: Any) -> Any:
+        raise ZeroDivisionError("no votes")
+
+    rules = rule_registry()
+    rules.add("odd", Rule("odd", count, "never works"))
+    audit = result_of([answer("ada", "t", choice="Tea")], options=("Tea", "Milk")).audit(rules=rules)
+    assert "broke" in {one.change: one.reason for one in audit.not_tried}["odd"]
+
+
+def test_too_many_votes_for_other_options_are_not_tried() -> None:
+    options = tuple(f"Tea {number}" for number in range(12))
+    said_so = [answer(f"a{number}", "t", choice=options[0]) for number in range(50)]
+    audit = result_of(said_so, options=options).audit()
+    assert (audit.switches, audit.switches_tried, audit.fragile) == ((), None, None)
+    assert "Votes for another option were not tried" in " ".join(audit.to_text().split())
+    assert "more than 500" in {one.change: one.reason for one in audit.not_tried}["one vote for another option"]
+
+
+def test_answers_that_differ_by_a_sign_or_by_case_are_two() -> None:
+    audit = result_of([answer("ada", "5 mW"), answer("bo", "5 mW"), answer("cy", "5 MW")]).audit()
+    assert audit.winner == "5 mW"
+    assert audit.switches_tried == 3
 
 
 def test_a_decision_that_cannot_be_counted_again_is_refused() -> None:

@@ -136,8 +136,8 @@ class DecisionAudit(Value):
     """The outcome without each agent, in the order of the ballots."""
     switches: tuple[Counterfactual, ...] = ()
     """Single votes that change the winner, or may change it, if they are cast for another option."""
-    switches_tried: int = 0
-    """Number of votes for other options that were tried, one at a time."""
+    switches_tried: int | None = None
+    """Number of votes for other options that were tried, one at a time; `None` if `not_tried` says why none were."""
     rules: tuple[Counterfactual, ...] = ()
     """The outcome by each rule that can count these ballots."""
     ties: tuple[Counterfactual, ...] = ()
@@ -278,7 +278,6 @@ class _Audit:
         self.is_known = base.is_known
         without = tuple(self._without())
         switches, tried = self._switches()
-        ballot_rows = (*without, *switches)
         return DecisionAudit(
             session_id=self.result.session_id,
             topic=self.result.topic,
@@ -289,7 +288,7 @@ class _Audit:
             is_known=self.is_known,
             why=self.decision.why,
             notes=tuple(self._notes()),
-            fragile=_any_differs(ballot_rows),
+            fragile=_any_differs((*without, *switches), complete=tried is not None),
             pivotal=tuple(row.agent_id for row in without if row.differs and row.agent_id is not None),
             without=without,
             switches=switches,
@@ -398,26 +397,26 @@ class _Audit:
         camps = tuple(camp for camp, speaker in zip(ballots.camps, speakers, strict=True) if speaker != agent)
         return replace(ballots, record=record, camps=camps)
 
-    def _switches(self) -> tuple[tuple[Counterfactual, ...], int]:
-        """Return the votes for other options that change the winner, or may, and how many were tried."""
+    def _switches(self) -> tuple[tuple[Counterfactual, ...], int | None]:
+        """Return the votes for other options that change the winner, or may, and how many were tried, if any."""
         if self.stage == JUDGE_STAGE and self.config.options is None:
             self._skip("one vote for another option", "judges vote for answers, not for options")
-            return (), 0
+            return (), None
         kinds = {
             turn.answer.kind for turn in self.last.turns if turn.stage == VOTE_STAGE and turn.outcome == "answered"
         }
         if kinds & {"approval", "scores"}:
             self._skip("one vote for another option", "a ballot of approvals or scores has no single option to replace")
-            return (), 0
+            return (), None
         options, current = self._options(), self._current_votes()
+        # Names of camps and motions are keys: `O-` and `O` are two. Options are spelt by models.
+        key: Callable[[str], str] = str if self.config.options is None else casefold
         pairs = [
-            (agent, option)
-            for agent, option in product(current, options)
-            if current[agent] is None or casefold(current[agent] or "") != casefold(option)
+            (agent, option) for agent, option in product(current, options) if key(current[agent] or "") != key(option)
         ]
         if len(pairs) > _MOST_SWITCHES:
             self._skip("one vote for another option", f"there are more than {_MOST_SWITCHES} of them")
-            return (), 0
+            return (), None
         rows = (
             self._count(self._switched(agent, option)).to_counterfactual(
                 f"{self.names.get(agent, agent)} for {option}", agent=agent, option=option
@@ -644,9 +643,12 @@ def _names_of_winner(decision: Decision) -> set[str]:
     return {decision.winner, *joined}
 
 
-def _any_differs(rows: Iterable[Counterfactual]) -> bool | None:
+def _any_differs(rows: Iterable[Counterfactual], *, complete: bool) -> bool | None:
+    """Check whether a change of one ballot changes the winner; `None` if an untried or unknown one may."""
     verdicts = {row.differs for row in rows}
-    return True if True in verdicts else None if None in verdicts else False
+    if True in verdicts:
+        return True
+    return False if complete and None not in verdicts else None
 
 
 def _revoted(turn: Turn, option: str) -> Turn:

@@ -54,6 +54,8 @@ def _facts(audit: DecisionAudit) -> Iterator[tuple[str, str]]:
 
 def _in_short(audit: DecisionAudit) -> str:
     names = {row.agent_id: row.change.removeprefix("without ") for row in audit.without}
+    if audit.fragile is None and audit.switches_tried is None and not any(row.differs is None for row in audit.without):
+        return "Leaving one ballot out does not change the winner. Votes for another option were not tried."
     if audit.fragile is None:
         return "It is not known whether one ballot changes the winner: some answers were not compared."
     if not audit.fragile:
