@@ -11,6 +11,9 @@ import pytest
 from cli.kit import Done, always
 from integration.engine_kit import some_every_day
 
+from roundtable import DebateResult
+from roundtable.results import DecisionAudit
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -48,9 +51,22 @@ def test_a_session_is_exported_to_the_screen_or_to_files(command: Command, place
     assert command("export", held, "--db", "d.db", "--format", "csv").out.count("\n") == 7
 
 
+def test_a_decision_is_audited_without_a_model(command: Command, held: str) -> None:
+    shown = command("audit", held[:6], "--db", "d.db")
+    assert shown.code == 0, shown.both
+    assert shown.out.startswith("Audit: Tea or milk?\n")
+    assert "Without scripted (ada.json): not known" in shown.out
+    assert "Without scripted (cy.json): Tea\n" in shown.out
+    audit = DecisionAudit.from_json(command("audit", "last", "--db", "d.db", "--json").out)
+    assert (audit.session_id, audit.winner, audit.fragile) == (held, "Tea", None)
+    result = DebateResult.from_json(command("show", held, "--db", "d.db", "--json").out)
+    assert result.audit() == audit
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
+        (["audit", "ffff"], 6),
         (["export", "last", "--format", "pdf"], 2),
         (["export", "last", "-o", "a.pdf"], 2),
         (["export", "last", "-o", "nowhere/a.md"], 7),

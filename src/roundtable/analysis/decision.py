@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from roundtable._core.registry import Registry
-    from roundtable.scoring import Ballot, BallotForm, Normalise
+    from roundtable.scoring import Ballot, BallotForm, Normalise, TieRule
     from roundtable.scoring.motions import Motions
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, RoundRecord, Turn
 
@@ -292,7 +292,13 @@ def _voters(agent_ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _decide_by_rule(
-    ballots: Mapping[str, Choice], config: DebateConfig, options: Sequence[str] | None, rules: Registry[Rule] | None
+    ballots: Mapping[str, Choice],
+    config: DebateConfig,
+    options: Sequence[str] | None,
+    rules: Registry[Rule] | None,
+    *,
+    tie: TieRule,
+    by_confidence: bool,
 ) -> Decision:
     # Names of camps are keys: `O-` and `O` are two. Options are spelt by models.
     normalise: Normalise = "exact" if options is None else "casefold"
@@ -300,6 +306,8 @@ def _decide_by_rule(
         return decide(
             ballots.values(),
             rule=config.decide,
+            tie=tie,
+            weights=[ballot.confidence or 0 for ballot in ballots.values()] if by_confidence else None,
             options=options,
             rules=rules,
             voters=tuple(ballots),
@@ -315,6 +323,9 @@ def decide_record(
     config: DebateConfig,
     rules: Registry[Rule] | None = None,
     before: Sequence[RoundRecord] = (),
+    *,
+    tie: TieRule = "declare",
+    by_confidence: bool = False,
 ) -> Decision:
     """Return the decision of a round: by its judges if the debate has judges, else by its rule.
 
@@ -327,18 +338,22 @@ def decide_record(
     The quorum of the debate counts the answers of a stage and is enforced by the engine, not here. The rule is looked
     up in `rules`; without them, among the built-in ones. A rule that raises decides nothing, and the decision says so:
     a round that was paid for is completed anyway.
+
+    Debates declare ties and weigh all ballots alike. An audit asks for another `tie` rule, or for ballots weighed
+    `by_confidence`; judges and a vote on motions state no confidence, and judges need a majority.
     """
     if config.decide in JUDGED:
         return _decide_by_judges(record, consensus, config)
     if config.vote or _motion_ballots(record):
-        decision = _decide_by_vote(record, config, rules, before)
+        decision = _decide_by_vote(record, config, rules, before, tie)
         if decision is not None:
             return decision
     votes = cast_votes(record, consensus, options=config.options is not None)
     ballots = [Choice(vote.vote, confidence=vote.said.confidence if vote.said else _UNSTATED) for vote in votes]
     has_final_vote = any(turn.stage == LAST_VOTE for turn in record.turns)
     by_voter = dict(zip(_voters(vote.agent_id for vote in votes), ballots, strict=True))
-    decision = _decide_by_rule(by_voter, config, config.options or (SIDES if has_final_vote else None), rules)
+    options = config.options or (SIDES if has_final_vote else None)
+    decision = _decide_by_rule(by_voter, config, options, rules, tie=tie, by_confidence=by_confidence)
     if config.options is None and not has_final_vote and consensus is not None and _is_open(decision, consensus):
         decision = _without_open_lead(decision, consensus)
     if config.vote:
@@ -352,7 +367,11 @@ def decide_record(
 
 
 def _decide_by_vote(
-    record: RoundRecord, config: DebateConfig, rules: Registry[Rule] | None, before: Sequence[RoundRecord]
+    record: RoundRecord,
+    config: DebateConfig,
+    rules: Registry[Rule] | None,
+    before: Sequence[RoundRecord],
+    tie: TieRule,
 ) -> Decision | None:
     """Return the decision by the round's vote on motions; `None` if it has none, and may not need one."""
     earlier = [turn for debate_round in before for turn in debate_round.turns]
@@ -361,7 +380,7 @@ def _decide_by_vote(
     if ballots:
         votes = [vote_in(turn.agent_id, turn.answer if turn.outcome == "answered" else None) for turn in ballots]
         try:
-            return count_vote(motions, votes, rule=config.decide, rules=rules)
+            return count_vote(motions, votes, rule=config.decide, tie=tie, rules=rules)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
             return _broken_rule(config.decide, error)
     if len(motions.motions) == 1 and config.options is None:

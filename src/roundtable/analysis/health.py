@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from roundtable.types import AgentConfig, AgentResponse, Cluster, RoundRecord, TurnKey
 
-__all__ = ["DebateHealth", "HealthFlag", "Sycophancy", "debate_health", "detect_groupthink", "has_collapsed"]
+__all__ = [
+    "DebateHealth",
+    "HealthFlag",
+    "Sycophancy",
+    "compare_known",
+    "debate_health",
+    "detect_groupthink",
+    "has_collapsed",
+]
 
 
 _SURE: Final = Fraction(8, 10)
@@ -200,7 +208,7 @@ def _moves(
     for number, (before, after) in enumerate(pairwise(answers), 1):
         placed = {(index, agent): said for index, held in enumerate((before, after)) for agent, said in held.items()}
         if by == "position":
-            verdicts = _verdicts(placed, known, rounds[number - 1 : number + 1])
+            verdicts = compare_known(placed, known, rounds[number - 1 : number + 1])
         else:
             verdicts = _verdicts_of_marks({place: _mark(said, by) for place, said in placed.items()})
         for agent in before.keys() & after.keys():
@@ -260,10 +268,19 @@ def _verdicts_of_marks(marks: Mapping[_Place, str]) -> dict[_Place, dict[_Place,
     }
 
 
-def _verdicts(
+def compare_known(
     placed: Mapping[_Place, AgentResponse], known: Mapping[TurnKey, AgentResponse], rounds: Sequence[RoundRecord]
 ) -> dict[_Place, dict[_Place, SameOrDifferent]]:
-    """Return how the answers of two rounds relate: by themselves, and by how each round was measured."""
+    """Return how answers of one or several rounds relate: by themselves, and by how each round was measured.
+
+    Args:
+        placed: The last answer of each agent in a round, by the index of the round in `rounds` and the agent's id.
+        known: Answers by turn, to which comparisons of the answers may refer.
+        rounds: The rounds.
+
+    Returns:
+        For each answer how others relate to it; pairs of which this is not known, and abstentions, are missing.
+    """
     names = {str(place): place for place in placed}
     read: dict[tuple[str, str], SameOrDifferent] = {
         (str((index, one)), str((index, other))): verdict

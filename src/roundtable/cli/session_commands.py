@@ -101,6 +101,25 @@ def show(
 
 
 @stored_session_commands.command()
+def audit(
+    session: Session,
+    *,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Audit a stored decision: show what would change it. No model is called.
+
+    The ballots are counted again without each agent, with one vote for another option, by other rules, and before the
+    debate.
+    """
+    from roundtable.cli.sessions import show_audit
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: show_audit(context, session))
+
+
+@stored_session_commands.command()
 def synthesize(
     session: Session,
     *,

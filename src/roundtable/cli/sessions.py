@@ -33,6 +33,7 @@ __all__ = [
     "prune_sessions",
     "request_control",
     "search_sessions",
+    "show_audit",
     "show_session",
     "show_synthesis",
 ]
@@ -162,6 +163,18 @@ async def show_session(
     """Show a stored session without calling a model."""
     result = await table.session(await full_id(table, place, given))
     show_result(result, screen, debate_lines(result, place), keep_result)
+    return ExitCode.OK
+
+
+async def show_audit(context: CommandContext, given: str) -> ExitCode:
+    """Audit the decision of a stored session without calling a model."""
+    result = await context.table.session(await full_id(context.table, context.place, given))
+    audit = result.audit(rules=context.table.wiring.catalog.rules)
+    if context.screen.as_json:
+        context.screen.document(audit.to_json())
+        return ExitCode.OK
+    # Not `line`, which folds spaces; a report is clean text.
+    context.screen.show(Line(text) for text in audit.to_text().splitlines())
     return ExitCode.OK
 
 

@@ -9,10 +9,21 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.results.audit import AuditBasis, Counterfactual, DecisionAudit, NotTried
     from roundtable.results.debate_result import AnswerSource, DebateResult, answer_of
     from roundtable.results.many import FailedDebate, Results
 
-__all__ = ["AnswerSource", "DebateResult", "FailedDebate", "Results", "answer_of"]
+__all__ = [
+    "AnswerSource",
+    "AuditBasis",
+    "Counterfactual",
+    "DebateResult",
+    "DecisionAudit",
+    "FailedDebate",
+    "NotTried",
+    "Results",
+    "answer_of",
+]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
@@ -20,8 +31,12 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "AnswerSource": "debate_result",
+        "AuditBasis": "audit",
+        "Counterfactual": "audit",
         "DebateResult": "debate_result",
+        "DecisionAudit": "audit",
         "FailedDebate": "many",
+        "NotTried": "audit",
         "Results": "many",
         "answer_of": "debate_result",
     },

@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+    from roundtable._core.registry import Registry
+    from roundtable.results.audit import DecisionAudit
+    from roundtable.scoring import Rule
     from roundtable.types import AnyTurn, DebateRecord, JsonObject, JsonValue
 
 __all__ = ["AnswerSource", "DebateResult", "answer_of", "with_decision"]
@@ -288,6 +291,34 @@ class DebateResult(Value):
         chosen = self.rounds[round if round < 0 else round - 1]
         votes = cast_votes(chosen, chosen.consensus, options=self.config.options is not None, by=by)
         return tuple(cast.vote for cast in votes)
+
+    def audit(self, *, rules: Registry[Rule] | None = None) -> DecisionAudit:
+        """Audit the decision: count the stored ballots again, with one thing changed each time. No model is called.
+
+        The audit has the outcome without each agent, with one vote for another option, by each decision rule that can
+        count the ballots and by each tie rule, with votes weighed by confidence, and before the debate. Where an
+        outcome depends on whether answers that nobody compared say the same, it is not known.
+
+        Args:
+            rules: Registry in which rules are looked up, such as `roundtable.scoring.rule_registry()` with rules of
+                your own; the built-in ones if omitted.
+
+        Raises:
+            SessionConflict: There is no decision to audit, or the stored one cannot be counted again.
+            ConfigurationError: The rule of the debate is not in `rules`.
+
+        Example:
+            >>> from roundtable import sync
+            >>> from roundtable.testing import scripted_agents
+            >>> agents = scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Milk"})
+            >>> with sync.Roundtable(agents, storage="memory://") as table:
+            ...     audit = table.debate("Tea or milk?", rounds=1, options=["Tea", "Milk"]).audit()
+            >>> audit.winner, audit.pivotal, audit.fragile
+            ('Tea', ('ada', 'bo'), True)
+        """
+        from roundtable.results.audit import audit_decision
+
+        return audit_decision(self, rules)
 
     def to_records(self) -> list[JsonObject]:
         """Return one flat row per turn, for data frames and CSV."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from roundtable._core.registry import Registry
+    from roundtable.scoring.decision import TieRule
     from roundtable.scoring.outcome import Rule
     from roundtable.types import Answer, Decision, TurnKey
 
@@ -161,7 +162,12 @@ def vote_in(voter: str, answer: Answer | None) -> MotionVote:
 
 
 def count_vote(
-    motions: Motions, votes: Sequence[MotionVote], *, rule: str | Rule, rules: Registry[Rule] | None = None
+    motions: Motions,
+    votes: Sequence[MotionVote],
+    *,
+    rule: str | Rule,
+    tie: TieRule = "declare",
+    rules: Registry[Rule] | None = None,
 ) -> Decision:
     """Count a vote: join the motions that say the same, then decide by a rule.
 
@@ -172,6 +178,7 @@ def count_vote(
         motions: What was voted on.
         votes: One vote for each agent that was asked, those that abstain or failed included.
         rule: The rule, or its name with parameters.
+        tie: What happens on a tie, as in `decide`; `"first"` takes the tied motion that most agents gave.
         rules: Registry to look up the name; `None` has the built-in rules.
 
     Raises:
@@ -192,7 +199,7 @@ def count_vote(
     ballots = [_renamed(vote.ballot, name_of) for vote in cleaned]
     names = tuple(motion.name for motion in counted_motions)
     voters = tuple(vote.voter for vote in cleaned)
-    decision = decide(ballots, rule=rule, options=names, rules=rules, voters=voters, normalise="exact")
+    decision = decide(ballots, rule=rule, tie=tie, options=names, rules=rules, voters=voters, normalise="exact")
     pairs = decision.pairwise
     if not pairs and any(isinstance(ballot, Ranking) for ballot in ballots):
         pairs = decide(ballots, rule="condorcet", options=names, normalise="exact").pairwise

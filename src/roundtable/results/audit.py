@@ -1,0 +1,743 @@
+"""The audit of a decision: what it would have been without an agent, by another rule, or before the debate.
+
+Computed from the stored answers and ballots alone; no model is called. It counts the last complete round again, each
+time with one thing changed. Whether two answers say the same is taken from the record: what nobody compared stays
+unknown, and an outcome that depends on it is not known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from roundtable import report
+from roundtable.analysis import ballots_of, cast_votes, check_rule, decide_record
+from roundtable.analysis.decision import check_stored_vote
+from roundtable.analysis.findings import DebateFacts
+from roundtable.analysis.health import compare_known
+from roundtable.errors import ConfigurationError, SessionConflict
+from roundtable.modes.oxford import LAST_VOTE, SIDES
+from roundtable.results.audit_view import audit_view
+from roundtable.scoring import casefold, find_rule, open_key, rule_registry
+from roundtable.scoring.camps import answers_by_turn
+from roundtable.types import BallotAnswer, Cluster, ConsensusResult, RankingAnswer, Value
+from roundtable.types.debate import last_complete
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, JUDGED, VOTE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from roundtable._core.registry import Registry
+    from roundtable.scoring import Rule, TieRule
+    from roundtable.scoring.camps import SameOrDifferent
+    from roundtable.types import (
+        AgentConfig,
+        AgentResponse,
+        AnyConsensus,
+        DebateConfig,
+        Decision,
+        RoundRecord,
+        Turn,
+        TurnKey,
+    )
+
+__all__ = ["AuditBasis", "AuditedDebate", "Counterfactual", "DecisionAudit", "NotTried", "audit_decision"]
+
+AuditBasis: TypeAlias = Literal["answers", "vote", "judges"]
+"""What the decision counts: the agents' answers, a vote of the agents, or the votes of judges."""
+
+_MOST_READINGS: Final = 256
+"""Ways to join answers that nobody compared; if there are more, an outcome that depends on them is not known."""
+_MOST_SWITCHES: Final = 500
+"""Single votes that are counted for another option."""
+
+
+class AuditedDebate(DebateFacts, Protocol):
+    """What an audit reads of a debate; a `DebateResult` has it."""
+
+    @property
+    def agents(self) -> tuple[AgentConfig, ...]:
+        """Configurations of the agents."""
+
+    @property
+    def decision(self) -> Decision | None:
+        """Outcome of the decision rule over the last complete round."""
+
+    @property
+    def answer_source(self) -> str:
+        """Where the answer comes from."""
+
+
+class Counterfactual(Value):
+    """The outcome with one thing changed."""
+
+    change: str
+    """What is changed, in words."""
+    agent_id: str | None = None
+    """Id of the agent whose ballot is left out or changed."""
+    option: str | None = None
+    """What this agent votes for instead."""
+    rule: str | None = None
+    """Name of the rule that is applied instead."""
+    winner: str | None = None
+    """The winner; `None` if there is none, or if it is not known."""
+    tied: tuple[str, ...] = ()
+    """Options tied for the lead."""
+    is_known: bool = True
+    """Whether the winner is the same however answers that nobody compared relate to each other."""
+    differs: bool | None
+    """Whether the winner is another one than in the decision; `None` if that is not known."""
+    why: str = ""
+    """The outcome in words, counted as answers are worded; empty for a changed vote."""
+
+
+class NotTried(Value):
+    """A change that this debate does not allow."""
+
+    change: str
+    """The change, in words; for a rule its name."""
+    reason: str
+    """Why it is not tried."""
+
+
+class DecisionAudit(Value):
+    """What a decision rests on: its outcome with one thing changed at a time.
+
+    `print(audit)` shows it in a few lines; notebooks show a table.
+    """
+
+    session_id: str
+    """Session id."""
+    topic: str
+    """The question."""
+    basis: AuditBasis
+    """What the decision counts."""
+    rule: str
+    """Decision rule of the debate, with its parameters."""
+    winner: str | None
+    """Winner of the decision."""
+    tied: tuple[str, ...] = ()
+    """Options tied for the lead."""
+    is_known: bool = True
+    """Whether the decision is the same however answers that nobody compared relate to each other. If not, `differs` is
+    `None` everywhere."""
+    why: str = ""
+    """The decision in words."""
+    notes: tuple[str, ...] = ()
+    """What to know when reading the audit."""
+    fragile: bool | None
+    """Whether one ballot, left out or cast for another option, changes the winner; `None` if that is not known."""
+    pivotal: tuple[str, ...] = ()
+    """Ids of the agents without which the winner is another one."""
+    without: tuple[Counterfactual, ...] = ()
+    """The outcome without each agent, in the order of the ballots."""
+    switches: tuple[Counterfactual, ...] = ()
+    """Single votes that change the winner, or may change it, if they are cast for another option."""
+    switches_tried: int | None = None
+    """Number of votes for other options that were tried, one at a time; `None` if `not_tried` says why none were."""
+    rules: tuple[Counterfactual, ...] = ()
+    """The outcome by each rule that can count these ballots."""
+    ties: tuple[Counterfactual, ...] = ()
+    """The outcome by each tie rule, if the options have an order: a tie is declared, or goes to the first option."""
+    weighted: Counterfactual | None = None
+    """The outcome with each ballot weighed by its stated confidence."""
+    first_round: Counterfactual | None = None
+    """The outcome if the debate had ended after its first round."""
+    independent: Counterfactual | None = None
+    """The outcome of the private answers before the first round; without them `first_round` may be independent."""
+    not_tried: tuple[NotTried, ...] = ()
+    """Changes that this debate does not allow."""
+
+    def to_text(self) -> str:
+        """Render as plain text."""
+        return report.to_text(audit_view(self))
+
+    def to_markdown(self) -> str:
+        """Render as Markdown; text of agents is escaped."""
+        return report.to_markdown(audit_view(self))
+
+    def to_html(self) -> str:
+        """Render as an HTML fragment without scripts; text of agents is escaped."""
+        return report.to_fragment(audit_view(self))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -> DecisionAudit:
+    """Audit the decision of a debate; see `DebateResult.audit`.
+
+    Args:
+        result: The debate.
+        rules: Registry in which rules are looked up; the built-in ones if omitted.
+
+    Raises:
+        SessionConflict: There is no decision to audit, or the stored one cannot be counted again.
+        ConfigurationError: The rule of the debate is not in `rules`.
+    """
+    if result.config.team is not None:
+        hint = "Audit a debate; a team works towards a goal and decides nothing by a rule."
+        raise SessionConflict("a team conversation has no decision to audit", hint=hint)
+    last = last_complete(result.rounds)
+    if last is None or result.decision is None:
+        reason = "no round was completed" if last is None else "no decision rule was applied"
+        hint = "Complete a round first: resume the session, then audit it."
+        raise SessionConflict(f"the debate has no decision to audit: {reason}", hint=hint)
+    if result.config.decide not in JUDGED:
+        try:
+            find_rule(result.config.decide, rules)
+        except ConfigurationError as error:
+            hint = "Pass a registry that has the rule: result.audit(rules=...)."
+            raise ConfigurationError(error.message, hint=hint, cause=error) from error
+    return _Audit(result, last, result.decision, rules).run()
+
+
+_Partition: TypeAlias = tuple[tuple[str, ...], ...]
+"""Camps that are joined, each with the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ballots:
+    """The ballots of one round."""
+
+    record: RoundRecord
+    """The round, with every change made."""
+    camps: tuple[str | None, ...] = ()
+    """For an open question the camp of each of its answers; `None` abstains."""
+    partitions: tuple[_Partition, ...] | None = ((),)
+    """The ways to join camps that nobody told apart, none joined first; `None` if there are too many."""
+    is_open: bool = False
+    """Whether ballots are cast for camps."""
+
+
+class _Outcome(NamedTuple):
+    decision: Decision
+    winner: str | None
+    is_known: bool
+    differs: bool | None
+
+    def to_counterfactual(
+        self, change: str, *, agent: str | None = None, option: str | None = None, rule: str | None = None
+    ) -> Counterfactual:
+        return Counterfactual(
+            change=change,
+            agent_id=agent,
+            option=option,
+            rule=rule,
+            winner=self.winner,
+            tied=self.decision.tied if self.is_known and self.decision.is_tie else (),
+            is_known=self.is_known,
+            differs=self.differs,
+            why="" if option is not None else self.decision.why,
+        )
+
+
+class _Audit:
+    """Counts the ballots of a debate again and again.
+
+    Args:
+        result: The debate.
+        last: Its last complete round.
+        decision: The decision of that round.
+        rules: Registry of rules.
+    """
+
+    def __init__(
+        self, result: AuditedDebate, last: RoundRecord, decision: Decision, rules: Registry[Rule] | None
+    ) -> None:
+        self.result, self.last, self.decision, self.rules = result, last, decision, rules
+        self.config: DebateConfig = result.config
+        self.before = [debate_round for debate_round in result.rounds if debate_round.number < last.number]
+        self.known = answers_by_turn(turn for debate_round in result.rounds for turn in debate_round.turns)
+        self.names = {agent.id: agent.name for agent in result.agents}
+        self.names |= {turn.agent_id: turn.agent_name or turn.agent_id for turn in last.turns}
+        self.stage = _stage_of(last, self.config)
+        self.ballots = self._ballots_of(last, last.consensus)
+        self.not_tried: list[NotTried] = []
+        self.is_known = True
+        """Whether the decision itself is known; set once it was counted again."""
+
+    def run(self) -> DecisionAudit:
+        """Return the audit."""
+        base = self._count(self.ballots)
+        if base.is_known and not self._is_same(base.decision):
+            # Another version or another rule decided; every comparison with it would be wrong.
+            counted = base.winner or "nobody"
+            msg = f"the stored decision cannot be counted again: {self.decision.winner!r} won, now it is {counted!r}"
+            hint = "It is from another version or rule. Count it again first: Results([result]).redecide(rule)[0]."
+            raise SessionConflict(msg, hint=hint)
+        self.is_known = base.is_known
+        without = tuple(self._without())
+        switches, tried = self._switches()
+        return DecisionAudit(
+            session_id=self.result.session_id,
+            topic=self.result.topic,
+            basis=_BASIS.get(self.stage or "", "answers"),
+            rule=self.config.decide,
+            winner=self.decision.winner,
+            tied=self.decision.tied if self.decision.is_tie else (),
+            is_known=self.is_known,
+            why=self.decision.why,
+            notes=tuple(self._notes()),
+            fragile=_any_differs((*without, *switches), complete=tried is not None),
+            pivotal=tuple(row.agent_id for row in without if row.differs and row.agent_id is not None),
+            without=without,
+            switches=switches,
+            switches_tried=tried,
+            rules=tuple(self._rules()),
+            ties=tuple(self._ties()),
+            weighted=self._weighted(),
+            first_round=self._first_round(),
+            independent=self._independent(),
+            not_tried=tuple(self.not_tried),
+        )
+
+    def _count(
+        self,
+        ballots: _Ballots,
+        config: DebateConfig | None = None,
+        *,
+        before: Sequence[RoundRecord] | None = None,
+        tie: TieRule = "declare",
+        by_confidence: bool = False,
+        is_same: Callable[[Decision], bool | None] | None = None,
+    ) -> _Outcome:
+        """Count ballots in each way in which the answers can be read, until the outcome is known to be open."""
+        compare = is_same or self._is_same
+        first: Decision | None = None
+        winners: set[str | None] = set()
+        verdicts: set[bool | None] = set()
+        for consensus in self._readings(ballots):
+            decision = decide_record(
+                ballots.record,
+                consensus,
+                config or self.config,
+                self.rules,
+                self.before if before is None else before,
+                tie=tie,
+                by_confidence=by_confidence,
+            )
+            first = first or decision
+            winners.add(decision.winner)
+            verdicts.add(compare(decision))
+            if len(verdicts) > 1:
+                break
+        assert first is not None  # noqa: S101  (there is always a reading)
+        is_known = len(winners) == 1 and ballots.partitions is not None
+        settled = self.is_known and len(verdicts) == 1 and ballots.partitions is not None
+        verdict = next(iter(verdicts)) if settled else None
+        return _Outcome(first, first.winner if is_known else None, is_known, None if verdict is None else not verdict)
+
+    def _is_same(self, decision: Decision) -> bool:
+        """Check whether a decision over the same answers has the same winner; joined motions are one."""
+        ours, others = _names_of_winner(self.decision), _names_of_winner(decision)
+        return bool(ours & others) if ours and others else not ours and not others
+
+    def _readings(self, ballots: _Ballots) -> Iterator[AnyConsensus | None]:
+        if not ballots.is_open:
+            yield ballots.record.consensus
+            return
+        single = (tuple((camp,) for camp in dict.fromkeys(ballots.camps) if camp is not None),)
+        abstained = ballots.record.consensus.abstained if ballots.record.consensus else ()
+        for partition in single if ballots.partitions is None else ballots.partitions:
+            name_of = {camp: self._name(joined) for joined in partition for camp in joined}
+            members: dict[str, list[int]] = {}
+            for index, camp in enumerate(ballots.camps):
+                if camp is not None:
+                    members.setdefault(name_of.get(camp, camp), []).append(index)
+            yield _consensus(members, ballots.record.responses, abstained)
+
+    def _name(self, joined: Sequence[str]) -> str:
+        """Return the name of camps that are joined: that of the winner, else that of the largest one."""
+        return self.decision.winner if self.decision.winner in joined and self.decision.winner else joined[0]
+
+    def _ballots_of(self, record: RoundRecord, consensus: AnyConsensus | None) -> _Ballots:
+        has_vote = any(turn.stage in {VOTE_STAGE, LAST_VOTE} for turn in record.turns)
+        if self.config.options is not None or (has_vote and self.stage != JUDGE_STAGE):
+            return _Ballots(record)
+        camps = ballots_of(record.responses, consensus, "cluster")
+        record = record.model_copy(update={"consensus": consensus})
+        partitions = _partitions(camps, _told_apart(record, camps, self.known), consensus)
+        return _Ballots(record, camps, partitions, is_open=True)
+
+    # One ballot less, or for another option
+
+    def _voters(self) -> list[str]:
+        if self.stage is not None:
+            return list(dict.fromkeys(turn.agent_id for turn in self.last.turns if turn.stage == self.stage))
+        speakers = [response.agent_id for response in self.last.responses]
+        return list(dict.fromkeys([*speakers, *(turn.agent_id for turn in self.last.missing)]))
+
+    def _without(self) -> Iterator[Counterfactual]:
+        for agent in self._voters():
+            outcome = self._count(self._left_out(agent))
+            yield outcome.to_counterfactual(f"without {self.names.get(agent, agent)}", agent=agent)
+
+    def _left_out(self, agent: str) -> _Ballots:
+        """Return the ballots without those of an agent; the answers that a separate vote is about stay."""
+        ballots, stage = self.ballots, self.stage
+        kept = tuple(
+            turn
+            for turn in ballots.record.turns
+            if turn.agent_id != agent or (turn.stage == CHAIR_STAGE if stage is None else turn.stage != stage)
+        )
+        record = ballots.record.model_copy(update={"turns": kept})
+        if stage is not None or not ballots.is_open:
+            return replace(ballots, record=record)
+        speakers = [response.agent_id for response in ballots.record.responses]
+        camps = tuple(camp for camp, speaker in zip(ballots.camps, speakers, strict=True) if speaker != agent)
+        return replace(ballots, record=record, camps=camps)
+
+    def _switches(self) -> tuple[tuple[Counterfactual, ...], int | None]:
+        """Return the votes for other options that change the winner, or may, and how many were tried, if any."""
+        if self.stage == JUDGE_STAGE and self.config.options is None:
+            self._skip("one vote for another option", "judges vote for answers, not for options")
+            return (), None
+        kinds = {
+            turn.answer.kind for turn in self.last.turns if turn.stage == VOTE_STAGE and turn.outcome == "answered"
+        }
+        if kinds & {"approval", "scores"}:
+            self._skip("one vote for another option", "a ballot of approvals or scores has no single option to replace")
+            return (), None
+        options, current = self._options(), self._current_votes()
+        # Names of camps and motions are keys: `O-` and `O` are two. Options are spelt by models.
+        key: Callable[[str], str] = str if self.config.options is None else casefold
+        pairs = [
+            (agent, option) for agent, option in product(current, options) if key(current[agent] or "") != key(option)
+        ]
+        if len(pairs) > _MOST_SWITCHES:
+            self._skip("one vote for another option", f"there are more than {_MOST_SWITCHES} of them")
+            return (), None
+        rows = (
+            self._count(self._switched(agent, option)).to_counterfactual(
+                f"{self.names.get(agent, agent)} for {option}", agent=agent, option=option
+            )
+            for agent, option in pairs
+        )
+        return tuple(row for row in rows if row.differs is not False), len(pairs)
+
+    def _options(self) -> tuple[str, ...]:
+        if self.decision.vote is not None:
+            return tuple(motion.name for motion in self.decision.vote.motions)
+        if self.ballots.is_open:
+            return tuple(dict.fromkeys(camp for camp in self.ballots.camps if camp is not None))
+        return self.config.options or SIDES
+
+    def _current_votes(self) -> dict[str, str | None]:
+        """Return what each agent with a readable ballot votes for; `None` for an abstention or several options."""
+        if self.stage is None:
+            by_choice = self.config.options is not None
+            votes = cast_votes(self.last, self.last.consensus, options=by_choice)
+            return {vote.agent_id: vote.vote for vote in votes if vote.said is not None}
+        answers = {
+            turn.agent_id: turn.answer
+            for turn in self.last.turns
+            if turn.stage == self.stage and turn.outcome == "answered"
+        }
+        if self.stage == JUDGE_STAGE:
+            return {judge: said.choice for judge, said in answers.items() if isinstance(said, BallotAnswer)}
+        votes = cast_votes(self.last, self.last.consensus, options=self.config.options is not None)
+        return {vote.agent_id: vote.vote for vote in votes if vote.agent_id in answers}
+
+    def _switched(self, agent: str, option: str) -> _Ballots:
+        """Return the ballots with one of them for another option; a ranking then has this option first."""
+        ballots = self.ballots
+        if ballots.is_open:
+            speakers = [response.agent_id for response in ballots.record.responses]
+            camps = (
+                option if speaker == agent else camp for camp, speaker in zip(ballots.camps, speakers, strict=True)
+            )
+            return replace(ballots, camps=tuple(camps))
+        turns = tuple(
+            _revoted(turn, option)
+            if turn.outcome == "answered" and turn.agent_id == agent and self._is_ballot(turn)
+            else turn
+            for turn in ballots.record.turns
+        )
+        return replace(ballots, record=ballots.record.model_copy(update={"turns": turns}))
+
+    def _is_ballot(self, turn: Turn) -> bool:
+        if self.stage is None:
+            return turn.answer.kind == "position" and turn.stage not in {CHAIR_STAGE, BASELINE_STAGE}
+        return turn.stage == self.stage
+
+    # The same ballots, counted otherwise
+
+    def _rules(self) -> Iterator[Counterfactual]:
+        ballots = self._ballots_of_rules()
+        held = [turn for turn in ballots.record.turns if turn.stage == VOTE_STAGE]
+        kinds = sorted({turn.answer.kind for turn in held if turn.outcome == "answered"})
+        own = None if self.config.decide in JUDGED else find_rule(self.config.decide, self.rules)[0].name
+        for entry in rule_registry() if self.rules is None else self.rules:
+            if entry.name in JUDGED:
+                continue
+            name = self.config.decide if entry.thing.name == own else entry.name
+            try:
+                check_rule(name, self.rules, vote=bool(held))
+                check_stored_vote(name, kinds, self.rules)
+            except ConfigurationError as error:
+                self._skip(name, error.message)
+                continue
+            outcome = self._count(ballots, self.config.model_copy(update={"decide": name}))
+            if not outcome.decision.voters or outcome.decision.invalid.keys() - self.decision.invalid.keys():
+                self._skip(name, outcome.decision.why)
+                continue
+            yield outcome.to_counterfactual(f"by {name}", rule=name)
+
+    def _ballots_of_rules(self) -> _Ballots:
+        """Return the ballots that rules count: where judges decide, the answers that they judged."""
+        if self.stage != JUDGE_STAGE or self.config.options is None:
+            return self.ballots
+        return _Ballots(self.last)
+
+    def _ties(self) -> Iterator[Counterfactual]:
+        if self.stage == JUDGE_STAGE:
+            self._skip("ties go to the first option", "judges decide by a majority, which cannot tie")
+            return
+        if self.ballots.is_open:
+            self._skip("ties go to the first option", "the answers have no order but that of the seats")
+            return
+        yield self._count(self.ballots).to_counterfactual("ties are declared")
+        yield self._count(self.ballots, tie="first").to_counterfactual("ties go to the first option")
+
+    def _weighted(self) -> Counterfactual | None:
+        if self.stage is not None:
+            self._skip("votes weighed by confidence", "ballots of a separate vote state no confidence")
+            return None
+        return self._count(self.ballots, by_confidence=True).to_counterfactual("votes weighed by confidence")
+
+    # Answers of an earlier time
+
+    def _first_round(self) -> Counterfactual | None:
+        first = self.result.rounds[0]
+        if first.number == self.last.number or not first.complete:
+            self._skip("the first round only", "the debate has one complete round")
+            return None
+        if self.stage in {JUDGE_STAGE, LAST_VOTE} and not any(turn.stage == self.stage for turn in first.turns):
+            self._skip("the first round only", "its answers were not voted on, and the decision is a vote")
+            return None
+        answers = [turn for turn in first.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
+        alone = [turn.independent for turn in answers if turn.stage not in {BASELINE_STAGE, CHAIR_STAGE}]
+        note = ", whose answers are independent" if alone and all(alone) else ""
+        return self._earlier(first, first.consensus, f"the first round only{note}")
+
+    def _independent(self) -> Counterfactual | None:
+        first = self.result.rounds[0]
+        private = [turn for turn in first.turns if turn.stage == BASELINE_STAGE]
+        if not private:
+            self._skip("private answers before the debate", "the debate was held without baseline=True")
+            return None
+        if self.stage in {JUDGE_STAGE, LAST_VOTE}:
+            self._skip("private answers before the debate", "they were not voted on, and the decision is a vote")
+            return None
+        # Under another stage they count as answers; comparisons of them refer to nothing, as nobody had seen any.
+        turns = tuple(turn.model_copy(update={"stage": "independent"}) for turn in private)
+        record = first.model_copy(update={"turns": turns, "consensus": first.baseline})
+        return self._earlier(record, first.baseline, "private answers before the debate")
+
+    def _earlier(self, record: RoundRecord, consensus: AnyConsensus | None, change: str) -> Counterfactual:
+        """Return the outcome of the answers of an earlier time, which may be worded otherwise."""
+        ballots = self._ballots_of(record, consensus)
+        relation = _Relation(self.result, (record, self.last), self.decision, self.known)
+        outcome = self._count(ballots, before=(), is_same=relation.is_same)
+        return outcome.to_counterfactual(change)
+
+    # Words
+
+    def _skip(self, change: str, reason: str) -> None:
+        self.not_tried.append(NotTried(change=change, reason=reason))
+
+    def _notes(self) -> Iterator[str]:
+        source = self.result.answer_source
+        if source == "judge" and self.config.decide not in JUDGED:
+            yield "The answer is the word of the chair. This audit is of the vote over the answers before it."
+        if source == "synthesis":
+            yield "The answer is from the synthesis. This audit is of the decision, which has no winner."
+        if self.stage == JUDGE_STAGE:
+            yield "Judges decided. The other rules count the answers that they judged."
+        if self.stage in {VOTE_STAGE, LAST_VOTE}:
+            yield "Without an agent means without its ballot: what it put forward can still be voted for."
+        if not self.is_known:
+            yield "The decision depends on whether answers that nobody compared say the same."
+
+
+class _Relation:
+    """Tells whether the winner among answers of an earlier time is the winner of the decision.
+
+    Args:
+        result: The debate.
+        rounds: The earlier answers, and the round of the decision.
+        decision: The decision.
+        known: All answers by turn.
+    """
+
+    def __init__(
+        self,
+        result: AuditedDebate,
+        rounds: tuple[RoundRecord, RoundRecord],
+        decision: Decision,
+        known: Mapping[TurnKey, AgentResponse],
+    ) -> None:
+        self.rounds, self.decision, self.known = rounds, decision, known
+        self.by_choice = result.config.options is not None
+
+    def is_same(self, decision: Decision) -> bool | None:
+        """Check whether the winners are the same; `None` if nobody compared them."""
+        if decision.winner is None or self.decision.winner is None:
+            return decision.winner is self.decision.winner
+        normalise = casefold if self.by_choice else open_key
+        ours, others = _names_of_winner(self.decision), _names_of_winner(decision)
+        if {normalise(name) for name in ours} & {normalise(name) for name in others}:
+            return True
+        if self.by_choice:
+            return False
+        earlier, later = self._backers(decision, 0), self._backers(self.decision, 1)
+        found = {self.verdicts.get((0, one), {}).get((1, other)) for one, other in product(earlier, later)} - {None}
+        return found.pop() == "same" if len(found) == 1 else None
+
+    def _backers(self, decision: Decision, index: int) -> set[str]:
+        names = _names_of_winner(decision)
+        if decision.vote is not None:
+            return {agent for motion in decision.vote.motions if motion.name in names for agent in motion.agents}
+        record = self.rounds[index]
+        clusters = record.consensus.clusters if record.consensus else ()
+        return {agent for cluster in clusters if cluster.theme in names for agent in cluster.agent_ids}
+
+    @cached_property
+    def verdicts(self) -> Mapping[tuple[int, str], Mapping[tuple[int, str], SameOrDifferent]]:
+        """How the answers of both times relate, by time and agent."""
+        placed = {
+            (index, response.agent_id): response
+            for index, record in enumerate(self.rounds)
+            for response in record.responses
+        }
+        return compare_known(placed, self.known, self.rounds)
+
+
+_BASIS: Final[Mapping[str, AuditBasis]] = {VOTE_STAGE: "vote", LAST_VOTE: "vote", JUDGE_STAGE: "judges"}
+
+
+def _stage_of(record: RoundRecord, config: DebateConfig) -> str | None:
+    """Return the stage that holds the ballots of a decision; `None` if they are the positions."""
+    if config.decide in JUDGED:
+        return JUDGE_STAGE
+    stages = {turn.stage for turn in record.turns}
+    return next((stage for stage in (VOTE_STAGE, LAST_VOTE) if stage in stages), None)
+
+
+def _names_of_winner(decision: Decision) -> set[str]:
+    """Return the name of the winner, and of the motions that were joined with it; empty without a winner."""
+    if decision.winner is None:
+        return set()
+    motions = decision.vote.motions if decision.vote else ()
+    joined = [name for motion in motions if motion.name == decision.winner for name in motion.joined]
+    return {decision.winner, *joined}
+
+
+def _any_differs(rows: Iterable[Counterfactual], *, complete: bool) -> bool | None:
+    """Check whether a change of one ballot changes the winner; `None` if an untried or unknown one may."""
+    verdicts = {row.differs for row in rows}
+    if True in verdicts:
+        return True
+    return False if complete and None not in verdicts else None
+
+
+def _revoted(turn: Turn, option: str) -> Turn:
+    """Return a turn whose ballot or position is for another option."""
+    answer = turn.answer
+    if isinstance(answer, RankingAnswer):
+        rest = (tuple(name for name in group if name != option) for group in answer.ranking)
+        changes: dict[str, object] = {"ranking": ((option,), *filter(None, rest))}
+    else:
+        changes = {"choice": option}
+    changed = answer.model_copy(update=changes)
+    return turn.model_copy(update={"result": turn.result.model_copy(update={"answer": changed})})
+
+
+def _consensus(
+    members: Mapping[str, Sequence[int]], responses: Sequence[AgentResponse], abstained: tuple[str, ...]
+) -> ConsensusResult:
+    """Return what a round would have measured, had its answers been told apart into these camps."""
+    clusters = (
+        Cluster(
+            theme=name,
+            agent_ids=tuple(dict.fromkeys(responses[index].agent_id for index in indices)),
+            answers=tuple(indices),
+        )
+        for name, indices in sorted(members.items(), key=lambda item: (-len(item[1]), item[0]))
+    )
+    speakers = {response.agent_id for response in responses}
+    silent = tuple(agent for agent in abstained if agent in speakers)
+    return ConsensusResult(agreement_level=0.0, agreement_at_most=1.0, clusters=tuple(clusters), abstained=silent)
+
+
+def _told_apart(
+    record: RoundRecord, camps: Sequence[str | None], known: Mapping[TurnKey, AgentResponse]
+) -> set[frozenset[str]]:
+    """Return the pairs of camps with answers that somebody told apart."""
+    placed = {(0, response.agent_id): response for response in record.responses}
+    camp_of = {response.agent_id: camp for response, camp in zip(record.responses, camps, strict=True)}
+    apart: set[frozenset[str]] = set()
+    for (_, one), verdicts in compare_known(placed, known, (record,)).items():
+        for (_, other), verdict in verdicts.items():
+            first, second = camp_of[one], camp_of[other]
+            if verdict == "different" and first is not None and second is not None and first != second:
+                apart.add(frozenset((first, second)))
+    return apart
+
+
+def _partitions(
+    camps: Sequence[str | None], apart: set[frozenset[str]], consensus: AnyConsensus | None
+) -> tuple[_Partition, ...] | None:
+    """Return the ways to join camps that may say the same, none joined first; `None` if there are too many.
+
+    The round was measured when it ended. If its lead was found not to be open, no camps can be joined that would reach
+    the leader; if it has no leader then, somebody told all camps apart.
+    """
+    sizes = Counter(camp for camp in camps if camp is not None)
+    names = sorted(sizes, key=lambda camp: (-sizes[camp], camp))
+    separate: _Partition = tuple((name,) for name in names)
+    most = len(camps) + 1
+    if consensus is None or not consensus.is_lead_open:
+        has_leader = len(names) > 1 and sizes[names[0]] > sizes[names[1]]
+        if not has_leader:
+            return (separate,)
+        most = sizes[names[0]]
+    found: list[_Partition] = []
+    for partition in _joined(names, apart, lambda block: block[0] == names[0] or _size(block, sizes) < most):
+        found.append(partition)
+        if len(found) > _MOST_READINGS:
+            return None
+    return tuple(found)
+
+
+def _size(block: Iterable[str], sizes: Mapping[str, int]) -> int:
+    return sum(sizes[name] for name in block)
+
+
+def _joined(
+    names: Sequence[str], apart: set[frozenset[str]], may_be: Callable[[Sequence[str]], bool]
+) -> Iterator[_Partition]:
+    """Yield the ways to divide names into blocks without two that somebody told apart, single ones first."""
+
+    def extend(blocks: tuple[tuple[str, ...], ...], rest: Sequence[str]) -> Iterator[_Partition]:
+        if not rest:
+            yield blocks
+            return
+        name, left = rest[0], rest[1:]
+        yield from extend((*blocks, (name,)), left)
+        for index, block in enumerate(blocks):
+            joined = (*block, name)
+            if all(frozenset((name, other)) not in apart for other in block) and may_be(joined):
+                yield from extend((*blocks[:index], joined, *blocks[index + 1 :]), left)
+
+    return extend((), names)
