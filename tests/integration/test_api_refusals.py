@@ -118,7 +118,11 @@ async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float
     [
         pytest.param({"storage": "nowhere"}, "'nowhere' is not a storage address", id="no scheme"),
         pytest.param({"storage": "me@nowhere"}, "'nowhere' is not a storage address", id="no scheme, a name"),
-        pytest.param({"storage": "redis://x"}, "unknown storage 'redis'.*Known: memory, sqlite", id="unknown scheme"),
+        pytest.param(
+            {"storage": "redis://x"},
+            "unknown storage 'redis'.*Known: memory, postgres, postgresql, sqlite",
+            id="unknown scheme",
+        ),
         pytest.param({"concurrency": 0}, "concurrency must be at least 1", id="no calls"),
         pytest.param({"concurrency": "x"}, "concurrency must be a whole number, not 'x'", id="a text as calls"),
         pytest.param({"timeout_s": "1"}, "timeout_s must be a number of seconds, not '1'", id="a text as time"),

@@ -89,7 +89,7 @@ def test_what_ships_with_the_library_comes_through_the_hooks() -> None:
     catalog = load_catalog()
     assert {"scripted", "openai-chat", "compatible", "local"} <= set(catalog.providers.names())
     assert catalog.modes.names() == tuple(name for name, _, _ in BUILTIN_MODES)
-    assert catalog.storages.names() == ("memory", "sqlite")
+    assert catalog.storages.names() == ("memory", "postgres", "postgresql", "sqlite")
     for registry in (catalog.providers, catalog.modes, catalog.storages, catalog.rules, catalog.exits):
         for entry in registry:
             assert entry.source == "roundtable-sdk"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import roundtable.storage
+import roundtable.storage.postgres
 from roundtable.errors import StorageError
 from roundtable.storage.database import APPLICATION_ID, MIGRATIONS, check_format, migrate
 
@@ -127,11 +127,40 @@ def test_no_statement_is_put_together_from_text() -> None:
             case ast.Name(id="statement" | "query") | ast.Attribute(value=ast.Name(id="queries")):
                 # Those of the schema, and two constants.
                 assert place.startswith(("database.py", "fulltext.py", "salvage.py")), place
+            case _ if place.startswith("postgres"):
+                assert is_postgres_constant(argument), f"{place} executes {ast.unparse(argument)}"
             case _:
                 pytest.fail(f"{place} executes {ast.unparse(argument)}")
+
+
+def is_postgres_constant(argument: ast.expr) -> bool:
+    """Check that a statement is a constant of its module, in which only the name of the schema is filled in."""
+    match argument:
+        case ast.Subscript(value=ast.Attribute(attr="_sql"), slice=ast.Name(id=name)):
+            return name.isupper()
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="encode"), args=[]):
+            return name.isupper()
+        case ast.Call(func=ast.Name(id="in_schema"), args=[_, ast.Constant() | ast.Name(id="statement")]):
+            return True
+        case _:  # the name of a channel
+            return ast.unparse(argument) == "sql.SQL('LISTEN {}').format(sql.Identifier(self._channel))"
 
 
 def test_every_statement_asks_for_the_tenant() -> None:
     for place, argument in executed():
         if isinstance(argument, ast.Constant) and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)", str(argument.value)):
+            if place.startswith(("postgres", "fulltext.py")) and not re.search("sessions|events", str(argument.value)):
+                continue  # the server's own tables, and words without their session
             assert "tenant" in str(argument.value) or f"INSERT INTO {WORDS}" in str(argument.value), place
+
+
+def test_every_statement_for_postgresql_asks_for_the_tenant() -> None:
+    tree = ast.parse(Path(roundtable.storage.postgres.__file__).read_text("utf-8"))
+    found = 0
+    for node in ast.walk(tree):
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text))) if "{schema}" in text:
+                # A `key` is the hash of tenant and id.
+                assert re.search(r"\b(tenant_key|(s\.)?key) = %|session_key|\(key|\(tenant_key|%s::bytea", text), name
+                found += 1
+    assert found > 12

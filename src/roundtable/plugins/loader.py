@@ -116,7 +116,7 @@ def load_catalog(plugins: PluginChoice = ()) -> Catalog:
 
     Example:
         >>> load_catalog().storages.names()
-        ('memory', 'sqlite')
+        ('memory', 'postgres', 'postgresql', 'sqlite')
     """
     return load_plugins(plugins).catalog
 
@@ -140,7 +140,7 @@ def load_plugins(plugins: PluginChoice = None, settings: Settings | None = None)
     Example:
         >>> from roundtable.plugins import Plugins
         >>> load_plugins(Plugins.none()).catalog.storages.names()
-        ('memory', 'sqlite')
+        ('memory', 'postgres', 'postgresql', 'sqlite')
     """
     chosen = plugins_of(plugins).narrowed(Settings() if settings is None else settings)
     return LoadedPlugins(chosen)
