@@ -397,6 +397,14 @@ async def test_no_weight_makes_a_wording_win(rule: str) -> None:
     assert result.answer in {None, "Lisbon"}
 
 
+@pytest.mark.parametrize(("confidence", "answer"), [(0.2, None), (0.9, "Lisbon")])
+async def test_the_largest_camp_is_outweighed_where_others_may_be_one(confidence: float, answer: str | None) -> None:
+    replies = {name: named("Lisbon", confidence=confidence) for name in ("ada", "bo", "cy")}
+    replies |= {"di": named("Porto", confidence=0.5), "ed": named("Oporto", confidence=0.5)}
+    result = await debated(by_agent(**replies), *replies, decide="confidence-weighted")
+    assert result.answer == answer
+
+
 async def test_the_basic_formula_counts_no_abstention_and_no_answer_twice() -> None:
     silent = said("No answer.", bottom_line="ABSTAIN")
     nobody = await debated(by_agent(ada=silent, bo=silent, cy=silent), analyzer="basic")

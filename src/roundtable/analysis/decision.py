@@ -423,7 +423,24 @@ def _is_open(decision: Decision, consensus: AnyConsensus) -> bool:
     A rule that weighs more than heads may prefer another answer than the largest camp; then all pairs must be settled.
     """
     leads = bool(consensus.clusters) and decision.winner == consensus.clusters[0].theme
-    return consensus.is_lead_open or (bool(consensus.not_compared) and decision.winner is not None and not leads)
+    if consensus.is_lead_open or (bool(consensus.not_compared) and decision.winner is not None and not leads):
+        return True
+    return leads and _may_be_outweighed(decision, consensus)
+
+
+def _may_be_outweighed(decision: Decision, consensus: AnyConsensus) -> bool:
+    """Check whether smaller camps, if they are one, may weigh as much as the largest camp, which has won."""
+    scores = [decision.scores.get(cluster.theme, 0) for cluster in consensus.clusters]
+    if all(score == len(cluster.agent_ids) for score, cluster in zip(scores, consensus.clusters, strict=True)):
+        return False  # heads were counted
+    unknown = set(consensus.not_compared)
+    rivals = [
+        score
+        for score, cluster in zip(scores[1:], consensus.clusters[1:], strict=True)
+        if unknown.intersection(cluster.agent_ids)
+    ]
+    # Negative scores are logarithms, which do not add up.
+    return len(rivals) > 1 and (min(scores) < 0 or sum(rivals) >= scores[0])
 
 
 def _without_open_lead(decision: Decision, consensus: AnyConsensus) -> Decision:
