@@ -287,7 +287,7 @@ class PostgresStorage(WholeSessionMethods):
         self._tokenizer = Tokenizer()
         self._waiting: list[_Append] = []
         self._writers = 0
-        self._most_writers = max(1, connections // 2)
+        self._most_writers = max(1, connections // 4)  # few, so that more appends share a transaction
         self._states: OrderedDict[bytes, _State] = OrderedDict()
         self._finalizer = weakref.finalize(self, _end, self._background, self._pool, self._listener, self._tokenizer)
 
