@@ -6,7 +6,7 @@ import logging
 import ssl
 from collections.abc import AsyncGenerator
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 import anyio
@@ -18,7 +18,7 @@ from roundtable.http.guard_public import masked_url
 from roundtable.http.message import KEEPALIVE_S, header_texts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
     from contextvars import Token
     from types import TracebackType
 
@@ -148,7 +148,7 @@ class ShardingTransport:
         self._tls: ssl.SSLContext | None = None
         self._shards: dict[tuple[str, str, int | None], list[_Shard]] = {}
 
-    async def open(self, request: HttpRequest) -> _ShardReply:
+    async def open(self, request: HttpRequest) -> OwnReply:
         """Send a request through the first pool with a free connection, and wait for the head of the response."""
         address = masked_url(request.url)
         with library_errors(self._provider, address), QuietHttpLogs():
@@ -160,8 +160,8 @@ class ShardingTransport:
             shard = next((candidate for candidate in shards if candidate.calls < CONNECTIONS_PER_SHARD), None)
             if shard is None:
                 # httpx needs a context for plain http too; an empty one is cheap.
-                is_secure = self._tls is not None and target.url.scheme == "https"
-                shard = _Shard(self._tls if is_secure and self._tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+                tls = self._tls if target.url.scheme == "https" else None
+                shard = _Shard(tls or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
                 shards.append(shard)
             shard.calls += 1
             try:
@@ -169,7 +169,7 @@ class ShardingTransport:
             except BaseException:
                 shard.calls -= 1
                 raise
-        return _ShardReply(response, self._provider, address, self, shard)
+        return OwnReply(response, self._provider, address, partial(self.release, shard))
 
     async def release(self, shard: _Shard) -> None:
         """Free the place of a call that has ended, and close the pools that nobody has used for long."""
@@ -197,7 +197,7 @@ class ShardingTransport:
             await shard.transport.aclose()
 
 
-async def open_pinned(request: HttpRequest, provider: str, context: Callable[[], ssl.SSLContext]) -> _PinnedReply:
+async def open_pinned(request: HttpRequest, provider: str, context: Callable[[], ssl.SSLContext]) -> OwnReply:
     """Send a request to the IP address `request.connect_to`, with the `Host` header and the TLS name of its address.
 
     The connection is closed with the response and never reused: on a connection to the same IP address for another
@@ -219,7 +219,7 @@ async def open_pinned(request: HttpRequest, provider: str, context: Callable[[],
         except BaseException:
             await transport.aclose()
             raise
-    return _PinnedReply(response, provider, address, transport)
+    return OwnReply(response, provider, address, transport.aclose)
 
 
 class CallersTransport:
@@ -286,8 +286,21 @@ class HttpxReply:
                 await self._pieces.aclose()
 
 
-class _OwnReply(HttpxReply):
-    """A response over a connection of the library."""
+class OwnReply(HttpxReply):
+    """A response over a connection of the library.
+
+    Args:
+        response: The response; its body is not read yet.
+        provider: Provider that responds, for messages.
+        address: Address that was called, as `masked_url` returns it.
+        release: Called once, when the response is closed; frees its place in a pool, or closes its transport.
+    """
+
+    def __init__(
+        self, response: httpx.Response, provider: str, address: str, release: Callable[[], Awaitable[None]]
+    ) -> None:
+        super().__init__(response, provider, address)
+        self._release = release
 
     async def aclose(self) -> None:
         """Close the connection, unless the body was read to its end; idempotent."""
@@ -299,36 +312,6 @@ class _OwnReply(HttpxReply):
                 await _drain(self._pieces)
             finally:
                 await self._release()
-
-    async def _release(self) -> None:
-        raise NotImplementedError
-
-
-class _ShardReply(_OwnReply):
-    """A response that frees its place in a pool when it is closed."""
-
-    def __init__(
-        self, response: httpx.Response, provider: str, address: str, owner: ShardingTransport, shard: _Shard
-    ) -> None:
-        super().__init__(response, provider, address)
-        self._owner = owner
-        self._shard = shard
-
-    async def _release(self) -> None:
-        await self._owner.release(self._shard)
-
-
-class _PinnedReply(_OwnReply):
-    """A response that closes its transport when it is closed."""
-
-    def __init__(
-        self, response: httpx.Response, provider: str, address: str, transport: httpx.AsyncHTTPTransport
-    ) -> None:
-        super().__init__(response, provider, address)
-        self._transport = transport
-
-    async def _release(self) -> None:
-        await self._transport.aclose()
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
