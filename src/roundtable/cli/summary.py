@@ -8,7 +8,7 @@ from roundtable.cli.context import asked_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.report import cost_in_words, pair_lines
-from roundtable.results.findings import answer_note, head_to_head, synthesis_parts
+from roundtable.results.findings import answer_note, head_to_head, is_stopped, synthesis_parts
 from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ def _figures(result: DebateResult) -> list[Line]:
     if result.exit is not None:
         lines.append(line(f"Ended: {result.exit.reason}, {result.exit.details}"))
     if result.status != "completed":
-        lines.append(line(f"Status: {result.status}, session {result.session_status}", "yellow"))
+        status = f"{result.status}, session {result.session_status}"
+        lines.append(line(f"Status: {'stopped' if is_stopped(result) else status}", "yellow"))
     calls = counted(usage.calls, "call")
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     return [*lines, line(f"Usage: {calls}, {tokens}, {cost_in_words(usage)}", "dim")]

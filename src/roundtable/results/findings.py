@@ -11,7 +11,7 @@ from roundtable.scoring import Approval, first_places
 from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
 from roundtable.scoring.words import amount, counted
-from roundtable.types.debate import last_complete
+from roundtable.types.debate import last_complete, status_in_words
 from roundtable.types.plan import JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse
 
-__all__ = ["answer_note", "finding_lines", "head_to_head", "synthesis_parts"]
+__all__ = ["answer_note", "finding_lines", "head_to_head", "is_stopped", "synthesis_parts"]
 
 
 _SOURCES: Final = {
@@ -29,6 +29,11 @@ _SOURCES: Final = {
     "judge": "the votes of judges",
     "vote": "the votes of the debaters on motions",
 }
+
+
+def is_stopped(result: DebateResult) -> bool:
+    """Check whether somebody ended the debate early, for good."""
+    return status_in_words(result.session_status, result.exit and result.exit.reason) == "stopped"
 
 
 def answer_note(result: DebateResult) -> str:

@@ -16,7 +16,7 @@ from roundtable.report import (
     cost_in_words,
     in_words,
 )
-from roundtable.results.findings import answer_note, finding_lines, head_to_head, synthesis_parts
+from roundtable.results.findings import answer_note, finding_lines, head_to_head, is_stopped, synthesis_parts
 from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -84,6 +84,8 @@ def _missing(entry: RosterEntry) -> str:
 def _state(result: DebateResult) -> str:
     if result.status == "completed":
         return ""
+    if is_stopped(result):
+        return "stopped"
     reason = f" ({result.exit.reason})" if result.exit is not None and result.status == "partial" else ""
     return _STATES[result.status] + reason
 
@@ -231,7 +233,7 @@ def _facts(result: DebateResult) -> tuple[tuple[str, str], ...]:
 
 
 def _facts_of(result: DebateResult) -> Iterator[tuple[str, str]]:
-    yield "Status", result.status
+    yield "Status", "stopped" if is_stopped(result) else result.status
     yield "Mode", result.mode
     yield "Rounds", f"{len(result.rounds)} of {result.total_rounds}"
     if result.consensus is not None:
