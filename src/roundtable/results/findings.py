@@ -88,9 +88,8 @@ def _dissents(result: DebateResult) -> Iterator[tuple[str, str]]:
         return
     minority = result.minority_report
     if minority is not None and minority.dissents:
-        label = "No largest camp" if minority.majority is None else "Outside the largest camp"
         dissents = (f"{dissent.agent_name}: {dissent.choice or dissent.position}" for dissent in minority.dissents)
-        yield label, "; ".join(dissents)
+        yield "Outside the largest camp", "; ".join(dissents)
 
 
 def _votes(result: DebateResult) -> str:
