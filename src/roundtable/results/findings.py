@@ -165,6 +165,8 @@ def _health(result: DebateResult) -> Iterator[tuple[str, str]]:
     unclear = f"{counted(health.unclear_moves, 'answer')} could not be compared with the one before"
     if health.flip_rate is not None:
         changed = f"{health.flip_rate:.0%} of answers changed from round to round, compared by {health.compared_by}"
+        if health.compared_by == "vote":
+            changed = f"{health.flip_rate:.0%} of votes changed between the first vote and the last"
         yield "Movement", f"{changed}; {unclear}" if health.unclear_moves else changed
     elif health.unclear_moves:
         yield "Movement", unclear
