@@ -13,6 +13,8 @@ from roundtable.cli.render import Screen
 from roundtable.cli.sessions import list_sessions
 from roundtable.cli.storage_location import StorageLocation
 from roundtable.cli.summary import summary_lines
+from roundtable.results.findings import COUNTED
+from roundtable.scoring.rules import BUILTIN_RULES
 from roundtable.testing import scripted_agents
 from roundtable.types import SessionFilter
 
@@ -64,3 +66,32 @@ async def test_a_stopped_debate_is_called_stopped_on_the_pages() -> None:
         assert "It is stopped: the caller asked to stop." in (
             await ann.get(f"/sessions/{result.session_id}/events?after=0")
         ).text
+
+
+async def test_every_built_in_rule_says_what_its_scores_are() -> None:
+    assert {rule.name for rule in BUILTIN_RULES} == set(COUNTED)
+
+
+@pytest.mark.parametrize("rule", ["schulze", "ranked-pairs", "condorcet"])
+async def test_a_rule_on_pairs_shows_the_pairs_and_no_number_that_it_does_not_count(rule: str) -> None:
+    says = {"ada": "Tea", "bo": "Tea", "cy": "Milk"}
+    table = rt.Roundtable(scripted_agents(says), storage="memory://")
+    result = await table.debate("?", rounds=1, options=("Tea", "Milk", "Mate"), decide=rule)
+    decision = result.to_html().partition('id="decision"')[2].partition("</section>")[0]
+    assert 'class="score"' not in decision
+    assert 'class="bar"' not in decision
+    assert "Head to head: ballots that put the row above the column" in decision
+    assert ">1. Tea</th><td class=\"number\">-</td><td class=\"number\">2</td>" in decision
+    assert "Ada, Bo" in decision
+    assert "Head to head" in result.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("plurality", "its votes"), ("borda", "its points"), ("copeland", "its wins less its losses")]
+)
+async def test_the_bars_of_other_rules_say_what_they_show(rule: str, words: str) -> None:
+    table = rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Milk"}), storage="memory://")
+    page = (await table.debate("?", rounds=1, options=("Tea", "Milk"), decide=rule)).to_html()
+    assert f"The number and the bar of each option show {words}" in page
+    assert 'class="bar"' in page
+    assert "Head to head" not in page

@@ -384,13 +384,15 @@ def _decision(view: ReportView) -> Iterator[Html]:
     yield tag("p", view.rule or "No decision rule was applied.", dir="auto")
     if view.options:
         yield tag("ul", *map(_option, view.options), class_="options")
+        if view.counted:
+            yield tag("p", f"The number and the bar of each option show {view.counted}.", class_="soft small")
     if view.pairs is not None:
         yield from _pairs(view.pairs)
 
 
 def _pairs(table: PairTable) -> Iterator[Html]:
     numbers = range(1, len(table.names) + 1)
-    headers = (tag("th", "Motion", scope="col"), *(_number_head(f"{number}") for number in numbers))
+    headers = (tag("th", "Option", scope="col"), *(_number_head(f"{number}") for number in numbers))
     rows = (
         tag(
             "tr",
@@ -406,8 +408,9 @@ def _pairs(table: PairTable) -> Iterator[Html]:
 def _option(option: OptionView) -> Html:
     name = tag("span", option.name, class_="chosen" if option.won else None, dir="auto")
     backers = tag("div", ", ".join(option.backers), class_="soft small") if option.backers else None
-    score = tag("span", option.score, class_="score")
-    return tag("li", tag("div", name, score, class_="line"), bar(option.share, won=option.won), backers)
+    score = tag("span", option.score, class_="score") if option.score else None
+    drawn = bar(option.share, won=option.won) if option.score else None
+    return tag("li", tag("div", name, score, class_="line"), drawn, backers)
 
 
 def _trajectory(view: ReportView) -> Iterator[Html]:

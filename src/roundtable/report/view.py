@@ -92,7 +92,7 @@ class OptionView:
     name: str
     """The option."""
     score: str
-    """Its score, as shown."""
+    """Its score, as shown; empty if the rule counts nothing for an option."""
     share: float
     """Its score as a share of the largest, in [0, 1]."""
     won: bool
@@ -173,8 +173,10 @@ class ReportView:
     """Decision rule and its outcome, in words."""
     options: tuple[OptionView, ...] = ()
     """What each option got, best first."""
+    counted: str = ""
+    """What the scores of the options are, in words."""
     pairs: PairTable | None = None
-    """Motions against each other, if there was a vote on motions by rankings."""
+    """Options against each other, if there was a vote on motions by rankings, or the rule compares pairs."""
     synthesis: Parts = ()
     """Heading and paragraphs of each part of the synthesis."""
     goal: Parts = ()

@@ -20,7 +20,28 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse
 
-__all__ = ["answer_note", "finding_lines", "head_to_head", "is_stopped", "synthesis_parts"]
+__all__ = ["COUNTED", "answer_note", "finding_lines", "head_to_head", "is_stopped", "synthesis_parts"]
+
+
+COUNTED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator"), "its votes"),
+    **dict.fromkeys(("confidence-weighted", "reconcile"), "its votes, weighed by confidence"),
+    "log-odds": "its log-odds, from the accuracy of its voters",
+    **dict.fromkeys(("linear-pool", "log-pool", "soft-vote"), "its pooled probability"),
+    "surprisingly-popular": "its share of votes less the share predicted for it",
+    "free-mad": "its trajectory score for each supporter",
+    **dict.fromkeys(("judge", "judge-panel"), "votes of judges for it"),
+    "approval": "its approvals",
+    "score": "the mean or the sum of its grades",
+    "median": "its lower median grade",
+    "star": "the sum of its grades, which decides who meets head to head",
+    **dict.fromkeys(("cumulative", "borda", "dowdall"), "its points"),
+    "copeland": "its wins less its losses head to head",
+    **dict.fromkeys(("irv", "coombs"), "its votes in the last count in which it stood"),
+    "kemeny-young": "the pairwise preferences that the best ranking with it on top shares",
+    **dict.fromkeys(("condorcet", "schulze", "ranked-pairs"), ""),
+}
+"""What the score of an option is under each rule; empty if the rule compares pairs and counts nothing for an option."""
 
 
 _SOURCES: Final = {
@@ -140,14 +161,16 @@ def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
 
 
 def head_to_head(result: DebateResult) -> PairTable | None:
-    """Return how the motions of a vote do against each other; `None` without a vote that compares them."""
+    """Return how options do against each other, in a vote on motions or by a rule on pairs; `None` for others."""
     decision = result.decision
-    if decision is None or decision.vote is None or len(decision.pairwise) < 2:
+    if decision is None or len(decision.pairwise) < 2:
+        return None
+    if decision.vote is None and COUNTED.get(decision.rule) != "":
         return None
     pairs = decision.pairwise
     ranked = sorted(pairs, key=lambda name: -decision.scores.get(name, 0))
     names = ranked[:MOST_MOTIONS]
-    more = f"; {len(names)} of {len(ranked)} motions" if len(ranked) > len(names) else ""
+    more = f"; {len(names)} of {len(ranked)} {'options' if decision.vote is None else 'motions'}" if len(ranked) > len(names) else ""
     return PairTable(
         caption=f"Head to head: ballots that put the row above the column{more}",
         names=tuple(names),

@@ -16,7 +16,7 @@ from roundtable.report import (
     cost_in_words,
     in_words,
 )
-from roundtable.results.findings import answer_note, finding_lines, head_to_head, is_stopped, synthesis_parts
+from roundtable.results.findings import COUNTED, answer_note, finding_lines, head_to_head, is_stopped, synthesis_parts
 from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -64,6 +64,7 @@ def view_of(result: DebateResult) -> ReportView:
         seats=tuple(agent.name for agent in result.agents),
         rule=_decision_line(result),
         options=_options(result),
+        counted=_counted(result),
         pairs=head_to_head(result),
         synthesis=synthesis_parts(result),
         goal=_goal(result),
@@ -119,17 +120,23 @@ def _decision_line(result: DebateResult) -> str:
     return "" if result.decision is None else f"{result.decision.rule}: {result.decision.why}"
 
 
+def _counted(result: DebateResult) -> str:
+    """Return what the scores of the options are; empty if they are not to be shown."""
+    return "" if result.decision is None else COUNTED.get(result.decision.rule, "its score by this rule")
+
+
 def _options(result: DebateResult) -> tuple[OptionView, ...]:
     decision = result.decision
     if decision is None:
         return ()
+    counted = _counted(result)
     leading = {*decision.winners, *decision.tied}
     highest = max((score for score in decision.scores.values() if score > 0), default=0.0)
     ranked = sorted(decision.scores.items(), key=lambda entry: (-entry[1], entry[0]))
     return tuple(
         OptionView(
             name=name,
-            score=f"{score:g}",
+            score=f"{score:g}" if counted else "",
             share=score / highest if highest else 0.0,
             won=name in leading,
             backers=tuple(cast.agent_name for cast in _votes(result) if cast.vote == name),
