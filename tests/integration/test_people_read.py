@@ -95,3 +95,28 @@ async def test_the_bars_of_other_rules_say_what_they_show(rule: str, words: str)
     assert f"The number and the bar of each option show {words}" in page
     assert 'class="bar"' in page
     assert "Head to head" not in page
+
+
+async def test_a_position_that_begins_with_its_option_is_not_prefixed_with_it() -> None:
+    says = {
+        "ada": {"position": "Tabs", "choice": "Tabs"},
+        "bo": {"position": "spaces, as everybody does", "choice": "Spaces"},
+        "cy": {"position": "Tabsize is up to you", "choice": "Tabs"},
+        "dee": {"position": "They line up", "choice": "Spaces"},
+    }
+    table = rt.Roundtable(scripted_agents({name: [said] for name, said in says.items()}), storage="memory://")
+    result = await table.debate("Tabs or spaces?", rounds=1, options=("Tabs", "Spaces"))
+    assert result.answer is None
+    lines = [shown.text for shown in summary_lines(result, StorageLocation("memory://", None))]
+    start = lines.index("Positions in round 1:") + 1
+    assert [line.partition(" \N{EM DASH} ")[0] for line in lines[start : start + 4]] == [
+        "Tabs",
+        "spaces, as everybody does",
+        "Tabs: Tabsize is up to you",
+        "Spaces: They line up",
+    ]
+    shown = result.to_html().partition("Positions in round 1:")[2].partition("</ul>")[0]
+    assert "Tabs: Tabs<" not in shown
+    assert "<strong>Ada</strong>: Tabs</li>" in shown
+    assert "<strong>Bo</strong>: spaces, as everybody does</li>" in shown
+    assert "<strong>Dee</strong>: Spaces: They line up</li>" in shown

@@ -8,7 +8,7 @@ from roundtable._version import __version__
 from roundtable.report.html_builder import Html, inline, join, link, prose, tag
 from roundtable.report.sanitize import plain
 from roundtable.report.style import POLICY, STYLE
-from roundtable.report.view import answer_line, heading, initials, percent, short_name
+from roundtable.report.view import answer_line, choice_prefix, heading, initials, percent, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -370,8 +370,7 @@ def _answer(view: ReportView) -> Iterator[Html]:
 
 
 def _position_of(speaker: SpeakerView) -> Html:
-    choice = f"{speaker.choice}: " if speaker.choice else None
-    return join((choice, inline(speaker.position)))
+    return join((choice_prefix(speaker.choice, speaker.position), inline(speaker.position)))
 
 
 def _figure(label: str, value: str, note: str) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ __all__ = [
     "SourceView",
     "SpeakerView",
     "answer_line",
+    "choice_prefix",
     "heading",
     "initials",
     "percent",
@@ -203,6 +205,18 @@ def percent(share: float | None) -> str:
 def answer_line(view: ReportView) -> str:
     """Return the answer, or why there is none."""
     return view.answer if view.answer is not None else f"none: {view.answer_reason}"
+
+
+def choice_prefix(choice: str | None, position: str) -> str:
+    """Return the option to show before a position; empty if the position begins with it.
+
+    Example:
+        >>> choice_prefix("Tabs", "They line up"), choice_prefix("Tabs", "tabs, always")
+        ('Tabs: ', '')
+    """
+    if not choice or re.match(rf"\W*{re.escape(plain(choice))}(?!\w)", plain(position), re.IGNORECASE):
+        return ""
+    return f"{choice}: "
 
 
 def heading(held: RoundView) -> str:
