@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,3 +122,27 @@ async def test_a_position_that_begins_with_its_option_is_not_prefixed_with_it() 
     assert "<strong>Ada</strong>: Tabs</li>" in shown
     assert "<strong>Bo</strong>: spaces, as everybody does</li>" in shown
     assert "<strong>Dee</strong>: Spaces: They line up</li>" in shown
+
+
+async def test_who_failed_once_and_then_answered_is_not_missing() -> None:
+    agents = scripted_agents(
+        {"ada": "Tea", "eve": [ValueError("gone"), "Tea", "Tea"], "zoe": ["Tea", "Tea", ValueError("left")]}
+    )
+    table = served_table(agents=agents)
+    result = await table.for_tenant("ann").debate("Tea or coffee?", rounds=3)
+    eve, zoe = (f"{name}: 1 of 3 turns failed (the model call failed: ValueError: " for name in ("Eve", "Zoe"))
+    summary = "\n".join(shown.text for shown in summary_lines(result, StorageLocation("memory://", None)))
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        page = html.unescape((await ann.get(f"/sessions/{result.session_id}")).text)
+    assert f"> **Missing** {zoe}left)" in result.to_markdown()
+    assert f"> **Failed turns** {eve}gone)" in result.to_markdown()
+    assert f"! {eve}gone)" in result.to_text()
+    for shown in (html.unescape(result.to_html()), page):
+        assert f"Missing: {zoe}left)" in shown
+        assert f"Failed turns: {eve}gone)" in shown
+    assert "<strong>Failed turns</strong> Eve" in result._repr_html_()
+    assert "Failed turns: Eve failed 1 of 3 turns: the model call failed: ValueError: gone" in summary
+    assert "Missing: Zoe failed 1 of 3 turns: the model call failed: ValueError: left" in summary
+    for shown in (result.to_markdown(), result.to_html(), result._repr_html_(), page, summary):
+        assert not re.search(r"Missing\W+(</strong> )?Eve", shown)

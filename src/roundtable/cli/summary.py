@@ -8,7 +8,7 @@ from roundtable.cli.context import asked_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.report import choice_prefix, cost_in_words, pair_lines
-from roundtable.results.findings import answer_note, head_to_head, is_stopped, synthesis_parts
+from roundtable.results.findings import answer_note, head_to_head, is_stopped, missing_agents, synthesis_parts
 from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
@@ -125,11 +125,14 @@ def synthesis_lines(result: DebateResult) -> list[Line]:
 
 def _failed_agents(result: DebateResult) -> list[Line]:
     lines: list[Line] = []
+    missing = missing_agents(result)
     for entry in result.roster.agents:
         if entry.failed:
             turns = counted(entry.failed + entry.answered, "turn")
-            text = f"Missing: {entry.agent_name} failed {entry.failed} of {turns}: {entry.errors[-1].message}"
-            lines.append(line(text, "bold red"))
+            text = f"{entry.agent_name} failed {entry.failed} of {turns}: {entry.errors[-1].message}"
+            is_missing = entry.agent_id in missing
+            label, style = ("Missing", "bold red") if is_missing else ("Failed turns", "bold yellow")
+            lines.append(line(f"{label}: {text}", style))
     return lines
 
 

@@ -36,6 +36,7 @@ def to_fragment(view: ReportView) -> str:
         "div",
         tag("h3", view.title),
         *(tag("p", tag("strong", "Missing"), f" {line}") for line in view.missing),
+        *(tag("p", tag("strong", "Failed turns"), f" {line}") for line in view.failed),
         tag("p", tag("strong", "Answer:"), f" {answer_line(view)}"),
         tag("table", *rows),
         *(() if view.pairs is None else _pairs(view.pairs)),
@@ -336,6 +337,7 @@ def _header(view: ReportView) -> Html:
     links = (tag("li", tag("a", title, href=f"#{name}")) for name, title in _titles(view).items())
     notes = [f"This debate is {view.state}."] if view.state else []
     notes += [f"Missing: {line}" for line in view.missing]
+    notes += [f"Failed turns: {line}" for line in view.failed]
     return tag(
         "header",
         tag("p", "AI Roundtable", class_="brand"),

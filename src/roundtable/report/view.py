@@ -158,9 +158,11 @@ class ReportView:
     answer_reason: str | None
     """Why there is none."""
     missing: tuple[str, ...]
-    """Who failed, and why; shown before anything else."""
+    """Who gave no answer in the end, and why; shown before anything else."""
     rounds: tuple[RoundView, ...]
     """The rounds."""
+    failed: tuple[str, ...] = ()
+    """Who failed at times but answered in the end, and why; shown after `missing`."""
     state: str = ""
     """State of the debate in a word or two; empty if it was held to its end."""
     about: str = ""

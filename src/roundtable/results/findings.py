@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse
 
-__all__ = ["COUNTED", "answer_note", "finding_lines", "head_to_head", "is_stopped", "synthesis_parts"]
+__all__ = ["COUNTED", "answer_note", "finding_lines", "head_to_head", "is_stopped", "missing_agents", "synthesis_parts"]
 
 
 COUNTED: Final[Mapping[str, str]] = {
@@ -55,6 +55,13 @@ _SOURCES: Final = {
 def is_stopped(result: DebateResult) -> bool:
     """Check whether somebody ended the debate early, for good."""
     return status_in_words(result.session_status, result.exit and result.exit.reason) == "stopped"
+
+
+def missing_agents(result: DebateResult) -> frozenset[str]:
+    """Return the ids of the agents that failed and gave no answer in the end: none at all, or none in the last round."""
+    last = result.rounds[-1].missing if result.rounds else ()
+    silent = (entry.agent_id for entry in result.roster.agents if entry.failed and not entry.answered)
+    return frozenset({*silent, *(turn.agent_id for turn in last)})
 
 
 def answer_note(result: DebateResult) -> str:

@@ -16,7 +16,7 @@ from roundtable.report import (
     cost_in_words,
     in_words,
 )
-from roundtable.results.findings import COUNTED, answer_note, finding_lines, head_to_head, is_stopped, synthesis_parts
+from roundtable.results.findings import COUNTED, answer_note, finding_lines, head_to_head, is_stopped, missing_agents, synthesis_parts
 from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -50,12 +50,16 @@ def view_of(result: DebateResult) -> ReportView:
     """Return the report view of a result; a pure function."""
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
     rounds = tuple(_round_view(round_record, seats, result.config.seed) for round_record in result.rounds)
+    missing = missing_agents(result)
     return ReportView(
         title=result.topic,
         facts=_facts(result),
         answer=result.answer,
         answer_reason=result.answer_reason,
-        missing=tuple(_missing(entry) for entry in result.roster.agents if entry.failed),
+        missing=tuple(_failures(entry) for entry in result.roster.agents if entry.agent_id in missing),
+        failed=tuple(
+            _failures(entry) for entry in result.roster.agents if entry.failed and entry.agent_id not in missing
+        ),
         rounds=rounds,
         state=_state(result),
         about=_about(result),
@@ -77,7 +81,7 @@ def view_of(result: DebateResult) -> ReportView:
     )
 
 
-def _missing(entry: RosterEntry) -> str:
+def _failures(entry: RosterEntry) -> str:
     turns = entry.failed + entry.answered
     return f"{entry.agent_name}: {entry.failed} of {counted(turns, 'turn')} failed ({entry.errors[-1].message})"
 
