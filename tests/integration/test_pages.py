@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
@@ -519,6 +520,12 @@ async def test_figures_are_for_who_runs_the_server() -> None:
                 await anyio.sleep(0.01)
         for shown in ("Runs completed: 1; broken: 0;", "Ada", "POST /start", "No tool was called."):
             assert shown in root.page
+        await root.get("/admin?period=7d")
+        assert len(re.findall("<(?:main|h1)[ >]", root.page)) == 2
+        names = re.findall('<(?:nav|div)[^>]* aria-label="([^"]+)"', root.page)
+        names += [re.sub("<.*?>", "", title) for title in re.findall('<h2 id="[a-z]+-title">(.*?)</h2>', root.page)]
+        assert len(names) > 8
+        assert len(names) == len(set(names))  # so that somebody who jumps between landmarks can tell them apart
         assert (await root.get("/admin?period=1y")).status_code == 400
 
 
