@@ -146,3 +146,19 @@ async def test_who_failed_once_and_then_answered_is_not_missing() -> None:
     assert "Missing: Zoe failed 1 of 3 turns: the model call failed: ValueError: left" in summary
     for shown in (result.to_markdown(), result.to_html(), result._repr_html_(), page, summary):
         assert not re.search(r"Missing\W+(</strong> )?Eve", shown)
+
+
+async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> None:
+    says = {"ada": "Tea", "bo": "Tea", "cy": "Milk"}
+    table = rt.Roundtable(scripted_agents(says), storage="memory://")
+    exits = rt.ConsensusReached("1/3")
+    result = await table.debate("?", rounds=2, options=("Tea", "Milk"), baseline=True, exit_when=exits)
+    summary = "\n".join(shown.text for shown in summary_lines(result, StorageLocation("memory://", None)))
+    pages = (result.to_markdown(), result.to_text(), html.unescape(result.to_html()), result._repr_html_(), summary)
+    for shown in pages:
+        assert re.search(r"[Aa]greement\W(is |before |after )?.*0\.\d\d", shown)
+        assert not re.search(r"[Aa]greement[^;,.<\n]* \d+ ?%", shown)
+    assert result.exit is not None
+    assert re.fullmatch(r"agreement is 0\.3333 \(\w+\), the threshold 0\.3333", result.exit.details)
+    chart = result.to_html().partition("<svg")[2].partition("</svg>")[0]
+    assert re.findall(r'text-anchor="end">([^<]+)<', chart) == ["0.00", "0.25", "0.50", "0.75", "1.00"]

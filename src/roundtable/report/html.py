@@ -163,7 +163,7 @@ def _grid() -> Iterator[Html]:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = round(_y(share), 1)
         yield tag("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y)
-        yield tag("text", percent(share), x=_LEFT - 6, y=y + 4, text_anchor="end")
+        yield tag("text", f"{share:.2f}", x=_LEFT - 6, y=y + 4, text_anchor="end")
 
 
 def _labels(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
@@ -225,10 +225,10 @@ def _line(points: Sequence[_Point | None], kind: str, *, dots: bool) -> Iterator
 
 def _description(view: ReportView, rounds: Sequence[RoundView]) -> str:
     sentences = (
-        [f"before anyone heard anyone, agreement {percent(view.independent)}"] if view.independent is not None else []
+        [f"before anyone heard anyone, agreement {view.independent:.2f}"] if view.independent is not None else []
     )
     for round_view in (rounds[0], rounds[-1]) if len(rounds) > 1 else rounds:
-        level = percent(round_view.agreement) or round_view.shown_level or "not measured"
+        level = round_view.shown_level or "not measured"
         confidence = percent(mean_confidence(round_view)) or "not given"
         sentences.append(f"round {round_view.number}: agreement {level}, mean confidence {confidence}")
     return "; ".join(sentences)
