@@ -403,9 +403,9 @@ async def test_a_form_of_a_table_where_nobody_can_debate_says_so() -> None:
 @pytest.mark.parametrize(
     ("filled", "told"),
     [
-        ({"topic": " ", "rounds": "1"}, "topic"),
-        ({"topic": "Tea?", "rounds": "0"}, "rounds"),
-        ({"topic": "Tea?", "rounds": "99"}, "rounds"),
+        ({"topic": " ", "rounds": "1"}, "Question"),
+        ({"topic": "Tea?", "rounds": "0"}, "Rounds"),
+        ({"topic": "Tea?", "rounds": "99"}, "Rounds"),
         ({"topic": "Tea?", "rounds": "2", "mode": "none"}, "none"),
     ],
 )

@@ -160,5 +160,30 @@ async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> Non
         assert not re.search(r"[Aa]greement[^;,.<\n]* \d+ ?%", shown)
     assert result.exit is not None
     assert re.fullmatch(r"agreement is 0\.3333 \(\w+\), the threshold 0\.3333", result.exit.details)
-    chart = result.to_html().partition("<svg")[2].partition("</svg>")[0]
+    chart = result.to_html().partition('class="chart"')[2].partition("</svg>")[0]
     assert re.findall(r'text-anchor="end">([^<]+)<', chart) == ["0.00", "0.25", "0.50", "0.75", "1.00"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"topic": " "}, "Question: write at least 1 character, not 0."),
+        ({"topic": "x" * 10_001}, "Question: write at most 10,000 characters, not 10,001."),
+        ({"rounds": "many"}, "Rounds: write a whole number from 1 to 10."),
+        ({"rounds": "0"}, "Rounds: write a whole number from 1 to 10."),
+        ({"rounds": "99"}, "Rounds: write a whole number from 1 to 10."),
+        ({"options": "Tea"}, "Options to choose from: write at least 2, one on each line, or none. This is 1."),
+        ({"options": "Tea\ntea"}, "Options to choose from: two lines are the same option. Write each one once."),
+        ({"options": "\n".join(map(str, range(51)))}, "Options to choose from: write at most 50. These are 51."),
+        ({"options": "Tea\n" + "x" * 1_001}, "Options to choose from: line 2 has 1,001 characters; write at most 1,000."),
+    ],
+)
+async def test_a_form_that_cannot_start_a_debate_says_why_in_its_own_words(fields: dict[str, str], words: str) -> None:
+    async with visiting() as ann:
+        await ann.log_in()
+        await ann.get("/start")
+        answer = await ann.post("/start", csrf=ann.csrf, **({"topic": "Tea?", "rounds": "1"} | fields))
+        assert answer.status_code == 400
+        problem = re.search(r'id="problem"[^>]*>(.*?)</p>', answer.text)
+        assert problem is not None
+        assert html.unescape(problem[1]) == words
