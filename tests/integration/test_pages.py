@@ -516,7 +516,7 @@ async def test_figures_are_for_who_runs_the_server() -> None:
         await root.get("/start")
         await root.post("/start", csrf=root.csrf, topic="Tea or coffee?", rounds="1")
         with anyio.fail_after(20):
-            while "1 of 1 runs" not in (await root.get("/admin?period=7d")).text:  # noqa: ASYNC110  (it tells nobody)
+            while "1 of 1 run that" not in (await root.get("/admin?period=7d")).text:  # noqa: ASYNC110  (it tells nobody)
                 await anyio.sleep(0.01)
         for shown in ("Runs completed: 1; broken: 0;", "Ada", "POST /start", "No tool was called."):
             assert shown in root.page

@@ -6,6 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from integration.pages_kit import visiting
 from integration.server_kit import served_table
@@ -65,9 +66,10 @@ async def test_a_stopped_debate_is_called_stopped_on_the_pages() -> None:
         assert 'id="state">stopped</span>' in ann.page
         (entry,) = (await ann.get("/api/sessions", headers={"accept": "application/json"})).json()["sessions"]
         assert (entry["sessionStatus"], entry["exitReason"]) == ("completed", "stopped")
-        assert "It is stopped: the caller asked to stop." in (
-            await ann.get(f"/sessions/{result.session_id}/events?after=0")
-        ).text
+        assert (
+            "It is stopped: the caller asked to stop."
+            in (await ann.get(f"/sessions/{result.session_id}/events?after=0")).text
+        )
 
 
 async def test_every_built_in_rule_says_what_its_scores_are() -> None:
@@ -83,7 +85,7 @@ async def test_a_rule_on_pairs_shows_the_pairs_and_no_number_that_it_does_not_co
     assert 'class="score"' not in decision
     assert 'class="bar"' not in decision
     assert "Head to head: ballots that put the row above the column" in decision
-    assert ">1. Tea</th><td class=\"number\">-</td><td class=\"number\">2</td>" in decision
+    assert '>1. Tea</th><td class="number">-</td><td class="number">2</td>' in decision
     assert "Ada, Bo" in decision
     assert "Head to head" in result.to_markdown()
 
@@ -175,7 +177,10 @@ async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> Non
         ({"options": "Tea"}, "Options to choose from: write at least 2, one on each line, or none. This is 1."),
         ({"options": "Tea\ntea"}, "Options to choose from: two lines are the same option. Write each one once."),
         ({"options": "\n".join(map(str, range(51)))}, "Options to choose from: write at most 50. These are 51."),
-        ({"options": "Tea\n" + "x" * 1_001}, "Options to choose from: line 2 has 1,001 characters; write at most 1,000."),
+        (
+            {"options": "Tea\n" + "x" * 1_001},
+            "Options to choose from: line 2 has 1,001 characters; write at most 1,000.",
+        ),
     ],
 )
 async def test_a_form_that_cannot_start_a_debate_says_why_in_its_own_words(fields: dict[str, str], words: str) -> None:
@@ -187,3 +192,35 @@ async def test_a_form_that_cannot_start_a_debate_says_why_in_its_own_words(field
         problem = re.search(r'id="problem"[^>]*>(.*?)</p>', answer.text)
         assert problem is not None
         assert html.unescape(problem[1]) == words
+
+
+async def test_a_decision_is_marked_as_interim_until_the_debate_has_ended() -> None:
+    table = served_table(agents=scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Tea"}))
+    mark = "Interim, after round 1 of 2: "
+    place = StorageLocation("memory://", None)
+    async with visiting(table=table) as ann, table.for_tenant("ann") as own:
+        handle = await own.start("Tea or coffee?", rounds=2, options=("Tea", "Coffee"), step=True)
+        early = await handle.result()
+        await ann.log_in()
+        early_page = (await ann.get(f"/sessions/{early.session_id}")).text
+        last = await own.resume(early.session_id)
+        last_page = (await ann.get(f"/sessions/{early.session_id}")).text
+    for result, page, is_interim in ((early, early_page, True), (last, last_page, False)):
+        summary = "\n".join(shown.text for shown in summary_lines(result, place))
+        shown_everywhere = (result.to_markdown(), result.to_text(), result.to_html(), result._repr_html_(), page)
+        for shown in (" ".join(text.split()) for text in shown_everywhere):
+            assert (f"{mark}plurality: Tea wins: 3 of 3 votes" in shown) == is_interim
+        assert (f"{mark}wins: 3 of 3 votes" in summary) == is_interim
+        assert ("Interim" in summary) == is_interim
+
+
+async def test_counts_of_one_are_in_the_singular_on_the_page_of_figures() -> None:
+    async with visiting("admin", table=served_table(agents=scripted_agents({"ada": "Tea"}))) as root:
+        await root.log_in()
+        await root.get("/start")
+        await root.post("/start", csrf=root.csrf, topic="Tea?", rounds="1", agents="ada")
+        with anyio.fail_after(20):
+            while "1 of 1 run that ended" not in (await root.get("/admin")).text:  # noqa: ASYNC110  (it tells nobody)
+                await anyio.sleep(0.01)
+        assert ", 1 call<" in root.page
+        assert "at least: 1 answer has no known price" in root.page

@@ -281,10 +281,7 @@ def _mark(said: AgentResponse, by: _ComparedBy) -> str:
 
 
 def _verdicts_of_marks(marks: Mapping[_Place, str]) -> dict[_Place, dict[_Place, SameOrDifferent]]:
-    return {
-        one: {other: _relation(mark, its) for other, its in marks.items()}
-        for one, mark in marks.items()
-    }
+    return {one: {other: _relation(mark, its) for other, its in marks.items()} for one, mark in marks.items()}
 
 
 def _verdicts(

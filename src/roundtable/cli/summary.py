@@ -8,7 +8,14 @@ from roundtable.cli.context import asked_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.report import choice_prefix, cost_in_words, pair_lines
-from roundtable.results.findings import answer_note, head_to_head, is_stopped, missing_agents, synthesis_parts
+from roundtable.results.findings import (
+    answer_note,
+    head_to_head,
+    interim_mark,
+    is_stopped,
+    missing_agents,
+    synthesis_parts,
+)
 from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
@@ -96,6 +103,7 @@ def _answer(result: DebateResult) -> list[Line]:
             if result.answer_source == "vote":
                 why = f"By vote of the debaters, rule {result.decision.rule}: {result.decision.why}"
         lines = [line(f"Answer: {result.answer}", "bold green", hang=2)]
+        why = f"{interim_mark(result)}{why}"
         return [*lines, line(why, "green", indent=2, paragraph=True)] if why else lines
     fallback = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True, hang=2)]
     answered_rounds = [record for record in result.rounds if record.responses]

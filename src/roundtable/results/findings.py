@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse
 
-__all__ = ["COUNTED", "answer_note", "finding_lines", "head_to_head", "is_stopped", "missing_agents", "synthesis_parts"]
+__all__ = [
+    "COUNTED",
+    "answer_note",
+    "finding_lines",
+    "head_to_head",
+    "interim_mark",
+    "is_stopped",
+    "missing_agents",
+    "synthesis_parts",
+]
 
 
 COUNTED: Final[Mapping[str, str]] = {
@@ -55,6 +64,15 @@ _SOURCES: Final = {
 def is_stopped(result: DebateResult) -> bool:
     """Check whether somebody ended the debate early, for good."""
     return status_in_words(result.session_status, result.exit and result.exit.reason) == "stopped"
+
+
+def interim_mark(result: DebateResult) -> str:
+    """Return what to write before a decision while rounds are to come that may change it; empty after the last one."""
+    complete = sum(held.complete for held in result.rounds)
+    has_ended = result.session_status == "completed" or (result.session_status == "active" and result.exit is not None)
+    if has_ended or not 0 < complete < result.total_rounds:
+        return ""
+    return f"Interim, after round {complete} of {result.total_rounds}: "
 
 
 def missing_agents(result: DebateResult) -> frozenset[str]:
@@ -177,7 +195,11 @@ def head_to_head(result: DebateResult) -> PairTable | None:
     pairs = decision.pairwise
     ranked = sorted(pairs, key=lambda name: -decision.scores.get(name, 0))
     names = ranked[:MOST_MOTIONS]
-    more = f"; {len(names)} of {len(ranked)} {'options' if decision.vote is None else 'motions'}" if len(ranked) > len(names) else ""
+    more = (
+        f"; {len(names)} of {len(ranked)} {'options' if decision.vote is None else 'motions'}"
+        if len(ranked) > len(names)
+        else ""
+    )
     return PairTable(
         caption=f"Head to head: ballots that put the row above the column{more}",
         names=tuple(names),

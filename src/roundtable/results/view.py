@@ -16,7 +16,16 @@ from roundtable.report import (
     cost_in_words,
     in_words,
 )
-from roundtable.results.findings import COUNTED, answer_note, finding_lines, head_to_head, is_stopped, missing_agents, synthesis_parts
+from roundtable.results.findings import (
+    COUNTED,
+    answer_note,
+    finding_lines,
+    head_to_head,
+    interim_mark,
+    is_stopped,
+    missing_agents,
+    synthesis_parts,
+)
 from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -50,7 +59,7 @@ def view_of(result: DebateResult) -> ReportView:
     """Return the report view of a result; a pure function."""
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
     rounds = tuple(_round_view(round_record, seats, result.config.seed) for round_record in result.rounds)
-    missing = missing_agents(result)
+    missing, note = missing_agents(result), _answer_note(result)
     return ReportView(
         title=result.topic,
         facts=_facts(result),
@@ -64,7 +73,7 @@ def view_of(result: DebateResult) -> ReportView:
         state=_state(result),
         about=_about(result),
         is_decided=result.decision is not None and result.decision.winner is not None,
-        answer_note=_answer_note(result),
+        answer_note=f"{interim_mark(result)}{note}" if note else "",
         seats=tuple(agent.name for agent in result.agents),
         rule=_decision_line(result),
         options=_options(result),
@@ -121,7 +130,8 @@ def _answer_note(result: DebateResult) -> str:
 
 
 def _decision_line(result: DebateResult) -> str:
-    return "" if result.decision is None else f"{result.decision.rule}: {result.decision.why}"
+    decision = result.decision
+    return "" if decision is None else f"{interim_mark(result)}{decision.rule}: {decision.why}"
 
 
 def _counted(result: DebateResult) -> str:
