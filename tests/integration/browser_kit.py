@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-__all__ = ["HOSTILE", "browser", "axe_faults"]
+__all__ = ["HOSTILE", "axe_faults", "browser"]
 
 HOSTILE = (
     "<script>window.acted = 1</script><img src=x onerror='window.acted = 2'>\"' onmouseover='window.acted = 3' "

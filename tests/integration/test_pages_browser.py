@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
-from integration.browser_kit import HOSTILE, browser, axe_faults
+from integration.browser_kit import HOSTILE, axe_faults, browser
 from integration.pages_kit import Typing, typing_agents
 from integration.server_kit import served, served_table, token_for
 

@@ -163,7 +163,7 @@ async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> Non
     assert result.exit is not None
     assert re.fullmatch(r"agreement is 0\.3333 \(\w+\), the threshold 0\.3333", result.exit.details)
     chart = result.to_html().partition('class="chart"')[2].partition("</svg>")[0]
-    assert re.findall(r'text-anchor="end">([^<]+)<', chart) == ["0.00", "0.25", "0.50", "0.75", "1.00"]
+    assert re.findall(r'text-anchor="end">([^<]+)<', chart) == ["0", "0.25", "0.5", "0.75", "1"]
 
 
 @pytest.mark.parametrize(

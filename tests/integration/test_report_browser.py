@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from integration.browser_kit import HOSTILE, browser, axe_faults
+from integration.browser_kit import HOSTILE, axe_faults, browser
 from unit.report_kit import debate
 
 from roundtable.report.html import SECTIONS

@@ -78,6 +78,8 @@ def _one_side(responses: Sequence[AgentResponse]) -> str | None:
 
 _Place: TypeAlias = tuple[int, str]
 """Index of the round and id of the agent."""
+_Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
+"""For each peer, how two answers of an agent relate to the peer's first."""
 _RISE: Final = 0.1
 _DISSENT: Final = re.compile(
     r"\b(?:however|but|although|though|whereas|disagree\w*|counter\w*|objection\w*|risk\w*|unless|on the other hand)\b"
@@ -231,7 +233,7 @@ def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[_Move]:
         if first is not None and (last := after.get(agent)) is not None
     }
     for agent, (first, last) in marks.items():
-        peers = {
+        peers: _Seen = {
             peer: (_relation(first, its), _relation(last, its)) for peer, (its, _) in marks.items() if peer != agent
         }
         yield _Move(agent, len(rounds) - 1, _relation(first, last), peers, frozenset())
@@ -239,9 +241,6 @@ def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[_Move]:
 
 def _relation(one: str, other: str) -> SameOrDifferent:
     return "same" if one == other else "different"
-
-
-_Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
 
 
 def _deduced(changed: SameOrDifferent | None, seen: _Seen) -> tuple[SameOrDifferent | None, _Seen]:

@@ -163,7 +163,7 @@ def _grid() -> Iterator[Html]:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = round(_y(share), 1)
         yield tag("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y)
-        yield tag("text", f"{share:.2f}", x=_LEFT - 6, y=y + 4, text_anchor="end")
+        yield tag("text", f"{share:g}", x=_LEFT - 6, y=y + 4, text_anchor="end")
 
 
 def _labels(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:

@@ -72,29 +72,7 @@ def draw_rounds(
         }
         label = f"confidence of {_label(agent.name)}"
         ax.plot(numbers, _with_gaps(confidences, numbers), marker="o", linewidth=1, alpha=0.7, label=label)
-    levels = {
-        round_record.number: round_record.consensus.agreement_level
-        for round_record in complete
-        if round_record.consensus is not None and round_record.consensus.answers != 1
-    }
-    most = {
-        round_record.number: round_record.consensus.agreement_at_most
-        for round_record in complete
-        if round_record.consensus is not None and round_record.consensus.answers != 1
-    }
-    ax.plot(numbers, _with_gaps(levels, numbers), marker="s", linewidth=3, color="black", label="agreement")
-    open_rounds = [number for number, level in levels.items() if most[number] > level]
-    if open_rounds:
-        # Bars, not an area: a round between two measured ones is seen, and so is a single round.
-        ax.vlines(
-            open_rounds,
-            [levels[number] for number in open_rounds],
-            [most[number] for number in open_rounds],
-            color="black",
-            alpha=0.25,
-            linewidth=8,
-            label="agreement if the rest is equal",
-        )
+    _draw_agreement(ax, complete)
     if independent_agreement is not None:
         before = "agreement before debate"
         if independent_at_most is None or independent_at_most <= independent_agreement:
@@ -118,6 +96,34 @@ _LEGEND_DISTANCE: Final = 5.0
 """Distance of the legend from the axes, in its font size: room for the numbers of the rounds and their label."""
 _LEGEND_LINES: Final = 3
 """Most lines of the legend that are not about an agent."""
+
+
+def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:
+    """Draw agreement as a line, and as upright bars where it lies between two figures."""
+    numbers = [round_record.number for round_record in complete]
+    levels = {
+        round_record.number: round_record.consensus.agreement_level
+        for round_record in complete
+        if round_record.consensus is not None and round_record.consensus.answers != 1
+    }
+    most = {
+        round_record.number: round_record.consensus.agreement_at_most
+        for round_record in complete
+        if round_record.consensus is not None and round_record.consensus.answers != 1
+    }
+    ax.plot(numbers, _with_gaps(levels, numbers), marker="s", linewidth=3, color="black", label="agreement")
+    open_rounds = [number for number, level in levels.items() if most[number] > level]
+    if open_rounds:
+        # Bars, not an area: a round between two measured ones is seen, and so is a single round.
+        ax.vlines(
+            open_rounds,
+            [levels[number] for number in open_rounds],
+            [most[number] for number in open_rounds],
+            color="black",
+            alpha=0.25,
+            linewidth=8,
+            label="agreement if the rest is equal",
+        )
 
 
 def _with_gaps(values: Mapping[int, float], numbers: Sequence[int]) -> list[float]:

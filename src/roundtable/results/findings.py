@@ -63,7 +63,8 @@ _SOURCES: Final = {
 
 def is_stopped(result: DebateResult) -> bool:
     """Check whether somebody ended the debate early, for good."""
-    return status_in_words(result.session_status, result.exit and result.exit.reason) == "stopped"
+    reason = None if result.exit is None else result.exit.reason
+    return status_in_words(result.session_status, reason) == "stopped"
 
 
 def interim_mark(result: DebateResult) -> str:
@@ -76,7 +77,7 @@ def interim_mark(result: DebateResult) -> str:
 
 
 def missing_agents(result: DebateResult) -> frozenset[str]:
-    """Return the ids of the agents that failed and gave no answer in the end: none at all, or none in the last round."""
+    """Return the ids of the agents that failed and gave no answer at all, or none in the last round."""
     last = result.rounds[-1].missing if result.rounds else ()
     silent = (entry.agent_id for entry in result.roster.agents if entry.failed and not entry.answered)
     return frozenset({*silent, *(turn.agent_id for turn in last)})
